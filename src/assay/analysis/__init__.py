@@ -1,0 +1,1 @@
+"""Pure statistics over runs: ratios with intervals, phases, throughputs, verdicts."""

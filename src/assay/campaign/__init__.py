@@ -1,0 +1,1 @@
+"""A plan carried out: order, journal, cold caches, retries, resume."""

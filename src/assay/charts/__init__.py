@@ -1,0 +1,1 @@
+"""One function per chart: data in, Vega-Lite specification out."""

@@ -1,0 +1,73 @@
+"""The ``assay`` program: finds the command, prints errors in words, and imports a command's code only when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from assay import __version__
+from assay.errors import AssayError
+
+# Command name to (module, attribute, one-line help): the help is here so that `assay --help` imports no command.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": ("assay.cli.demo", "demo", "Measure HDD against SSD on this machine and write a report."),
+    "lab": ("assay.cli.lab", "lab", "Make, show and remove the emulated cluster."),
+    "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
+    "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
+    "runs": ("assay.cli.runs", "runs", "List the runs in the repository."),
+    "show": ("assay.cli.runs", "show", "Show one run: phases, checks, metrics, environment."),
+    "verify": ("assay.cli.runs", "verify", "Check every bundle against its checksums."),
+    "compare": ("assay.cli.compare", "compare", "Compare a factor's levels: speedups with their intervals."),
+    "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
+    "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),
+    "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
+    "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the command names in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Import and return the command, or None when there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write the table of commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="assay")
+def assay() -> None:
+    """Measure which storage, network and configuration a Hadoop cluster should have, and what each answer costs."""
+
+
+def main() -> None:
+    """Entry point: run the command; end with the error's exit code and its words on stderr, without a traceback."""
+    try:
+        code = assay(standalone_mode=False)
+    except AssayError as error:
+        click.echo(f"assay: {error}", err=True)
+        sys.exit(error.exit_code)
+    except click.exceptions.Abort:
+        click.echo("assay: interrupted", err=True)
+        sys.exit(130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,1 @@
+"""Pure arithmetic over price books and runs."""

@@ -1,0 +1,1 @@
+"""Hadoop: distribution, configuration files, daemons, job submission."""

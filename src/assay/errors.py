@@ -1,0 +1,61 @@
+"""The error types: who is at fault, and what to do next.
+
+Every error that a user can cause or meet is an :class:`AssayError`; the command line prints it without a traceback.
+``message`` says what happened and why, ``where`` says where (``file:line`` or ``host: command``), ``hint`` says what to
+do next.
+"""
+
+from __future__ import annotations
+
+
+class AssayError(Exception):
+    """Base of every error that is reported to the user in words."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        """Return ``where: message (hint)`` with the absent parts left out."""
+        text = f"{self.where}: {self.message}" if self.where else self.message
+        return f"{text}\n  → {self.hint}" if self.hint else text
+
+
+class SpecificationError(AssayError):
+    """A file or option that the user wrote is wrong: nothing was started."""
+
+    exit_code = 2
+
+
+class HostError(AssayError):
+    """A host does not answer, refuses, or lacks something that assay needs."""
+
+    exit_code = 3
+
+
+class LabError(AssayError):
+    """The emulated cluster can't be made, or something in it broke."""
+
+    exit_code = 4
+
+
+class EngineError(AssayError):
+    """Hadoop or Spark did not install, start, become healthy, or stop."""
+
+    exit_code = 5
+
+
+class RepositoryError(AssayError):
+    """A bundle or index is missing, damaged or can't be written."""
+
+    exit_code = 6
+
+
+class FormatError(AssayError):
+    """A foreign file is not what its format says it should be."""
+
+    exit_code = 7

@@ -1,0 +1,1 @@
+"""One parser per foreign format; each takes text or bytes and returns values."""

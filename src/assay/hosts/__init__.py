@@ -1,0 +1,1 @@
+"""Reach a node: one Transport contract, local and SSH."""

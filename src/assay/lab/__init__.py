@@ -1,0 +1,1 @@
+"""The emulated cluster: capability probe, namespaces and links, disks, journalled teardown."""

@@ -1,0 +1,1 @@
+"""Frozen values that all rooms share: cluster, layout, plan, run, trace, baseline, price. No I/O, no clock."""

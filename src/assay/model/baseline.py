@@ -1,0 +1,35 @@
+"""Baselines: what a bare device or link can do, measured with fio and iperf3, beside what its specification says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One figure of one device or link. ``expected`` is the specification's, scaled as the lab is; None: not stated."""
+
+    node: str
+    subject: str
+    """Device name, or ``A→B`` for a link."""
+    metric: str
+    """``sequential_read_bytes_per_s``, ``sequential_write_bytes_per_s``, ``random_read_iops``, ``link_bits_per_s``."""
+    value: float
+    expected: float | None
+
+    @property
+    def deviation(self) -> float | None:
+        """``value / expected - 1``; None without an expectation."""
+        return self.value / self.expected - 1 if self.expected else None
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """All measurements of one cluster at one time."""
+
+    baseline_id: str
+    cluster: str
+    measured_at: str
+    tools: dict[str, str]
+    """Program to version."""
+    measurements: tuple[Measurement, ...]

@@ -1,0 +1,135 @@
+"""What a cluster is made of: node types with devices and a NIC, the nodes, and the lab's scale when it is emulated.
+
+Rates, memory and capacities are the described hardware's own. In a lab, what is emulated is ``scale`` times that
+(:class:`LabSettings`): bandwidths, memory and data shrink by it, IOPS and latencies do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from assay.units import Money
+
+
+class DeviceKind(StrEnum):
+    """What a storage device is; the layouts' shorthand codes choose by it."""
+
+    HDD = "hdd"
+    SSD = "ssd"
+    NVME = "nvme"
+
+
+class Role(StrEnum):
+    """What a node does. A node may have both roles."""
+
+    MASTER = "master"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One disk of a node, at full scale. ``None`` for IOPS means: not limited by requests."""
+
+    name: str
+    kind: DeviceKind
+    read_bytes_per_s: float
+    write_bytes_per_s: float
+    read_iops: int | None
+    write_iops: int | None
+    capacity_bytes: int
+    price: Money | None = None
+    directory: str | None = None
+    """Where the device is mounted on a real host; None in a lab, which mounts it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """A node's link to the switch, full duplex."""
+
+    rate_bits_per_s: float
+    price: Money | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """A kind of machine; nodes of one type are alike."""
+
+    name: str
+    cores: int
+    memory_bytes: int
+    devices: tuple[Device, ...]
+    nic: Nic
+    price: Money | None = None
+
+    def devices_of(self, kind: DeviceKind) -> tuple[Device, ...]:
+        """Return this type's devices of ``kind`` in the order of the file."""
+        return tuple(device for device in self.devices if device.kind is kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """How a real host is reached by SSH. ``key`` and ``known_hosts`` are files; None means the user's own."""
+
+    host: str
+    port: int = 22
+    user: str | None = None
+    key: str | None = None
+    known_hosts: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One host. ``address`` is None for a lab node before the lab is up, and for the machine that assay runs on."""
+
+    name: str
+    type: NodeType
+    roles: frozenset[Role]
+    address: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabSettings:
+    """How the emulated cluster differs from the described one."""
+
+    scale: float
+    """0 < scale <= 1; bandwidths, memory and data are multiplied by it."""
+    memory_floor_bytes: int
+    """A node gets at least this much memory, because JVMs do not shrink with the scale."""
+
+
+class Placement(StrEnum):
+    """Where a cluster's hosts come from."""
+
+    LAB = "lab"
+    LOCAL = "local"
+    SSH = "ssh"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A named set of nodes with one master at least, and one worker at least."""
+
+    name: str
+    placement: Placement
+    nodes: tuple[Node, ...]
+    lab: LabSettings | None = None
+    home: str = "/tmp/assay"  # noqa: S108 - a default that the cluster file overrides; made with mode 0700
+    """Directory on each host for assay's own files: engine, configuration, logs, pid files."""
+    java_home: str | None = None
+    hadoop_home: str | None = None
+
+    @property
+    def master(self) -> Node:
+        """The node that runs the NameNode and the ResourceManager."""
+        return next(node for node in self.nodes if Role.MASTER in node.roles)
+
+    @property
+    def workers(self) -> tuple[Node, ...]:
+        """The nodes that run a DataNode and a NodeManager."""
+        return tuple(node for node in self.nodes if Role.WORKER in node.roles)
+
+    @property
+    def scale(self) -> float:
+        """The lab's scale; 1 for real hosts."""
+        return self.lab.scale if self.lab else 1.0

@@ -1,0 +1,74 @@
+"""Plans: workloads × factors × levels × repetitions, and the configuration that each run gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from assay.model.cluster import Cluster
+from assay.model.layout import Layout
+
+LAYOUT_FACTOR = "layout"
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSpec:
+    """One workload of a plan. ``data_bytes`` is at full scale; a lab multiplies it by its scale."""
+
+    name: str
+    data_bytes: int
+    parameters: dict[str, str] = field(default_factory=dict)
+    """The workload's own options as text, such as ``{"files": "6"}``."""
+    label: str | None = None
+    """Name shown instead of ``name`` when a plan has the same workload twice."""
+
+    @property
+    def key(self) -> str:
+        """The name that results carry."""
+        return self.label or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """Something that a plan varies: ``layout``, an engine parameter (``dfs.blocksize``) or ``WORKLOAD.parameter``."""
+
+    name: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A question to the cluster. Runs = workloads × every combination of levels × repetitions."""
+
+    name: str
+    cluster: Cluster
+    engine: str
+    workloads: tuple[WorkloadSpec, ...]
+    factors: tuple[Factor, ...]
+    layouts: dict[str, Layout]
+    """Every layout that the plan can use, by name."""
+    parameters: dict[str, str]
+    """Engine parameters that all runs share."""
+    repetitions: int
+    seed: int
+    timeout_s: float
+    attempts: int
+    """How often a run is tried before it is given up as failed; at least 1."""
+    source: str
+    """The plan file's text, kept with the campaign."""
+    fingerprint: str
+    """SHA-256 over everything that decides what is run; two equal plans continue one campaign."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One level for every factor, with what follows from it."""
+
+    levels: dict[str, str]
+    layout: Layout
+    parameters: dict[str, str]
+    """Engine parameters: the plan's, overridden by the factors'."""
+
+    @property
+    def key(self) -> str:
+        """``layout=HD2 dfs.blocksize=64MB``: the factors in the plan's order."""
+        return " ".join(f"{name}={level}" for name, level in self.levels.items())

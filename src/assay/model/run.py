@@ -1,0 +1,141 @@
+"""A run: one workload on one configuration, once, with what came out and how sure it is.
+
+Times are in seconds; ``*_s`` of phases and tasks count from the run's start. Metrics are numbers whose names end in
+their unit (``per_stream_mb_per_s``); MB is 10^6 bytes everywhere except where a name says ``mib``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+RUN_SCHEMA_VERSION = 1
+
+
+class Origin(StrEnum):
+    """Where a number comes from; never mixed, always shown."""
+
+    MEASURED = "measured"
+    SIMULATED = "simulated"
+    PREDICTED = "predicted"
+    PUBLISHED = "published"
+
+
+class RunStatus(StrEnum):
+    """How a run ended: ``valid``: every check passed; ``invalid``: a check did not; ``failed``: it did not finish."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One validity check of a run's output, with what was expected and what was found, in words."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A labelled interval of a run: setup, map, shuffle, merge, reduce, cleanup. Phases may overlap."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the interval."""
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task attempt of a job. ``shuffle_end_s`` and ``merge_end_s`` are None for maps."""
+
+    job_id: str
+    task_id: str
+    attempt_id: str
+    kind: str
+    """``map`` or ``reduce``."""
+    node: str
+    status: str
+    """``succeeded``, ``failed`` or ``killed``."""
+    start_s: float
+    end_s: float
+    shuffle_end_s: float | None
+    merge_end_s: float | None
+    hdfs_read_bytes: int
+    hdfs_write_bytes: int
+    local_read_bytes: int
+    local_write_bytes: int
+    spilled_records: int
+    cpu_s: float
+    gc_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CacheState:
+    """Page cache of one node around a drop. ``data_resident_bytes``: cached bytes of the layout's data files."""
+
+    node: str
+    cached_before_bytes: int
+    cached_after_bytes: int
+    data_resident_before_bytes: int | None
+    data_resident_after_bytes: int | None
+    dropped: bool
+    reason: str | None
+    """Why the drop did not happen, in words; None when it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Everything about a run but its raw logs, its tasks and its traces, which lie beside it in the bundle."""
+
+    run_id: str
+    campaign_id: str
+    plan: str
+    origin: Origin
+    status: RunStatus
+    cause: str | None
+    """Why the run is invalid or failed, in words; None when valid."""
+    cluster: str
+    lab_scale: float | None
+    """None on real hosts."""
+    engine: str
+    engine_version: str
+    workload: str
+    workload_parameters: dict[str, str]
+    layout: str
+    levels: dict[str, str]
+    """Every factor of the plan with this run's level; the layout is among them when the plan varies it."""
+    parameters: dict[str, str]
+    """Engine parameters that assay set."""
+    repetition: int
+    block: int
+    """Which ABBA block the run belongs to: runs of one block are compared as pairs."""
+    position: int
+    attempt: int
+    started_at: str
+    """ISO 8601 in UTC."""
+    duration_s: float
+    """Wall time of the workload's client program, from start to exit: what a user waits for."""
+    cold: bool | None
+    """True: caches proven cold. False: shown to be warm. None: not known."""
+    data_bytes: int
+    """Bytes that the workload had to process, after scaling."""
+    metrics: dict[str, float] = field(default_factory=dict)
+    phases: tuple[Phase, ...] = ()
+    checks: tuple[Check, ...] = ()
+    caches: tuple[CacheState, ...] = ()
+    warnings: tuple[str, ...] = ()
+    environment: dict[str, Any] = field(default_factory=dict)
+    baseline_id: str | None = None
+    """The device and link baseline that was measured on this cluster before; its file lies in the bundle."""
+    sources: dict[str, str] = field(default_factory=dict)
+    """Metric or field name to where it came from, such as ``{"phases": "job history"}``."""
+    schema_version: int = RUN_SCHEMA_VERSION

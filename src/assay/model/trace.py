@@ -1,0 +1,49 @@
+"""Traces: time series observed during a run, one row per node, subject, metric and sample.
+
+Subjects and their metrics (a counter only grows, a gauge does not):
+
+=============  ==========================================================================================
+subject        metrics
+=============  ==========================================================================================
+``cpu``        counters ``user_s system_s iowait_s irq_s steal_s idle_s``, summed over the cores; gauge ``cores``
+``memory``     gauges ``total_bytes free_bytes available_bytes cached_bytes dirty_bytes writeback_bytes``
+``pressure``   counters ``cpu_some_s io_some_s io_full_s memory_some_s memory_full_s`` (PSI)
+``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab
+``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s``
+``nic:NAME``   counters ``receive_bytes transmit_bytes``
+=============  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run's trace as parallel columns of equal length. ``t_s`` counts from the run's start and may be negative."""
+
+    t_s: list[float] = field(default_factory=list)
+    node: list[str] = field(default_factory=list)
+    subject: list[str] = field(default_factory=list)
+    metric: list[str] = field(default_factory=list)
+    counter: list[bool] = field(default_factory=list)
+    value: list[float] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.t_s)
+
+    def append(self, t_s: float, node: str, subject: str, metric: str, *, counter: bool, value: float) -> None:
+        """Add one row."""
+        self.t_s.append(t_s)
+        self.node.append(node)
+        self.subject.append(subject)
+        self.metric.append(metric)
+        self.counter.append(counter)
+        self.value.append(value)
+
+    def series(self, node: str, subject: str, metric: str) -> list[tuple[float, float]]:
+        """Return ``(t_s, value)`` pairs of one series in time order."""
+        rows = zip(self.t_s, self.node, self.subject, self.metric, self.value, strict=True)
+        return sorted((t, v) for t, n, s, m, v in rows if (n, s, m) == (node, subject, metric))

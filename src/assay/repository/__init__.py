@@ -1,0 +1,1 @@
+"""Bundles, index, queries and the integrity check."""

@@ -1,0 +1,1 @@
+"""YAML to model: errors name file, line and the valid choices; JSON Schemas are made from the same models."""

@@ -1,0 +1,135 @@
+"""Quantities as people write them, and back: bytes, rates, durations, money, scales.
+
+Parsing takes text such as ``"120MB/s"`` and gives a number in the base unit (bytes, bytes/s, bits/s, seconds). Decimal
+prefixes are powers of 1000 and binary prefixes (``Ki``, ``Mi``, ``Gi``, ``Ti``) powers of 1024, as IEC 80000-13 has it.
+A bare number is refused where a unit could be mistaken; zero is zero in any unit. Every parser raises
+:class:`ValueError` with the accepted forms.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+_PREFIXES = {
+    "": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
+}  # fmt: skip
+_NUMBER = r"(?P<number>\d+(?:\.\d+)?)\s*"
+_PREFIX = r"(?P<prefix>Ki|Mi|Gi|Ti|Pi|[kKMGTP])?"
+BYTES_PATTERN = rf"^{_NUMBER}{_PREFIX}B$"
+BYTE_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}B/s$"
+BIT_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}bit/s$"
+_DURATION_UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600),
+                   "d": Fraction(86400), "y": Fraction(365 * 86400)}  # fmt: skip
+DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>ms|s|min|h|d|y)$"
+_CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
+MONEY_PATTERN = r"^(?:(?P<sign>[$€£])\s*(?P<a>\d[\d,]*(?:\.\d+)?)|(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<code>[A-Z]{3}))$"
+SCALE_PATTERN = r"^1(?:\s*/\s*(?P<divisor>\d+(?:\.\d+)?))?$"
+
+
+def _parse_prefixed(text: str, pattern: str, what: str, forms: str) -> float:
+    if text.strip() == "0":
+        return 0.0
+    match = re.match(pattern, text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not {what}; write {forms}")
+    return float(Decimal(match["number"]) * _PREFIXES[match["prefix"] or ""])
+
+
+def parse_bytes(text: str) -> int:
+    """Return the whole bytes that ``text`` such as ``"64GB"`` or ``"1.5GiB"`` stands for."""
+    return round(_parse_prefixed(text, BYTES_PATTERN, "a size", '"64GB", "128MiB" or "512B"'))
+
+
+def parse_byte_rate(text: str) -> float:
+    """Return bytes per second for ``text`` such as ``"120MB/s"``."""
+    return _parse_prefixed(text, BYTE_RATE_PATTERN, "a bandwidth", '"120MB/s" or "1.2GB/s"')
+
+
+def parse_bit_rate(text: str) -> float:
+    """Return bits per second for ``text`` such as ``"10Gbit/s"``."""
+    return _parse_prefixed(text, BIT_RATE_PATTERN, "a link rate", '"1Gbit/s" or "100Mbit/s"')
+
+
+def parse_duration(text: str) -> float:
+    """Return seconds for ``text`` such as ``"30s"``, ``"5min"`` or ``"3y"`` (a year is 365 days)."""
+    if text.strip() == "0":
+        return 0.0
+    match = re.match(DURATION_PATTERN, text.strip())
+    if match is None:
+        raise ValueError(f'{text!r} is not a duration; write "30s", "5min", "2h", "1d" or "3y"')
+    return float(Fraction(match["number"]) * _DURATION_UNITS[match["unit"]])
+
+
+def parse_scale(text: str) -> float:
+    """Return the factor that ``"1/20"`` stands for (0.05); it is greater than 0 and at most 1."""
+    match = re.match(SCALE_PATTERN, text.strip())
+    divisor = float(match["divisor"] or 1) if match else 0.0
+    if divisor < 1:
+        raise ValueError(f'{text!r} is not a scale; write "1/20", or "1" for full size')
+    return 1.0 / divisor
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """An amount in a currency (ISO 4217 code)."""
+
+    amount: Decimal
+    currency: str
+
+    def __str__(self) -> str:
+        """Return the amount as people write it: ``$37,561`` or ``100.50 CHF``."""
+        sign = next((s for s, code in _CURRENCY_SIGNS.items() if code == self.currency), None)
+        whole = self.amount == self.amount.to_integral_value()
+        digits = f"{self.amount:,.0f}" if whole else f"{self.amount:,.2f}"
+        return f"{sign}{digits}" if sign else f"{digits} {self.currency}"
+
+
+def parse_money(text: str) -> Money:
+    """Return the amount that ``"$400"``, ``"€12.50"`` or ``"400 CHF"`` stands for."""
+    match = re.match(MONEY_PATTERN, text.strip())
+    if match is None:
+        raise ValueError(f'{text!r} is not a price; write "$400", "€12.50" or "400 CHF"')
+    currency = _CURRENCY_SIGNS[match["sign"]] if match["sign"] else match["code"]
+    try:
+        amount = Decimal((match["a"] or match["b"]).replace(",", ""))
+    except InvalidOperation as error:  # pragma: no cover - the pattern admits decimals only
+        raise ValueError(f"{text!r} is not a price") from error
+    return Money(amount, currency)
+
+
+def _format_scaled(value: float, suffix: str) -> str:
+    for prefix in ("T", "G", "M", "k"):
+        if abs(value) >= _PREFIXES[prefix]:
+            return f"{value / _PREFIXES[prefix]:.3g} {prefix}{suffix}" if abs(value) < 1e15 else f"{value:.3g} {suffix}"
+    return f"{value:.3g} {suffix}"
+
+
+def format_bytes(value: float) -> str:
+    """Return ``value`` bytes with three digits and a decimal prefix: ``1.5 GB``."""
+    return _format_scaled(value, "B")
+
+
+def format_byte_rate(value: float) -> str:
+    """Return ``value`` bytes/s with three digits and a decimal prefix: ``120 MB/s``."""
+    return _format_scaled(value, "B/s")
+
+
+def format_bit_rate(value: float) -> str:
+    """Return ``value`` bits/s with three digits and a decimal prefix: ``10 Gbit/s``."""
+    return _format_scaled(value, "bit/s")
+
+
+def format_duration(seconds: float) -> str:
+    """Return a duration as people say it: ``0.8 s``, ``42 s``, ``3 min 05 s``, ``2 h 10 min``."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
