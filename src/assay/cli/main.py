@@ -1,4 +1,4 @@
-"""The ``assay`` program: finds the command, prints errors in words, and imports a command's code only when it is used."""
+"""The ``assay`` program: finds the command, prints errors in words, and imports a command only when it is used."""
 
 from __future__ import annotations
 
