@@ -1,1 +1,7 @@
 """Reach a node: one Transport contract, local and SSH."""
+
+from assay.hosts.local import LocalTransport
+from assay.hosts.ssh import SshTransport, connect_ssh
+from assay.hosts.transport import Completed, RemoteProcess, Transport
+
+__all__ = ["Completed", "LocalTransport", "RemoteProcess", "SshTransport", "Transport", "connect_ssh"]

@@ -1,1 +1,7 @@
-"""Bundles, index, queries and the integrity check."""
+"""Where runs are kept: immutable bundles, an index that is derived from them, queries, and the integrity check."""
+
+from assay.repository.bundle import Problem, ProblemKind
+from assay.repository.ids import new_run_id, short_length
+from assay.repository.repository import Repository
+
+__all__ = ["Problem", "ProblemKind", "Repository", "new_run_id", "short_length"]

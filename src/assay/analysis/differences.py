@@ -1,0 +1,109 @@
+"""What else differed between runs that are compared, and what limited them: the warnings beside a ratio.
+
+In: the runs of both sides with their environments. Out: sentences. An environment is a tree of what was found on the
+hosts; a difference is a leaf that both sides have and that has more than one value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from assay.model.run import Run
+from assay.model.trace import Trace
+
+CPU_LIMIT_SHARE = 0.85
+"""From this busy share on, a run is taken to be limited by the CPU."""
+_RELEVANT = re.compile(
+    r"kernel|jvm|java|assay|mount|sysctl|cpu_model|cores|memory_total|total_bytes|os_release|operating|scheduler|governor"
+    r"|transparent|limits|hardware|engine_version|hadoop_version",
+    re.IGNORECASE,
+)
+_VOLATILE = re.compile(
+    r"uptime|load|free|available|cached|temperature|pid|time$|_at$|layout_devices|layout|hostname|serial|uuid|mac$|used",
+    re.IGNORECASE,
+)
+_NAMES_MAX = 5
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(tree, list | tuple):
+        yield path, ", ".join(sorted(str(value) for value in tree))
+    elif tree is not None:
+        yield path, str(tree)
+
+
+def _facts(runs: Sequence[Run]) -> dict[str, set[str]]:
+    facts: dict[str, set[str]] = {}
+    for run in runs:
+        for path, value in _leaves(run.environment):
+            if _RELEVANT.search(path) and not _VOLATILE.search(path):
+                facts.setdefault(path, set()).add(value)
+    return facts
+
+
+def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run]) -> list[str]:
+    """Return a sentence on each recorded fact (kernel, JVM, mount options, assay's version) that was not the same."""
+    left, right = _facts(baseline), _facts(candidate)
+    differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
+    sentences = []
+    for path in differing[:_NAMES_MAX]:
+        values = [" or ".join(sorted(side[path])) for side in (left, right)]
+        what = f"{values[0]} against {values[1]}" if values[0] != values[1] else values[0]
+        sentences.append(f"{path} was not the same in all runs: {what}")
+    if len(differing) > _NAMES_MAX:
+        sentences.append(f"{len(differing) - _NAMES_MAX} more recorded facts about the hosts differ")
+    return sentences
+
+
+def cpu_busy_share(trace: Trace, start_s: float, end_s: float) -> float | None:
+    """Return the busiest node's CPU busy share (0 to 1) between two times of a trace; None when it has no CPU samples.
+
+    Busy is user, system, interrupts and stolen time; waiting for I/O counts as idle. The busiest node counts, because
+    a job waits for it.
+    """
+    shares = []
+    for node in dict.fromkeys(trace.node):
+        spent = {metric: _growth(trace, node, metric, start_s, end_s) for metric in _CPU_METRICS}
+        total = sum(spent.values())
+        if total > 0:
+            shares.append(1 - (spent["idle_s"] + spent["iowait_s"]) / total)
+    return max(shares, default=None)
+
+
+_CPU_METRICS = ("user_s", "system_s", "irq_s", "steal_s", "iowait_s", "idle_s")
+
+
+def _growth(trace: Trace, node: str, metric: str, start_s: float, end_s: float) -> float:
+    values = [value for t_s, value in trace.series(node, "cpu", metric) if start_s <= t_s <= end_s]
+    return max(0.0, values[-1] - values[0]) if values else 0.0
+
+
+def cpu_limited(busy_share: float | None) -> bool:
+    """Return whether a busy share means that the CPU was the limit; an unknown share does not."""
+    return busy_share is not None and busy_share >= CPU_LIMIT_SHARE
+
+
+def is_cpu_warning(warning: str) -> bool:
+    """Return whether a run's warning says that the CPU was the limit."""
+    return "CPU" in warning and "limit" in warning
+
+
+def was_cpu_limited(run: Run) -> bool:
+    """Return whether the run's ``cpu_busy_share`` or one of its warnings says that the CPU was the limit."""
+    mentioned = any(is_cpu_warning(warning) for warning in run.warnings)
+    return mentioned or cpu_limited(run.metrics.get("cpu_busy_share"))
+
+
+def cpu_warnings(runs: Sequence[Run]) -> list[str]:
+    """Return a sentence when the CPU was the limit in some of ``runs``: it compresses every ratio."""
+    limited = sum(was_cpu_limited(run) for run in runs)
+    if not limited:
+        return []
+    return [
+        f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference is larger than the ratio shows"
+    ]

@@ -1,0 +1,136 @@
+"""Which runs may be compared: the levels of a factor, and groups of runs that are equal in everything else.
+
+In: runs. Out: factor names with their levels, and groups. A factor is ``layout``, an engine parameter
+(``dfs.blocksize``), or ``WORKLOAD.option`` (``terasort.reduces``). Origins are never in one group.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model.plan import LAYOUT_FACTOR
+from assay.model.run import Run, RunStatus
+
+LAYOUT_PARAMETERS = frozenset(
+    {"dfs.datanode.data.dir", "dfs.namenode.name.dir", "yarn.nodemanager.local-dirs", "yarn.nodemanager.log-dirs",
+     "hadoop.tmp.dir", "mapreduce.cluster.local.dir"}
+)  # fmt: skip
+"""Engine parameters that follow from the layout: they differ whenever the layout does."""
+
+
+def level_of(run: Run, factor: str) -> str | None:
+    """Return the run's level of ``factor``, or None when the factor does not apply to it."""
+    if factor == LAYOUT_FACTOR:
+        return run.layout
+    if factor in run.levels:
+        return run.levels[factor]
+    if factor in run.parameters:
+        return run.parameters[factor]
+    workload, dot, option = factor.partition(".")
+    return run.workload_parameters.get(option) if dot and workload == run.workload else None
+
+
+def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
+    """Return the levels of ``factor`` in the order in which runs first had them."""
+    found = (level_of(run, factor) for run in sorted(runs, key=lambda run: run.started_at))
+    return list(dict.fromkeys(level for level in found if level is not None))
+
+
+def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return every factor with at least two levels in ``runs``; what follows from the layout is not a factor."""
+    names: dict[str, None] = {LAYOUT_FACTOR: None}
+    for run in runs:
+        names.update(dict.fromkeys(run.levels))
+        names.update(dict.fromkeys(name for name in run.parameters if name not in LAYOUT_PARAMETERS))
+        names.update(dict.fromkeys(f"{run.workload}.{option}" for option in run.workload_parameters))
+    found = {name: levels_of(runs, name) for name in names}
+    return {name: levels for name, levels in found.items() if len(levels) > 1}
+
+
+def circumstances(run: Run, factor: str) -> dict[str, str]:
+    """Return everything that must be equal for a fair comparison by ``factor``, as text by name."""
+    derived = LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()
+    found = {
+        "workload": run.workload, "data_bytes": str(run.data_bytes), "cluster": run.cluster,
+        "lab_scale": str(run.lab_scale), "engine": run.engine, "engine_version": run.engine_version,
+        "layout": run.layout, "origin": str(run.origin),
+    }  # fmt: skip
+    found |= {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR}
+    found |= {name: value for name, value in run.parameters.items() if name not in derived}
+    found |= {f"{run.workload}.{option}": value for option, value in run.workload_parameters.items()}
+    found.pop(factor, None)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that are equal in everything but the factor, by level, with those that do not count."""
+
+    workload: str
+    context: str
+    """What sets this group apart from others of its workload (``dfs.blocksize=64MB``); empty if it is the only one."""
+    levels: dict[str, tuple[Run, ...]]
+    """Level to the runs that count, in the order of their making; a level whose runs all dropped out stays, empty."""
+    invalid: dict[str, int]
+    failed: dict[str, int]
+    warm: dict[str, int]
+    """Level to how many runs were left out because they are warm while others are not."""
+    warnings: tuple[str, ...]
+    example: Run
+    """Any run of the group, also one that does not count: it tells what all of them share."""
+
+
+def _usable(run: Run) -> bool:
+    return run.status is RunStatus.VALID and run.duration_s > 0 and math.isfinite(run.duration_s)
+
+
+def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
+    warnings = []
+    warm = sum(run.cold is False for run in used)
+    unknown = sum(run.cold is None for run in used)
+    if dropped:
+        warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
+    if warm:
+        warnings.append(f"all {warm} runs are warm: part of the data came from memory, not from the devices")
+    if unknown:
+        warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
+    return tuple(warnings)
+
+
+def _group(runs: Sequence[Run], factor: str, context: str) -> Group:
+    level = {run.run_id: level_of(run, factor) or "" for run in runs}
+    good = [run for run in runs if _usable(run)]
+    all_warm = all(run.cold is False for run in good)
+    used = [run for run in good if all_warm or run.cold is not False]
+    used_ids = {run.run_id for run in used}
+    names = dict.fromkeys(level[run.run_id] for run in runs)
+    return Group(
+        workload=runs[0].workload,
+        context=context,
+        levels={name: tuple(run for run in used if level[run.run_id] == name) for name in names},
+        invalid=Counter(level[run.run_id] for run in runs if not _usable(run) and run.status is not RunStatus.FAILED),
+        failed=Counter(level[run.run_id] for run in runs if run.status is RunStatus.FAILED),
+        warm=Counter(level[run.run_id] for run in good if run.run_id not in used_ids),
+        warnings=_cache_warnings(used, len(good) - len(used)),
+        example=runs[0],
+    )
+
+
+def group_runs(runs: Sequence[Run], factor: str) -> list[Group]:
+    """Return the groups that ``factor`` can be judged in, workloads in the order in which they first ran."""
+    by_key: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    for run in sorted(runs, key=lambda run: (run.started_at, run.run_id)):
+        if level_of(run, factor) is not None:
+            by_key.setdefault(tuple(sorted(circumstances(run, factor).items())), []).append(run)
+    workloads = list(dict.fromkeys(members[0].workload for members in by_key.values()))
+    groups = []
+    for workload in workloads:
+        keys = [key for key, members in by_key.items() if members[0].workload == workload]
+        shared = set.intersection(*(set(key) for key in keys))
+        for key in keys:
+            context = ", ".join(f"{name}={value}" for name, value in key if (name, value) not in shared)
+            groups.append(_group(by_key[key], factor, context))
+    return groups

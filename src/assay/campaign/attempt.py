@@ -1,0 +1,378 @@
+"""One attempt at one planned run: input, cold caches, observation, the job, its checks, and the record of it all.
+
+Nothing here raises for a job that fails: that is a :class:`Run` with status ``failed`` and its cause. What does raise
+(:class:`AssayError`) concerns the cluster, and the campaign decides.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import statistics
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from assay.analysis.aggregate import gated_aggregate
+from assay.campaign.order import PlannedRun
+from assay.engines.hadoop.engine import Finished, HadoopEngine
+from assay.errors import AssayError, EngineError
+from assay.formats.jhist import phases
+from assay.hosts.transport import Transport
+from assay.model.baseline import Baseline
+from assay.model.cluster import Cluster, Placement
+from assay.model.plan import Plan
+from assay.model.program import Outcome
+from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.model.trace import Trace
+from assay.observe.caches import drop_caches, is_cold
+from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
+from assay.observe.traces import cpu_busy_share, device_totals
+from assay.repository.ids import new_run_id
+from assay.workloads.base import Facts, Input, Size, Verdict, Workload
+from assay.workloads.catalogue import WORKLOADS
+
+CPU_LIMIT_SHARE = 0.85
+"""Above this mean busy share the processors, not the disks, set the pace."""
+_CACHE_TIMEOUT_S = 120.0
+_PROGRESS_INTERVAL_S = 1.0
+_CHECK_TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all runs of a campaign share."""
+
+    plan: Plan
+    cluster: Cluster
+    transports: Mapping[str, Transport]
+    engine: HadoopEngine
+    samplers: Mapping[str, SamplerOptions]
+    campaign_id: str
+    environment: Mapping[str, Any]
+    baseline: Baseline | None
+    show: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A run with what lies beside it in its bundle."""
+
+    run: Run
+    tasks: tuple[Task, ...] = ()
+    trace: Trace = field(default_factory=Trace)
+    logs: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Observed:
+    """What is gathered while an attempt goes on, so that a failure keeps what was seen until then."""
+
+    caches: tuple[CacheState, ...] = ()
+    trace: Trace = field(default_factory=Trace)
+    logs: dict[str, bytes] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    finished: Finished | None = None
+    verdict: Verdict | None = None
+    trouble: str | None = None
+
+
+def size_of(planned: PlannedRun, plan: Plan) -> Size:
+    """Return the workload's size in bytes after the lab's scale, and its counts."""
+    options = planned.workload.parameters
+
+    def count(name: str) -> int | None:
+        return int(options[name]) if name in options else None
+
+    return Size(
+        data_bytes=round(planned.workload.data_bytes * plan.cluster.scale),
+        replication=int(planned.configuration.parameters["dfs.replication"]),
+        files=count("files"),
+        maps=count("maps"),
+        reduces=count("reduces"),
+    )
+
+
+async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Published:
+    """Carry out one attempt and return its record, whatever became of it."""
+    workload = WORKLOADS[planned.workload.name]
+    size = size_of(planned, setting.plan)
+    run_id, started = new_run_id(), time.time()
+    seen = _Observed()
+    cause: str | None = None
+    try:
+        await _carry_out(planned, workload, size, setting, seen)
+    except AssayError as error:
+        cause = str(error)
+    if seen.finished is None or seen.finished.outcome.exit_status != 0 or seen.trouble or cause:
+        seen.logs |= await _daemon_logs(setting.engine)
+    status, why = _status(seen, cause)
+    finished = seen.finished
+    job = finished.histories[-1] if finished and finished.histories else None
+    began = finished.started_unix_s if finished else started
+    run = Run(
+        run_id=run_id,
+        campaign_id=setting.campaign_id,
+        plan=setting.plan.name,
+        origin=Origin.MEASURED,
+        status=status,
+        cause=why,
+        cluster=setting.cluster.name,
+        lab_scale=setting.cluster.lab.scale if setting.cluster.lab else None,
+        engine=setting.engine.name,
+        engine_version=setting.engine.version,
+        workload=planned.workload.key,
+        workload_parameters={"program": workload.name, **planned.workload.parameters},
+        layout=planned.configuration.layout.name,
+        levels=dict(planned.configuration.levels),
+        parameters=dict(planned.configuration.parameters),
+        repetition=planned.repetition,
+        block=planned.block,
+        position=planned.index,
+        attempt=number,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
+        cold=is_cold(seen.caches) if seen.caches else None,
+        data_bytes=workload.data_bytes(size),
+        metrics=_metrics(workload.data_bytes(size), seen, setting.cluster),
+        phases=phases(job, began) if job else (),
+        checks=seen.verdict.checks if seen.verdict else (),
+        caches=seen.caches,
+        warnings=tuple(_warnings(seen, setting.cluster)),
+        environment={**setting.environment, "parameters": _effective(planned, setting.engine)},
+        baseline_id=setting.baseline.baseline_id if setting.baseline else None,
+        sources={
+            "duration_s": "wall time of the client program",
+            "phases": "job history",
+            "tasks": "job history",
+            "per_stream_mb_per_s": "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes",
+            "gated_aggregate_mb_per_s": "task intervals and bytes of the job history, bytes spread evenly over each task",
+            "job_throughput_mb_per_s": "data_bytes / duration_s",
+        },
+    )
+    tasks = tuple(task for history in (finished.histories if finished else ()) for task in history.tasks)
+    return Published(run, tasks, seen.trace, seen.logs)
+
+
+async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed) -> None:
+    engine, parameters = setting.engine, planned.configuration.parameters
+    await engine.deploy(planned.configuration.layout, parameters, setting.show)
+    needed = workload.input(size)
+    manifest = await _ensure_input(needed, planned, setting) if needed else {}
+    for path in workload.outputs():
+        await engine.hdfs.delete(path)
+    samplers = await _start_samplers(setting)
+    stopped = False
+    try:
+        setting.show("dropping caches")
+        seen.caches = await _drop(setting)
+        program = workload.program(size, needed.place if needed else None)
+        running = engine.run(program, parameters, timeout_s=setting.plan.timeout_s, label="job")
+        seen.finished = await _with_progress(running, setting)
+        raw = await _stop_samplers(samplers)
+        stopped = True
+    finally:
+        if not stopped:
+            await asyncio.shield(_stop_samplers(samplers))
+    _keep_samples(raw, seen)
+    seen.logs |= seen.finished.logs
+    seen.trouble = await engine.trouble()
+    if seen.finished.outcome.exit_status == 0:
+        await _validate(planned, workload, size, setting, seen, manifest, needed)
+
+
+async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
+                    manifest: Mapping[str, int], needed: Input | None) -> None:  # fmt: skip
+    assert seen.finished is not None
+    engine = setting.engine
+    setting.show("validating")
+    checked: Outcome | None = None
+    program = workload.check_program()
+    if program is not None:
+        timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s)
+        done = await _with_progress(
+            engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check"), setting
+        )
+        checked = done.outcome
+        seen.logs["check.log"] = done.logs.get("check.log", b"")
+    facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
+    seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
+    for path in workload.outputs():
+        await engine.hdfs.delete(path)
+
+
+async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) -> dict[str, int]:
+    """Make the input unless it lies there complete; return what its manifest keeps.
+
+    Raises EngineError when the generator fails or writes something else than was asked for.
+    """
+    if needed.needs:
+        await _ensure_input(needed.needs, planned, setting)
+    hdfs = setting.engine.hdfs
+    manifest = await _read_manifest(needed, setting)
+    if manifest is not None and await _complete(needed, setting):
+        return manifest
+    setting.show(f"generating input: {needed.name}")
+    await hdfs.delete(needed.place)
+    running = setting.engine.run(needed.program, planned.configuration.parameters,
+                                 timeout_s=setting.plan.timeout_s, label="input")  # fmt: skip
+    done = await _with_progress(running, setting)
+    if done.outcome.exit_status != 0 or not await _complete(needed, setting):
+        tail = "\n".join(done.outcome.output.strip().splitlines()[-5:])
+        raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.place)
+    kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
+    if needed.counters or not needed.exact:
+        await hdfs.write(needed.manifest_path, json.dumps(kept).encode())
+    return kept
+
+
+async def _read_manifest(needed: Input, setting: Setting) -> dict[str, int] | None:
+    """Return the kept counters; {} when none are needed; None when the input was never completed."""
+    if not needed.counters and needed.exact:
+        return {}
+    if not await setting.engine.hdfs.exists(needed.manifest_path):
+        return None
+    return dict(json.loads(await setting.engine.hdfs.read(needed.manifest_path)))
+
+
+async def _complete(needed: Input, setting: Setting) -> bool:
+    stored = await setting.engine.hdfs.stored(needed.place)
+    if needed.exact and stored.length_bytes != needed.data_bytes:
+        return False
+    return stored.files > 0 and stored.replica_bytes >= stored.length_bytes * needed.replication
+
+
+async def _drop(setting: Setting) -> tuple[CacheState, ...]:
+    deployment = setting.engine.daemons.deployment
+
+    async def on(name: str, folders: Sequence[str]) -> CacheState:
+        return await drop_caches(setting.transports[name], folders, timeout_s=_CACHE_TIMEOUT_S)
+
+    workers = {node.name: node for node in setting.cluster.workers}
+    folders = {
+        name: [*deployment.hdfs_directories(workers[name]), *deployment.intermediate_directories(workers[name])]
+        if name in workers
+        else []
+        for name in setting.transports
+    }
+    return tuple(await asyncio.gather(*(on(name, folders[name]) for name in setting.transports)))
+
+
+async def _start_samplers(setting: Setting) -> dict[str, Sampler]:
+    names = list(setting.transports)
+    started = await asyncio.gather(*(Sampler.start(setting.transports[n], setting.samplers[n]) for n in names))
+    return dict(zip(names, started, strict=True))
+
+
+async def _stop_samplers(samplers: Mapping[str, Sampler]) -> dict[str, bytes]:
+    raw = await asyncio.gather(*(sampler.stop() for sampler in samplers.values()))
+    return dict(zip(samplers, raw, strict=True))
+
+
+def _keep_samples(raw: Mapping[str, bytes], seen: _Observed) -> None:
+    started = seen.finished.started_unix_s if seen.finished else 0.0
+    for node, content in raw.items():
+        seen.logs[f"samples-{node}.jsonl"] = content
+        seen.warnings += parse_samples(node, content, started, seen.trace)
+
+
+async def _with_progress(running: Awaitable[Finished], setting: Setting) -> Finished:
+    """Show where the job is while it runs."""
+    task = asyncio.ensure_future(running)
+    try:
+        while not task.done():
+            await asyncio.wait({task}, timeout=_PROGRESS_INTERVAL_S)
+            if not task.done() and (now := await setting.engine.progress()):
+                setting.show(f"{now.name}: map {now.map_percent:.0f} %, reduce {now.reduce_percent:.0f} %")
+        return task.result()
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _status(seen: _Observed, cause: str | None) -> tuple[RunStatus, str | None]:
+    if cause or seen.finished is None:
+        return RunStatus.FAILED, cause or "the job was not started"
+    outcome = seen.finished.outcome
+    if outcome.exit_status != 0:
+        end = [line for line in outcome.output.strip().splitlines() if line.strip()][-3:]
+        why = f"the client ended with {outcome.exit_status}: {' | '.join(end)}"
+        return RunStatus.FAILED, f"{seen.trouble}; {why}" if seen.trouble else why
+    if seen.trouble:
+        return RunStatus.INVALID, f"{seen.trouble} during the run"
+    broken = [check for check in (seen.verdict.checks if seen.verdict else ()) if not check.passed]
+    if broken or seen.verdict is None:
+        return RunStatus.INVALID, "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
+    return RunStatus.VALID, None
+
+
+def _metrics(data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, float]:
+    finished = seen.finished
+    if finished is None:
+        return {}
+    metrics = dict(seen.verdict.metrics) if seen.verdict else {}
+    if finished.outcome.duration_s > 0:
+        metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
+    if finished.histories:
+        job = finished.histories[-1]
+        metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
+        gated = gated_aggregate(job.tasks)
+        if gated is not None:
+            metrics["gated_aggregate_mb_per_s"] = gated.mean_bytes_per_s / 1e6
+            metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_bytes_per_s / 1e6
+            metrics["gated_aggregate_slots"] = gated.slots
+    workers = [node.name for node in cluster.workers]
+    end_s = finished.outcome.duration_s
+    shares = [share for name in workers if (share := cpu_busy_share(seen.trace, name, 0.0, end_s)) is not None]
+    if shares:
+        metrics["cpu_busy_share"] = statistics.fmean(shares)
+    for name, value in device_totals(seen.trace, 0.0, end_s).items():
+        metrics[name] = value
+    return metrics
+
+
+def _warnings(seen: _Observed, cluster: Cluster) -> list[str]:
+    warnings = list(seen.warnings)
+    if seen.finished:
+        metrics = _metrics(0, seen, cluster)
+        busy = metrics.get("cpu_busy_share")
+        if busy is not None and busy > CPU_LIMIT_SHARE:
+            warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios between layouts come out too small")
+    if seen.caches and is_cold(seen.caches) is not True:
+        reasons = sorted({state.reason for state in seen.caches if state.reason})
+        warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
+    return warnings
+
+
+def _effective(planned: PlannedRun, engine: HadoopEngine) -> dict[str, str]:
+    try:
+        return engine.effective_parameters(planned.configuration.parameters)
+    except AssayError:  # the daemons never came up
+        return dict(planned.configuration.parameters)
+
+
+async def _daemon_logs(engine: HadoopEngine) -> dict[str, bytes]:
+    try:
+        return await engine.daemons.logs()
+    except AssayError:
+        return {}
+
+
+def cluster_facts(cluster: Cluster, layout_devices: Mapping[str, int]) -> dict[str, Any]:
+    """Return the counts that prices are multiplied by."""
+    masters = sum("master" in node.roles for node in cluster.nodes)
+    return {
+        "name": cluster.name,
+        "placement": str(cluster.placement),
+        "nodes": len(cluster.nodes),
+        "masters": masters,
+        "workers": len(cluster.workers),
+        "layout_devices": dict(layout_devices),
+        "emulated": cluster.placement is Placement.LAB,
+    }
+
+
+__all__ = ["Check", "Phase", "Published", "Setting", "attempt", "cluster_facts", "size_of"]

@@ -1,0 +1,56 @@
+"""How every chart looks: one theme, one colour for one configuration.
+
+Colours are Okabe and Ito's (M. Okabe and K. Ito, "Color Universal Design", 2008), which people with any colour vision
+can tell apart, in the order that keeps a contrast of 3:1 on white and on near-black. Text and rules use
+``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+Spec = dict[str, Any]
+SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
+VEGA_LITE_VERSION = "5.21"
+"""The version that charts are written for, and that renders them."""
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
+INK = "currentColor"
+WIDE_PX = 640
+NARROW_PX = 250
+_FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
+
+
+def colours(levels: Sequence[str]) -> dict[str, str]:
+    """Return a colour for each configuration, by its place in ``levels``: the same list gives the same colours."""
+    return {level: PALETTE[index % len(PALETTE)] for index, level in enumerate(levels)}
+
+
+def colour_scale(levels_colours: dict[str, str]) -> Spec:
+    """Return the Vega-Lite scale that holds the configurations to their colours."""
+    return {"domain": list(levels_colours), "range": list(levels_colours.values())}
+
+
+def theme() -> Spec:
+    """Return the configuration that all charts share."""
+    text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
+    axis = {"domain": False, "ticks": False, "gridColor": INK, "gridOpacity": 0.14, "titleOpacity": 0.8,
+            "titlePadding": 8, "labelPadding": 6, "labelOpacity": 0.9}  # fmt: skip
+    return {
+        "background": None,
+        "font": _FONT,
+        "aria": False,
+        "padding": 4,
+        "view": {"stroke": None},
+        "axis": {**text, **axis},
+        "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "start", "labelLimit": 150},
+        "legend": {**text, "orient": "top", "title": None, "symbolType": "square", "labelLimit": 200},
+        "header": {**text, "labelFontWeight": 600},
+        "text": {"color": INK, "fontSize": 12},
+        "bar": {"cornerRadiusEnd": 2},
+    }
+
+
+def chart(description: str, body: Spec) -> Spec:
+    """Return a complete specification; ``description`` is the chart's text for who can't see it."""
+    return {"$schema": SCHEMA, "description": description, "config": theme(), **body}

@@ -1,0 +1,34 @@
+"""``assay hadoop``: fetch the Hadoop distribution, or say which one is used."""
+
+from __future__ import annotations
+
+import click
+
+from assay.cli.common import json_option, print_json
+from assay.engines.hadoop import distribution
+from assay.errors import EngineError
+
+
+@click.group()
+def hadoop() -> None:
+    """Fetch the Hadoop distribution, or show which one is used."""
+
+
+@hadoop.command()
+def fetch() -> None:
+    """Assemble Hadoop from Maven Central, unless one is there or HADOOP_HOME names one."""
+    found = distribution.require(None, lambda line: click.echo(line, err=True))
+    click.echo(f"Hadoop {found.version} at {found.home}")
+
+
+@hadoop.command()
+@json_option
+def where(as_json: bool) -> None:
+    """Show which Hadoop is used."""
+    found = distribution.find()
+    if found is None:
+        raise EngineError("there is no Hadoop yet", hint="run `assay hadoop fetch`, or set HADOOP_HOME")
+    if as_json:
+        print_json({"home": str(found.home), "version": found.version})
+    else:
+        click.echo(f"Hadoop {found.version} at {found.home}")

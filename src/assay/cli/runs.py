@@ -1,0 +1,118 @@
+"""``assay runs``, ``assay show`` and ``assay verify``: what is in the repository, and whether it is intact."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.run_text import cold_text, configuration_text, run_lines
+from assay.errors import RepositoryError
+from assay.model.run import Run, RunStatus
+from assay.repository import Repository, short_length
+from assay.units import format_duration
+
+_HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
+
+
+@click.command()
+@click.option("--workload", help="Only runs of this workload.")
+@click.option("--layout", help="Only runs on this layout.")
+@click.option("--status", type=click.Choice([status.value for status in RunStatus]), help="Only runs that ended so.")
+@json_option
+@repository_option
+def runs(workload: str | None, layout: str | None, status: str | None, as_json: bool, repository: Path) -> None:
+    """List the runs in the repository, newest last."""
+    opened = Repository.open(repository)
+    found = opened.runs(workload=workload, layout=layout, status=status, environment=False)
+    if as_json:
+        print_json([_without_environment(run) for run in found])
+    elif found:
+        length = short_length(run.run_id for run in found)
+        print_table(_HEADERS, [_row(run, length) for run in found])
+    else:
+        click.echo(_nothing_found(opened.runs(environment=False), repository))
+
+
+def _without_environment(run: Run) -> dict[str, Any]:
+    values: dict[str, Any] = msgspec.to_builtins(run)
+    del values["environment"]
+    return values
+
+
+def _row(run: Run, id_length: int) -> tuple[str, ...]:
+    return (
+        run.run_id[:id_length],
+        run.started_at[:19].replace("T", " "),
+        run.workload,
+        configuration_text(run),
+        str(run.repetition),
+        run.status,
+        run.origin,
+        cold_text(run.cold),
+        format_duration(run.duration_s),
+    )
+
+
+def _nothing_found(every: Sequence[Run], repository: Path) -> str:
+    if not every:
+        return (
+            f"No runs in {repository} yet.\n"
+            "  → `assay demo` measures HDD against SSD on this machine; `assay run PLAN` carries out a plan."
+        )
+    workloads = ", ".join(sorted({run.workload for run in every}))
+    layouts = ", ".join(sorted({run.layout for run in every}))
+    return f"No run matches.\n  → There are runs of {workloads} on {layouts}."
+
+
+@click.command()
+@click.argument("run")
+@click.option("--log", "log_name", metavar="NAME", help="Print one of the run's logs instead.")
+@json_option
+@repository_option
+def show(run: str, log_name: str | None, as_json: bool, repository: Path) -> None:
+    """Show one run: phases, checks, metrics, environment. RUN is the beginning of a run's id."""
+    opened = Repository.open(repository)
+    found = opened.run(run)
+    if log_name is not None:
+        click.echo(opened.log(found.run_id, log_name), nl=False)
+        return
+    files = opened.files(found.run_id)
+    if as_json:
+        listed = [{"name": name, "size_bytes": size} for name, size in files.items()]
+        print_json(msgspec.to_builtins(found) | {"logs": opened.logs(found.run_id), "files": listed})
+        return
+    for line in run_lines(found, opened.tasks(found.run_id), files):
+        click.echo(line)
+
+
+@click.command()
+@json_option
+@repository_option
+def verify(as_json: bool, repository: Path) -> None:
+    """Check every bundle against its checksums; exit code 6 when something is wrong."""
+    problems = Repository.open(repository).verify(_progress)
+    if as_json:
+        print_json([asdict(problem) for problem in problems])
+    elif problems:
+        rows = [(problem.run_id, problem.file, problem.kind.value, problem.detail) for problem in problems]
+        print_table(("run", "file", "problem", "what was found"), rows)
+    else:
+        click.echo("Every bundle is as it was written.")
+    if problems:
+        raise RepositoryError(
+            f"{len(problems)} problems in {len({problem.run_id for problem in problems})} bundles",
+            where=str(repository),
+            hint="restore them from a copy; a bundle can also be deleted as a whole",
+        )
+
+
+def _progress(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"\r{done} of {total} bundles checked", err=True, nl=done == total)

@@ -1,0 +1,16 @@
+"""``assay schema``: print the JSON Schema of a specification file, for editors and other programs."""
+
+from __future__ import annotations
+
+import click
+
+from assay.cli.common import print_json
+
+
+@click.command()
+@click.argument("kind", type=click.Choice(["cluster", "plan", "prices"]))
+def schema(kind: str) -> None:
+    """Print the JSON Schema of a cluster, plan or prices file."""
+    from assay.spec import json_schema  # imported here to keep start-up short
+
+    print_json(json_schema(kind))

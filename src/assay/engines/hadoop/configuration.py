@@ -1,0 +1,253 @@
+"""Hadoop's configuration files for one layout, rendered from values; nothing here does I/O.
+
+In: the cluster, the layout, the plan's engine parameters, the folders of a deployment. Out: the text of every file on
+every node. What assay sets by itself is in :data:`DEFAULTS` with its reason; the plan's parameters override all of it
+but addresses and directories, which follow from the cluster and the layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+from assay.errors import SpecificationError
+from assay.model.cluster import Cluster, Node
+from assay.model.layout import Directories, Layout
+from assay.units import parse_bytes
+
+# Daemon heaps are small and the serial collector is used because a lab's nodes share one small machine.
+DAEMON_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+TASK_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+
+DEFAULTS: dict[str, str] = {
+    # The NameNode must not skip busy DataNodes, or blocks stay under-replicated on a small cluster.
+    "dfs.namenode.redundancy.considerLoad": "false",
+    # Hosts are named by the cluster file; their addresses need no reverse DNS.
+    "dfs.namenode.datanode.registration.ip-hostname-check": "false",
+    # Leave safe mode as soon as every block is reported, and act on deletions at once: restarts cost less.
+    "dfs.namenode.safemode.extension": "0",
+    "dfs.namenode.startup.delay.block.deletion.sec": "0",
+    "dfs.namenode.redundancy.interval.seconds": "1s",
+    "dfs.heartbeat.interval": "1",
+    "dfs.permissions.enabled": "false",
+    "dfs.datanode.du.reserved": "0",
+    # 10 minutes otherwise: a killed DataNode must be noticed during a run.
+    "dfs.namenode.heartbeat.recheck-interval": "2000",
+    "yarn.nm.liveness-monitor.expiry-interval-ms": "15000",
+    # Daemons of one cluster start together: ask again soon instead of after 30 s.
+    "yarn.resourcemanager.connect.retry-interval.ms": "500",
+    "ipc.client.connect.retry.interval": "300",
+    # Polling shrinks with the jobs: at the default of 1 s a small job mostly waits.
+    "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+    "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
+    "mapreduce.client.completion.pollinterval": "200",
+    "mapreduce.client.progressmonitor.pollinterval": "200",
+    "yarn.nodemanager.aux-services": "mapreduce_shuffle",
+    "yarn.nodemanager.vmem-check-enabled": "false",
+    "yarn.nodemanager.pmem-check-enabled": "false",
+    # A nearly full scaled disk is still a disk.
+    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
+    "yarn.nodemanager.delete.debug-delay-sec": "0",
+    "yarn.nodemanager.resource.cpu-vcores": "16",
+    "yarn.nodemanager.resource.memory-mb": "1536",
+    "yarn.scheduler.minimum-allocation-mb": "128",
+    "yarn.scheduler.capacity.root.queues": "default",
+    "yarn.scheduler.capacity.root.default.capacity": "100",
+    "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+    "yarn.app.mapreduce.am.resource.mb": "384",
+    "mapreduce.map.memory.mb": "384",
+    "mapreduce.reduce.memory.mb": "384",
+    "mapreduce.task.io.sort.mb": "64",
+    "mapreduce.framework.name": "yarn",
+    # JSON lines instead of Avro binary: readable in the bundle by people too.
+    "mapreduce.jobhistory.jhist.format": "json",
+    "mapreduce.jobhistory.intermediate-done-dir": "/assay/history/intermediate",
+    "mapreduce.jobhistory.done-dir": "/assay/history/done",
+    "yarn.app.mapreduce.am.staging-dir": "/assay/staging",
+}  # fmt: skip
+
+# Parameters that a job carries with it; every other one belongs to daemons, and a change of it restarts them.
+JOB_PREFIXES = ("mapreduce.", "yarn.app.mapreduce.", "dfs.blocksize", "dfs.replication", "dfs.client.", "io.")
+_DAEMON_PREFIXES = ("mapreduce.jobhistory.", "mapreduce.shuffle.")
+_SIZES = ("dfs.blocksize",)
+_FILES = {
+    "core-site.xml": ("fs.", "hadoop.", "ipc.", "io."),
+    "hdfs-site.xml": ("dfs.",),
+    "capacity-scheduler.xml": ("yarn.scheduler.capacity.",),
+    "mapred-site.xml": ("mapreduce.", "yarn.app.mapreduce."),
+    "yarn-site.xml": ("yarn.",),
+}
+_LOG4J = """log4j.rootLogger=INFO,console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The ports that assay talks to or must keep apart; the others are Hadoop's defaults."""
+
+    namenode_rpc: int = 8020
+    namenode_http: int = 9870
+    datanode_transfer: int = 9866
+    datanode_http: int = 9864
+    datanode_ipc: int = 9867
+    resourcemanager_rpc: int = 8032
+    resourcemanager_scheduler: int = 8030
+    resourcemanager_tracker: int = 8031
+    resourcemanager_admin: int = 8033
+    resourcemanager_http: int = 8088
+    nodemanager_http: int = 8042
+    nodemanager_localizer: int = 8040
+    nodemanager_address: int = 0
+    shuffle: int = 13562
+    history_rpc: int = 10020
+    history_http: int = 19888
+    history_admin: int = 10033
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """One arrangement of daemons: a layout and daemon parameters on a cluster. ``marker`` stands in every command."""
+
+    cluster: Cluster
+    layout: Layout
+    parameters: Mapping[str, str]
+    classpath: str
+    java: str
+    java_options: str
+    """Options that every JVM needs on this Java version."""
+    marker: str
+    ports: Ports
+    hosts: Mapping[str, str]
+    """Node name to the host name or address by which other nodes reach it."""
+    image_directory: str
+    """The NameNode's metadata directory on the master; it goes with the layout."""
+
+    def hdfs_directories(self, node: Node) -> list[str]:
+        """Return the DataNode's directories on ``node`` for this layout."""
+        return _paths(node, self.layout.hdfs, self.layout.name, "hdfs")
+
+    def intermediate_directories(self, node: Node) -> list[str]:
+        """Return the NodeManager's local directories on ``node`` for this layout."""
+        return _paths(node, self.layout.intermediate, self.layout.name, "local")
+
+    def host(self, node: Node) -> str:
+        """Return the name by which the other nodes reach ``node``."""
+        return self.hosts[node.name]
+
+
+def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
+    where = {device.name: device.directory for device in node.type.devices}
+    return [
+        f"{where[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
+        for part in parts
+        for index in range(1, part.count + 1)
+    ]
+
+
+def is_job_parameter(name: str) -> bool:
+    """Say whether a job can carry ``name``; if not, it belongs to daemons, which must restart for a new value."""
+    return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
+
+
+def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return ``parameters`` with sizes written as Hadoop reads them (``64MiB`` becomes bytes)."""
+    try:
+        return {
+            name: str(parse_bytes(value)) if name in _SIZES and value.strip().endswith("B") else value
+            for name, value in parameters.items()
+        }
+    except ValueError as error:
+        raise SpecificationError(f"engine parameter: {error}") from error
+
+
+def properties(deployment: Deployment, node: Node) -> dict[str, str]:
+    """Return every property that is set on ``node``, defaults first, then the plan's, then what the cluster fixes."""
+    return {
+        **DEFAULTS,
+        "yarn.app.mapreduce.am.command-opts": _jvm(deployment, TASK_JAVA_OPTIONS),
+        "mapreduce.map.java.opts": _jvm(deployment, TASK_JAVA_OPTIONS),
+        "mapreduce.reduce.java.opts": _jvm(deployment, TASK_JAVA_OPTIONS),
+        **_marked(deployment, normalised(deployment.parameters)),
+        **_fixed(deployment, node),
+    }
+
+
+def _jvm(deployment: Deployment, options: str) -> str:
+    marker = f"-Dassay.deployment={deployment.marker}"
+    return " ".join(part for part in (options, deployment.java_options, marker) if part)
+
+
+def _marked(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Keep the marker on task JVMs whose options the plan sets, so that none can be left behind."""
+    options = ("yarn.app.mapreduce.am.command-opts", "mapreduce.map.java.opts", "mapreduce.reduce.java.opts")
+    return {name: _jvm(deployment, value) if name in options else value for name, value in parameters.items()}
+
+
+def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
+    master, own, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
+    everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
+    bind = own if deployment.cluster.placement == "local" else everywhere
+    return {
+        "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
+        "hadoop.tmp.dir": f"{deployment.cluster.home}/scratch",
+        "dfs.namenode.name.dir": f"file://{deployment.image_directory}",
+        "dfs.namenode.rpc-bind-host": bind,
+        "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",
+        "dfs.namenode.http-bind-host": bind,
+        "dfs.namenode.safemode.min.datanodes": str(len(deployment.cluster.workers)),
+        "dfs.datanode.hostname": own,
+        "dfs.datanode.data.dir": ",".join(deployment.hdfs_directories(node)),
+        "dfs.datanode.address": f"{bind}:{ports.datanode_transfer}",
+        "dfs.datanode.http.address": f"{bind}:{ports.datanode_http}",
+        "dfs.datanode.ipc.address": f"{bind}:{ports.datanode_ipc}",
+        "yarn.resourcemanager.hostname": master,
+        "yarn.resourcemanager.bind-host": bind,
+        "yarn.resourcemanager.address": f"{master}:{ports.resourcemanager_rpc}",
+        "yarn.resourcemanager.scheduler.address": f"{master}:{ports.resourcemanager_scheduler}",
+        "yarn.resourcemanager.resource-tracker.address": f"{master}:{ports.resourcemanager_tracker}",
+        "yarn.resourcemanager.admin.address": f"{master}:{ports.resourcemanager_admin}",
+        "yarn.resourcemanager.webapp.address": f"{master}:{ports.resourcemanager_http}",
+        "yarn.nodemanager.hostname": own,
+        "yarn.nodemanager.bind-host": bind,
+        "yarn.nodemanager.address": f"{own}:{ports.nodemanager_address}",
+        "yarn.nodemanager.webapp.address": f"{own}:{ports.nodemanager_http}",
+        "yarn.nodemanager.localizer.address": f"{own}:{ports.nodemanager_localizer}",
+        "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),
+        "yarn.nodemanager.log-dirs": f"{deployment.cluster.home}/containers",
+        "yarn.application.classpath": deployment.classpath,
+        "mapreduce.application.classpath": deployment.classpath,
+        "mapreduce.shuffle.port": str(ports.shuffle),
+        "mapreduce.jobhistory.bind-host": bind,
+        "mapreduce.jobhistory.address": f"{master}:{ports.history_rpc}",
+        "mapreduce.jobhistory.webapp.address": f"{master}:{ports.history_http}",
+        "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
+    }  # fmt: skip
+
+
+def render(deployment: Deployment, node: Node) -> dict[str, str]:
+    """Return file name to text for ``node``'s configuration directory."""
+    remaining = dict(sorted(properties(deployment, node).items()))
+    files: dict[str, str] = {}
+    for name, prefixes in _FILES.items():  # in this order: a scheduler property is not for yarn-site.xml
+        chosen = {key: remaining.pop(key) for key in list(remaining) if key.startswith(prefixes)}
+        files[name] = _xml(chosen)
+    if remaining:
+        raise SpecificationError(
+            f"no Hadoop file takes {', '.join(remaining)}",
+            hint=f"an engine parameter starts with one of {', '.join(p for ps in _FILES.values() for p in ps)}",
+        )
+    return {**files, "log4j.properties": _LOG4J}
+
+
+def _xml(values: Mapping[str, Any]) -> str:
+    lines = [
+        f"  <property><name>{escape(name)}</name><value>{escape(str(value))}</value></property>"
+        for name, value in values.items()
+    ]
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>', "<configuration>", *lines, "</configuration>", ""])

@@ -1,0 +1,269 @@
+"""The daemons of one deployment: started in parallel, health-checked, stopped in parallel, their logs kept.
+
+Every JVM carries ``-Dassay.deployment=MARKER``, so that what an interrupted assay left behind is found and ended by the
+next one, and nothing else is ever touched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+from assay.engines.hadoop.configuration import DAEMON_JAVA_OPTIONS, Deployment, render
+from assay.engines.hadoop.rest import Endpoint
+from assay.errors import EngineError, HostError
+from assay.hosts.transport import Transport
+from assay.model.cluster import Node, Role
+
+_PACKAGE = "org.apache.hadoop"
+NAMENODE = f"{_PACKAGE}.hdfs.server.namenode.NameNode"
+MASTER_DAEMONS = {
+    "namenode": NAMENODE,
+    "resourcemanager": f"{_PACKAGE}.yarn.server.resourcemanager.ResourceManager",
+    "jobhistoryserver": f"{_PACKAGE}.mapreduce.v2.hs.JobHistoryServer",
+}
+WORKER_DAEMONS = {
+    "datanode": f"{_PACKAGE}.hdfs.server.datanode.DataNode",
+    "nodemanager": f"{_PACKAGE}.yarn.server.nodemanager.NodeManager",
+}
+START_TIMEOUT_S = 120.0
+STOP_GRACE_S = 6.0
+_POLL_S = 0.25
+_COMMAND_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Live workers as the masters see them, and whether HDFS is out of safe mode."""
+
+    live_datanodes: int
+    live_nodemanagers: int
+    safe_mode: bool
+    missing_blocks: int
+
+
+class Daemons:
+    """Starts and stops one deployment over the nodes' transports."""
+
+    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport], home: str) -> None:
+        self.deployment = deployment
+        self.transports = transports
+        self.home = home
+
+    @property
+    def _master(self) -> Transport:
+        return self.transports[self.deployment.cluster.master.name]
+
+    def _endpoint(self, port: int) -> Endpoint:
+        return Endpoint(self._master, self.deployment.host(self.deployment.cluster.master), port)
+
+    @property
+    def namenode(self) -> Endpoint:
+        """The NameNode's HTTP server."""
+        return self._endpoint(self.deployment.ports.namenode_http)
+
+    @property
+    def resourcemanager(self) -> Endpoint:
+        """The ResourceManager's HTTP server."""
+        return self._endpoint(self.deployment.ports.resourcemanager_http)
+
+    @property
+    def history(self) -> Endpoint:
+        """The JobHistoryServer's HTTP server."""
+        return self._endpoint(self.deployment.ports.history_http)
+
+    def configuration_directory(self) -> str:
+        """Return the folder of the configuration files, the same on every node."""
+        return f"{self.home}/conf"
+
+    def command(self, main_class: str, *arguments: str, java_options: str = DAEMON_JAVA_OPTIONS) -> list[str]:
+        """Return the command line that runs ``main_class`` with this deployment's configuration."""
+        deployment = self.deployment
+        options = [*java_options.split(), *deployment.java_options.split(), f"-Dassay.deployment={deployment.marker}"]
+        path = f"{self.configuration_directory()}:{deployment.classpath}"
+        return [deployment.java, *options, "-cp", path, main_class, *arguments]
+
+    async def start(self, progress: Callable[[str], None]) -> None:
+        """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
+
+        Raises EngineError naming the daemon, its host and its last words when one dies or the wait is over.
+        """
+        cluster = self.deployment.cluster
+        await asyncio.gather(*(self._prepare(node) for node in cluster.nodes))
+        if not await self._formatted():
+            progress("formatting HDFS")
+            await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
+            await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
+            command = self.command(NAMENODE, "-format", "-force", "-nonInteractive")
+            await self._master.run(command, timeout_s=_COMMAND_TIMEOUT_S)
+        progress("starting daemons")
+        await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
+        await self._wait_until_healthy(progress)
+
+    async def _prepare(self, node: Node) -> None:
+        transport, deployment = self.transports[node.name], self.deployment
+        folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
+        if Role.WORKER in node.roles:
+            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
+        try:
+            await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
+        except HostError as error:
+            raise EngineError(f"can't make the deployment's folders: {error.message}", where=node.name,
+                              hint="check that the devices' directories exist and are writable") from error  # fmt: skip
+        # DataNodes refuse a directory that others may write.
+        if Role.WORKER in node.roles:
+            await transport.run(["chmod", "700", *deployment.hdfs_directories(node)], timeout_s=_COMMAND_TIMEOUT_S)
+        files = render(deployment, node)
+        directory = self.configuration_directory()
+        await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
+
+    async def _formatted(self) -> bool:
+        found = await self._master.run(["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
+                                       timeout_s=_COMMAND_TIMEOUT_S, check=False)  # fmt: skip
+        return found.exit_status == 0
+
+    async def _wipe(self, node: Node) -> None:
+        inside = [f"{folder}/current" for folder in self.deployment.hdfs_directories(node)]
+        await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
+
+    async def _start_on(self, node: Node) -> None:
+        daemons = dict(MASTER_DAEMONS if Role.MASTER in node.roles else {})
+        daemons |= WORKER_DAEMONS if Role.WORKER in node.roles else {}
+        for name, main_class in daemons.items():
+            await self.transports[node.name].spawn(
+                self.command(main_class), log=self._log(name), pid_file=f"{self.home}/{name}.pid", cwd=self.home,
+                env={"HADOOP_CONF_DIR": self.configuration_directory()},
+            )  # fmt: skip
+
+    def _log(self, daemon: str) -> str:
+        return f"{self.home}/logs/{daemon}.log"
+
+    async def _wait_until_healthy(self, progress: Callable[[str], None]) -> None:
+        deadline = time.monotonic() + START_TIMEOUT_S
+        workers = len(self.deployment.cluster.workers)
+        checked_at = time.monotonic()
+        while True:
+            health = await self.health()
+            if health is not None:
+                safe = ", HDFS in safe mode" if health.safe_mode else ""
+                live = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
+                progress(f"waiting: {live} of {workers} are live{safe}")
+                if healthy(health, workers):
+                    return
+            if time.monotonic() - checked_at > 3:
+                await self.raise_for_dead()
+                checked_at = time.monotonic()
+            if time.monotonic() > deadline:
+                await self.raise_for_dead()
+                raise EngineError(
+                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {health}",
+                    where=self.deployment.cluster.name,
+                    hint=f"read {self.home}/logs on the nodes",
+                )
+            await asyncio.sleep(_POLL_S)
+
+    async def health(self) -> Health | None:
+        """Return what the masters see; None while one of them does not answer."""
+        try:
+            answers: list[dict[str, Any]] = await asyncio.gather(
+                self.namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState"),
+                self.namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo"),
+                self.resourcemanager.get("/ws/v1/cluster/metrics"),
+                self.history.get("/ws/v1/history/info"),
+            )
+        except (EngineError, HostError):
+            return None
+        state, info, metrics, _ = answers
+        return Health(
+            live_datanodes=int(state.get("NumLiveDataNodes", 0)),
+            live_nodemanagers=int(metrics.get("clusterMetrics", {}).get("activeNodes", 0)),
+            safe_mode=bool(info.get("Safemode", "")),
+            missing_blocks=int(info.get("NumberOfMissingBlocks", 0)),
+        )
+
+    async def dead(self) -> list[str]:
+        """Return ``node: daemon`` for every daemon that should run and does not."""
+
+        async def on(node: Node) -> list[str]:
+            wanted = list(MASTER_DAEMONS if Role.MASTER in node.roles else {})
+            wanted += list(WORKER_DAEMONS if Role.WORKER in node.roles else {})
+            script = 'cd "$1" && shift && for n; do kill -0 "$(cat "$n.pid")" 2>/dev/null || echo "$n"; done'
+            answer = await self.transports[node.name].run(["sh", "-c", script, "sh", self.home, *wanted],
+                                                          timeout_s=_COMMAND_TIMEOUT_S, check=False)  # fmt: skip
+            return [f"{node.name}: {name}" for name in answer.stdout.decode().split()]
+
+        return [name for names in await asyncio.gather(*map(on, self.deployment.cluster.nodes)) for name in names]
+
+    async def raise_for_dead(self) -> None:
+        """Raise EngineError with the last words of the first daemon that has died; return when all live."""
+        dead = await self.dead()
+        if dead:
+            node, daemon = dead[0].split(": ")
+            words = await self.last_words(node, daemon)
+            raise EngineError(f"{', '.join(dead)} did not stay up: {words}", where=f"{node}: {self._log(daemon)}",
+                              hint=_advice(words))  # fmt: skip
+
+    async def last_words(self, node: str, daemon: str) -> str:
+        """Return the line of a daemon's log that says why it ended, as far as one can tell."""
+        try:
+            log = await self.transports[node].run(["tail", "-n", "200", self._log(daemon)], timeout_s=20, check=False)
+        except HostError as error:
+            return error.message
+        lines = log.stdout.decode(errors="replace").splitlines()
+        telling = [line for line in lines if re.search(r"Exception|Error|FATAL|Address already in use", line)]
+        causes = [line for line in telling if "Caused by" in line or "BindException" in line or " FATAL " in line]
+        chosen = (causes or telling or lines or ["its log is empty"])[-1]
+        return chosen.strip()[:300]
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
+
+        async def last_lines(node: str, daemon: str) -> tuple[str, bytes]:
+            try:
+                got = await self.transports[node].run(
+                    ["tail", "-n", "400", self._log(daemon)], timeout_s=20, check=False
+                )
+            except HostError as error:
+                return f"{node}-{daemon}.log", str(error).encode()
+            return f"{node}-{daemon}.log", got.stdout
+
+        cluster = self.deployment.cluster
+        wanted = [(cluster.master.name, d) for d in MASTER_DAEMONS]
+        wanted += [(worker.name, d) for worker in cluster.workers for d in WORKER_DAEMONS]
+        return dict(await asyncio.gather(*(last_lines(node, daemon) for node, daemon in wanted)))
+
+    async def stop(self) -> None:
+        """End every process of this deployment on every node: asked first, killed after a grace."""
+        await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
+
+    async def _processes(self, node: Node, verb: str) -> list[dict[str, str]]:
+        source = (resources.files("assay.engines.hadoop.node") / "processes.py").read_text()
+        command = ["python3", "-c", source, verb, self.deployment.marker, str(STOP_GRACE_S)]
+        answer = await self.transports[node.name].run(command, timeout_s=_COMMAND_TIMEOUT_S)
+        return list(json.loads(answer.stdout))
+
+
+def healthy(health: Health | None, workers: int) -> bool:
+    """Say whether every worker is live and HDFS takes writes."""
+    return (
+        health is not None
+        and health.live_datanodes == workers
+        and health.live_nodemanagers == workers
+        and not health.safe_mode
+    )
+
+
+def _advice(words: str) -> str:
+    if "already in use" in words or "BindException" in words:
+        return "another program holds this port on that node: end it, or use other hosts"
+    if "No space left" in words:
+        return "the device is full: free space or use a larger one"
+    if "UnsupportedClassVersionError" in words:
+        return "this Hadoop needs a newer Java: set java_home in the cluster file"
+    return "read that log; the same command tries again"

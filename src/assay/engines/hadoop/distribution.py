@@ -1,0 +1,134 @@
+"""Which Hadoop is used, and where it comes from.
+
+In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
+Maven Central by the POM in ``java/hadoop-distribution`` and kept under the user's cache directory. One version is
+supported by assembly (:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from assay.errors import EngineError
+
+ASSEMBLED_VERSION = "3.4.2"
+_WEBAPPS = ("hdfs", "datanode", "secondary", "static")
+_FETCH_TIMEOUT_S = 900
+# What a complete distribution must hold: file-name prefix to what it is for.
+_REQUIRED = {
+    "hadoop-common-": "the common library",
+    "hadoop-hdfs-": "NameNode and DataNode",
+    "hadoop-yarn-server-resourcemanager-": "ResourceManager",
+    "hadoop-yarn-server-nodemanager-": "NodeManager",
+    "hadoop-mapreduce-client-hs-": "JobHistoryServer",
+    "hadoop-mapreduce-examples-": "TeraGen, TeraSort, TeraValidate and WordCount",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A Hadoop on disk. ``classpath`` entries are relative to ``home`` and may end in ``/*``."""
+
+    home: Path
+    version: str
+    classpath: tuple[str, ...]
+
+    def classpath_at(self, home: str) -> str:
+        """Return the Java class path for a copy of the distribution that lies at ``home`` on a host."""
+        return ":".join(f"{home}/{entry}" for entry in self.classpath)
+
+
+def cache_directory() -> Path:
+    """Return the folder in which the assembled distribution is kept (``ASSAY_CACHE``, else the XDG cache)."""
+    if explicit := os.environ.get("ASSAY_CACHE"):
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
+
+
+def find(hadoop_home: str | None = None) -> Distribution | None:
+    """Return the distribution that will be used, or None when none is there yet.
+
+    Raises EngineError when an explicitly named one is not a complete Hadoop.
+    """
+    named = hadoop_home or os.environ.get("HADOOP_HOME")
+    if named:
+        return _read_installed(Path(named))
+    assembled = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
+    if (assembled / "lib").is_dir():
+        return Distribution(assembled, ASSEMBLED_VERSION, ("web", "lib/*"))
+    return None
+
+
+def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:
+    """Return the distribution, assembling it first when there is none."""
+    return find(hadoop_home) or assemble(progress)
+
+
+def _read_installed(home: Path) -> Distribution:
+    share = home / "share" / "hadoop"
+    parts = ("common/lib", "common", "hdfs/lib", "hdfs", "yarn/lib", "yarn", "mapreduce/lib", "mapreduce")
+    present = [part for part in parts if (share / part).is_dir()]
+    jars = [jar.name for part in present for jar in (share / part).glob("*.jar")]
+    missing = [f"{name}*.jar ({use})" for name, use in _REQUIRED.items() if not any(j.startswith(name) for j in jars)]
+    if missing:
+        raise EngineError(
+            f"this is not a complete Hadoop: {', '.join(missing)} not found below share/hadoop",
+            where=str(home),
+            hint="point HADOOP_HOME (or hadoop_home in the cluster file) at an unpacked Hadoop 3 release, "
+            "or leave it out and run `assay hadoop fetch`",
+        )
+    version = next(m[1] for j in jars if (m := re.match(r"hadoop-common-(\d[\w.]*?)\.jar", j)))
+    entries = [f"share/hadoop/{part}/*" for part in present]
+    return Distribution(home, version, ("share/hadoop/hdfs", *entries))
+
+
+def assemble(progress: Callable[[str], None]) -> Distribution:
+    """Resolve the distribution with Maven into the cache directory, written aside and renamed into place.
+
+    Raises EngineError without Maven, or when Maven fails (its last lines are in the message).
+    """
+    if shutil.which("mvn") is None:
+        raise EngineError(
+            "Maven (mvn) is not installed, and no Hadoop was named",
+            hint="install Maven, or set HADOOP_HOME to a Hadoop that you have",
+        )
+    target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
+    with tempfile.TemporaryDirectory(prefix="hadoop-", dir=target.parent) as scratch:
+        aside = Path(scratch) / "hadoop"
+        pom = Path(scratch) / "pom.xml"
+        pom.write_bytes(_pom())
+        command = ["mvn", "-B", "-q", "-f", str(pom), "package", f"-Dassay.lib={aside / 'lib'}"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False)
+        except subprocess.TimeoutExpired as error:
+            raise EngineError(f"Maven did not finish within {_FETCH_TIMEOUT_S} s", where="mvn package") from error
+        if done.returncode != 0:
+            tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
+            raise EngineError(f"Maven could not assemble Hadoop:\n{tail}", where="mvn package",
+                              hint="check that Maven reaches its repository, or set HADOOP_HOME")  # fmt: skip
+        for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
+            folder = aside / "web" / "webapps" / webapp / "WEB-INF"
+            folder.mkdir(parents=True)
+            (folder / "web.xml").write_text("<web-app/>\n")
+        if not target.exists():
+            aside.rename(target)
+    progress(f"Hadoop {ASSEMBLED_VERSION} is at {target}")
+    return Distribution(target, ASSEMBLED_VERSION, ("web", "lib/*"))
+
+
+def _pom() -> bytes:
+    packaged = resources.files("assay.engines.hadoop") / "hadoop-distribution.pom.xml"
+    if packaged.is_file():
+        return packaged.read_bytes()
+    in_tree = Path(__file__).parents[4] / "java" / "hadoop-distribution" / "pom.xml"
+    return in_tree.read_bytes()

@@ -1,0 +1,117 @@
+"""HDFS through WebHDFS: what lies there, with how many replicas, read, write and delete. No JVM is started for it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from assay.engines.hadoop.rest import Endpoint
+from assay.errors import EngineError
+from assay.model.program import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """A file or folder: absolute path, length of one copy in bytes."""
+
+    path: str
+    is_directory: bool
+    length_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hdfs:
+    """A client of one NameNode."""
+
+    namenode: Endpoint
+    user: str
+
+    def _url(self, path: str, operation: str, **options: str) -> str:
+        query = urlencode({"op": operation, "user.name": self.user, **options})
+        return f"/webhdfs/v1{quote(path)}?{query}"
+
+    async def _get(self, path: str, operation: str, **options: str) -> dict[str, Any]:
+        return await self.namenode.get(self._url(path, operation, **options))
+
+    async def _unless_absent(self, path: str, operation: str) -> dict[str, Any] | None:
+        try:
+            return await self._get(path, operation)
+        except EngineError as error:
+            if "HTTP 404" in error.message:
+                return None
+            raise
+
+    async def exists(self, path: str) -> bool:
+        """Say whether there is a file or folder at ``path``."""
+        return await self._unless_absent(path, "GETFILESTATUS") is not None
+
+    async def entries(self, path: str) -> list[FileStatus]:
+        """Return the entries of a folder; none when it does not exist."""
+        answer = await self._unless_absent(path, "LISTSTATUS")
+        if answer is None:
+            return []
+        return [
+            FileStatus(
+                path=f"{path.rstrip('/')}/{entry['pathSuffix']}" if entry["pathSuffix"] else path,
+                is_directory=entry["type"] == "DIRECTORY",
+                length_bytes=int(entry["length"]),
+            )
+            for entry in answer["FileStatuses"]["FileStatus"]
+        ]
+
+    async def files(self, path: str) -> list[FileStatus]:
+        """Return every file below ``path``, but markers and hidden ones (names that start with ``_`` or ``.``)."""
+        found: list[FileStatus] = []
+        for entry in await self.entries(path):
+            name = entry.path.rsplit("/", 1)[-1]
+            if entry.is_directory:
+                found += await self.files(entry.path)
+            elif not name.startswith(("_", ".")):
+                found.append(entry)
+        return found
+
+    async def paths(self, path: str) -> list[str]:
+        """Return the paths of the files below ``path``, markers left out."""
+        return [file.path for file in await self.files(path)]
+
+    async def stored(self, path: str) -> Stored:
+        """Return what lies below ``path``, with the bytes of every block replica that the NameNode knows of."""
+        files = await self.files(path)
+        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
+        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        return Stored(
+            files=len(files),
+            length_bytes=sum(file.length_bytes for file in files),
+            replica_bytes=sum(int(block["length"]) * len(block["hosts"]) for block in blocks),
+        )
+
+    async def read(self, path: str) -> bytes:
+        """Return a file's content; meant for small ones. Raises EngineError when it can't be read."""
+        answer = await self._get(path, "OPEN", noredirect="true")
+        return await self._at_datanode(answer["Location"]).request("GET", _path_of(answer["Location"]))
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Create or replace a small file."""
+        answer = await self.namenode.request("PUT", self._url(path, "CREATE", noredirect="true", overwrite="true"))
+        location = _location(answer)
+        await self._at_datanode(location).request("PUT", _path_of(location), content)
+
+    async def delete(self, path: str) -> None:
+        """Remove a file or folder with all that it holds; nothing happens when there is none."""
+        await self.namenode.request("DELETE", self._url(path, "DELETE", recursive="true", skiptrash="true"))
+
+    def _at_datanode(self, location: str) -> Endpoint:
+        parts = urlsplit(location)
+        return Endpoint(self.namenode.transport, parts.hostname or "", parts.port or 80)
+
+
+def _path_of(location: str) -> str:
+    parts = urlsplit(location)
+    return f"{parts.path}?{parts.query}"
+
+
+def _location(content: bytes) -> str:
+    return str(json.loads(content)["Location"])

@@ -1,0 +1,65 @@
+"""Find or stop the JVMs of one deployment on this node: those whose command carries its marker.
+
+Usage: ``processes.py list|stop MARKER GRACE_S``. Prints a JSON list of ``{"pid": n, "main": class}``: what was found
+(list), or what had to be killed because it did not end within GRACE_S seconds after SIGTERM (stop). Only processes
+with the marker as a whole argument (``-Dassay.deployment=MARKER``) are touched.
+"""
+
+import json
+import os
+import signal
+import sys
+import time
+from typing import List, Tuple
+
+Processes = List[Tuple[int, str]]
+
+
+def find(marker: str) -> Processes:
+    """Return (pid, main class) of every process of this user that carries the marker."""
+    wanted = ("-Dassay.deployment=" + marker).encode()
+    found = []  # type: Processes
+    for name in os.listdir("/proc"):
+        if not name.isdigit() or int(name) == os.getpid():
+            continue
+        try:
+            with open("/proc/" + name + "/cmdline", "rb") as file:
+                arguments = file.read().split(b"\0")
+        except OSError:
+            continue
+        if wanted in arguments:
+            mains = [a for a in arguments[1:] if a.startswith((b"org.apache.", b"io.github.assay"))]
+            found.append((int(name), mains[0].decode().rsplit(".", 1)[-1] if mains else "java"))
+    return found
+
+
+def send(processes: Processes, number: int) -> None:
+    """Send a signal to each; one that is gone already is fine."""
+    for pid, _ in processes:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
+
+
+def stop(marker: str, grace_s: float) -> Processes:
+    """End every marked process and return those that had to be killed."""
+    deadline = time.monotonic() + grace_s
+    found = find(marker)
+    send(found, signal.SIGTERM)
+    while found and time.monotonic() < deadline:
+        time.sleep(0.1)
+        found = find(marker)
+    killed = found
+    limit = time.monotonic() + 10
+    while found and time.monotonic() < limit:
+        send(found, signal.SIGKILL)
+        time.sleep(0.05)
+        found = find(marker)
+    return killed
+
+
+if __name__ == "__main__":
+    verb, the_marker, grace = sys.argv[1], sys.argv[2], float(sys.argv[3])
+    result = stop(the_marker, grace) if verb == "stop" else find(the_marker)
+    print(json.dumps([{"pid": pid, "main": main} for pid, main in result]))

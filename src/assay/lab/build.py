@@ -1,0 +1,195 @@
+"""The steps that bring a lab up, in order: keys, network, control groups, disks, nodes, limits.
+
+In: the described cluster and the lab's directory. Out: the cluster as it can be reached, and the facts of what was
+made. Each step is in the journal before it is taken; whoever calls undoes the journal when a step fails."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from assay.errors import LabError
+from assay.lab.cgroups import Controller, NodeGroup, throttle_directory
+from assay.lab.commands import parallel
+from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
+from assay.lab.journal import Journal, Step
+from assay.lab.network import Network, make_network, plan_network
+from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
+from assay.model.cluster import Address, Cluster, LabSettings, Node, NodeType
+from assay.units import format_bytes
+
+PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+HOME = f"{SYSTEM_DIRECTORY}/assay"
+NEVER_EMULATED = (
+    "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost what one costs",
+    "disk utilisation: the limits act before the kernel's accounting; read bytes against the limit, not iostat's %util",
+    "network latency: links have a rate, and no more delay than this machine's",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A lab that is up. ``processes`` are the nodes' first processes, children of this one."""
+
+    cluster: Cluster
+    facts: dict[str, Any]
+    processes: tuple[subprocess.Popen[bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where and with what a lab is made."""
+
+    name: str
+    directory: Path
+    journal: Journal
+    controllers: dict[str, Controller]
+    progress: Callable[[str], None]
+
+
+def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
+    """Make everything; raise LabError at the first thing that can't be made."""
+    settings = cluster.lab
+    if settings is None:
+        raise LabError(f"the cluster {cluster.name} is not described as a lab")
+    _check_names(cluster)
+    groups = {node.name: NodeGroup(site.controllers, site.name, node.name) for node in cluster.nodes}
+    site.progress(f"lab {site.name}: {len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
+    network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
+    make_network(network, site.journal)
+    refused = _make_groups(cluster, settings, groups, site.journal)
+    emulator = ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
+    disks = _make_disks(cluster, settings, emulator, site)
+    nodes = [
+        LabNode(node.name, site.directory / "nodes" / node.name, groups[node.name],
+                tuple(disk for disk in disks if disk.spec.node == node.name))
+        for node in cluster.nodes
+    ]  # fmt: skip
+    key = make_client_key(site.directory)
+    known_hosts = prepare_nodes(nodes, network, key)
+    site.progress(f"lab {site.name}: starting the nodes")
+    processes = boot_nodes(nodes, network, site.journal)
+    # Only now, or mounting would take as long as on the slow disks.
+    refused += [words for found in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in found]
+    refused += [words for disk in disks for words in disk.not_emulated]
+    facts = _facts(cluster, settings, network, nodes)
+    facts["not_emulated"] = list(dict.fromkeys([*NEVER_EMULATED, *not_emulated, *refused]))
+    facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
+    return Built(_reachable(cluster, network, key, known_hosts), facts, tuple(processes))
+
+
+def _check_names(cluster: Cluster) -> None:
+    for node in cluster.nodes:
+        for name in (node.name, *(device.name for device in node.type.devices)):
+            if not PLAIN_NAME.fullmatch(name) or name == Path(SYSTEM_DIRECTORY).name:
+                raise LabError(f"{name!r} can't name a lab's node or device", where=f"cluster {cluster.name}",
+                               hint="use small letters, digits and dashes; 'system' is taken")  # fmt: skip
+
+
+def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
+    """Return what the node may use: its memory times the scale, and the floor at least."""
+    return max(settings.memory_floor_bytes, int(node.type.memory_bytes * settings.scale))
+
+
+def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, NodeGroup], journal: Journal) -> list[str]:
+    """Make the nodes' control groups with memory limit and CPU share; return in words what the kernel refused."""
+    directories = [directory for group in groups.values() for directory in group.directories]
+    parents = dict.fromkeys(directory.parent for directory in directories)
+    existing = next((directory for directory in directories if directory.exists()), None)
+    if existing:
+        raise LabError(f"control group {existing} exists already, and not by this state directory",
+                       hint="choose another name with --name, or remove the group with rmdir")  # fmt: skip
+    journal.record(*(Step("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
+    cores_max = max(node.type.cores for node in cluster.nodes)
+    refused = []
+    for node in cluster.nodes:
+        group = groups[node.name]
+        group.make()
+        if not group.limit_memory(memory_limit_bytes(node, settings)) and "memory" in group.controllers:
+            refused.append("memory limits: the kernel refused one")
+        if not group.share_cpu(node.type.cores / cores_max, len(cluster.nodes)) and "cpu" in group.controllers:
+            refused.append("CPU shares: the kernel refused one")
+    return refused
+
+
+def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: Site) -> list[EmulatedDisk]:
+    images = site.directory / "images"
+    specs = [
+        scaled_disk(node.name, device, settings.scale, images / f"{node.name}.{device.name}.img")
+        for node in cluster.nodes for device in node.type.devices
+    ]  # fmt: skip
+    site.progress(f"lab {site.name}: making {len(specs)} disks")
+    return parallel(lambda spec: emulator.create(spec, site.journal), specs)
+
+
+def _overcommitment(
+    cluster: Cluster, settings: LabSettings, disks: Sequence[EmulatedDisk], directory: Path
+) -> list[str]:
+    """Say in words where the lab promises more than the machine has: images are sparse, and memory is a limit."""
+    promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
+    memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
+    machine_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    words = []
+    if promised_bytes > free_bytes:
+        words.append(
+            f"the disks hold {format_bytes(promised_bytes)} and the machine has {format_bytes(free_bytes)} free: "
+            "writing more than that fails on the nodes with I/O errors"
+        )
+    if memory_bytes > machine_bytes:
+        promised, present = format_bytes(memory_bytes), format_bytes(machine_bytes)
+        words.append(f"the nodes may use {promised} of memory and the machine has {present}")
+    return words
+
+
+def _reachable(cluster: Cluster, network: Network, key: Path, known_hosts: Path) -> Cluster:
+    def mounted(kind: NodeType) -> NodeType:
+        devices = tuple(replace(device, directory=f"/mnt/{device.name}") for device in kind.devices)
+        return replace(kind, devices=devices)
+
+    nodes = tuple(
+        replace(node, type=mounted(node.type), address=Address(
+            host=network.addresses[node.name], port=SSH_PORT, user="root", key=str(key), known_hosts=str(known_hosts),
+        ))
+        for node in cluster.nodes
+    )  # fmt: skip
+    return replace(cluster, nodes=nodes, home=HOME)
+
+
+def _facts(cluster: Cluster, settings: LabSettings, network: Network, nodes: Sequence[LabNode]) -> dict[str, Any]:
+    by_name = {node.name: node for node in cluster.nodes}
+    return {
+        "scale": settings.scale,
+        "subnet": str(network.subnet),
+        "cgroup_versions": {name: c.version for name, c in nodes[0].group.controllers.items()} if nodes else {},
+        "nodes": {
+            node.name: {
+                "address": network.addresses[node.name],
+                "namespace": network.namespace(node.name),
+                "link_bits_per_s": network.rates_bits_per_s[node.name],
+                "memory_bytes": memory_limit_bytes(by_name[node.name], settings),
+                "cores_described": by_name[node.name].type.cores,
+                "cgroup": {key: str(found) for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
+                           if (found := node.group.directory(controller))},
+                "devices": {disk.spec.name: _disk_facts(disk) for disk in node.disks},
+            }
+            for node in nodes
+        },
+    }  # fmt: skip
+
+
+def _disk_facts(disk: EmulatedDisk) -> dict[str, Any]:
+    return {
+        "block": str(disk.block),
+        "major_minor": disk.major_minor,
+        "directory": f"/mnt/{disk.spec.name}",
+        "capacity_bytes": disk.spec.capacity_bytes,
+        "request_bytes": disk.spec.request_bytes,
+        "dirty_bytes": disk.spec.dirty_bytes,
+        **asdict(disk.spec.limits),
+    }

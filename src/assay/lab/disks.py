@@ -1,0 +1,160 @@
+"""A node's disks, behind one seam: :class:`DiskEmulator` turns a :class:`DiskSpec` into a block device that behaves so.
+
+:class:`ThrottledLoop` is a loop device over a sparse file, formatted with ext4, with the block-I/O controller's limits
+on bytes/s and requests/s. It emulates transfer rates, not seeks. Three settings shrink with the scale, so that a
+request, a readahead window and the dirty pages of a device stand for as much *time* as they do at full size:
+
+- the largest request and the readahead window: 1280 KiB (what Linux gives a disk) times the scale, 128 KiB at one
+  tenth, but enough that the IOPS limit, which counts sequential requests too, leaves the bandwidth alone;
+- dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes.
+
+In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
+is changed, as a loop device keeps its settings for its next user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from assay.errors import LabError
+from assay.lab.cgroups import Limits, throttle
+from assay.lab.commands import read_text, run, write_text
+from assay.lab.journal import Journal, Step
+from assay.model.cluster import Device, DeviceKind
+
+FULL_REQUEST_BYTES = 1280 * 1024
+REQUEST_BYTES_MIN = 16 * 1024
+SEQUENTIAL_IOPS_MARGIN = 1.25
+DIRTY_S = 0.5
+DIRTY_BYTES_MIN = 4 * 2**20
+CAPACITY_BYTES_MIN = 64 * 2**20
+SYS_BLOCK = Path("/sys/block")
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpec:
+    """One disk to emulate, scaled. ``image`` is the file that holds its content."""
+
+    node: str
+    name: str
+    rotational: bool
+    image: Path
+    capacity_bytes: int
+    limits: Limits
+    request_bytes: int
+    dirty_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class EmulatedDisk:
+    """A formatted block device, and in words what about it could not be emulated."""
+
+    spec: DiskSpec
+    block: Path
+    major_minor: str
+    not_emulated: tuple[str, ...]
+
+
+class DiskEmulator(Protocol):
+    """How a disk is emulated. Everything that is made is first recorded in the journal, and undone from there."""
+
+    def create(self, spec: DiskSpec, journal: Journal) -> EmulatedDisk:
+        """Return a formatted device without limits yet; raise LabError when it can't be made."""
+        ...
+
+    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
+        """Put the limits on; return in words what the kernel refused."""
+        ...
+
+
+def scaled_disk(node: str, device: Device, scale: float, image: Path) -> DiskSpec:
+    """Return what to emulate for ``device`` at ``scale``; raise LabError when so little capacity can't be formatted."""
+    capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
+    if capacity_bytes < CAPACITY_BYTES_MIN:
+        raise LabError(
+            f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the least",
+            where=node, hint="give the device more capacity, or choose a larger scale",
+        )  # fmt: skip
+    limits = Limits(
+        device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
+    )
+    return DiskSpec(
+        node=node, name=device.name, rotational=device.kind is DeviceKind.HDD, image=image,
+        capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(limits, scale),
+        dirty_bytes=max(DIRTY_BYTES_MIN, round(device.write_bytes_per_s * scale * DIRTY_S)),
+    )  # fmt: skip
+
+
+def request_bytes(limits: Limits, scale: float) -> int:
+    """Return the largest request, a power of two times 4 KiB except at full scale: see the module's description."""
+    per_request = [
+        rate / iops * SEQUENTIAL_IOPS_MARGIN
+        for rate, iops in ((limits.read_bytes_per_s, limits.read_iops), (limits.write_bytes_per_s, limits.write_iops))
+        if rate and iops
+    ]
+    wanted = max(FULL_REQUEST_BYTES * scale, REQUEST_BYTES_MIN, *per_request)
+    return min(1 << (int(wanted) - 1).bit_length(), FULL_REQUEST_BYTES)
+
+
+def backing_image(block: Path) -> Path | None:
+    """Return the file behind a loop device; None when nothing is attached."""
+    text = read_text(SYS_BLOCK / block.name / "loop" / "backing_file")
+    return Path(text.removesuffix(" (deleted)")) if text else None
+
+
+def loops_over(image: Path) -> list[Path]:
+    """Return the loop devices that are attached to ``image``."""
+    blocks = (Path("/dev") / entry.name for entry in SYS_BLOCK.glob("loop*"))
+    return [block for block in blocks if backing_image(block) == image]
+
+
+class ThrottledLoop:
+    """A loop device over a sparse file, throttled by the block-I/O controller in the directory ``throttles(node)``."""
+
+    def __init__(self, throttles: dict[str, Path | None]) -> None:
+        self._throttles = throttles
+
+    def create(self, spec: DiskSpec, journal: Journal) -> EmulatedDisk:
+        """Make the file, attach it past the host's page cache, tune the queue, and format it without later background
+        work."""
+        journal.record(Step("image", {"path": str(spec.image)}))
+        spec.image.parent.mkdir(parents=True, exist_ok=True)
+        with spec.image.open("wb") as file:
+            file.truncate(spec.capacity_bytes)
+        block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(spec.image)]).strip())
+        run(["mkfs.ext4", "-q", "-m", "0", "-T", "largefile", "-L", spec.name[:16],
+             "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", str(block)])  # fmt: skip
+        major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
+        missing = self._tune(spec, block, major_minor, journal)
+        if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
+            missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
+        return EmulatedDisk(spec, block, major_minor, tuple(missing))
+
+    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
+        """Write the limits into the node's throttle directory."""
+        directory = self._throttles[disk.spec.node]
+        if directory is None:
+            return ("disk bandwidth and IOPS: this kernel has no block-I/O controller",)
+        journal.record(Step("throttle", {"directory": str(directory), "device": disk.major_minor,
+                                         "block": str(disk.block), "image": str(disk.spec.image)}))  # fmt: skip
+        if throttle(directory, disk.major_minor, disk.spec.limits):
+            return ()
+        return (f"disk bandwidth and IOPS: the kernel refused a limit in {directory}",)
+
+    def _tune(self, spec: DiskSpec, block: Path, major_minor: str, journal: Journal) -> list[str]:
+        queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
+        settings = {
+            queue / "rotational": str(int(spec.rotational)),
+            queue / "max_sectors_kb": str(spec.request_bytes // 1024),
+            queue / "read_ahead_kb": str(spec.request_bytes // 1024),
+            bdi / "strict_limit": "1",
+        }
+        before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
+        known = {str(path): value for path, value in before.items() if value is not None}
+        journal.record(Step("settings", {"block": str(block), "image": str(spec.image), "values": known}))
+        refused = [path.name for path, value in settings.items() if not write_text(path, value)]
+        # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
+        if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
+            refused.append("max_bytes")
+        return [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []

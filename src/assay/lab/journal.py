@@ -1,0 +1,79 @@
+"""The journal of a lab: what is about to be made, on disk before it is made, so that any later process can undo it.
+
+``journal.jsonl`` holds one JSON object a line. The first is the :class:`Header` (name, owner, whether the lab outlives
+its owner); each other is a :class:`Step`: a kind that :mod:`assay.lab.undo` knows, and its arguments. A line cut short
+by a crash is the last one, and what it announces was not begun: it is ignored."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.lab.owner import Owner
+
+JOURNAL = "journal.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Whose lab this is. A ``persistent`` lab outlives its owner once it is up."""
+
+    lab: str
+    persistent: bool
+    owner: Owner
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that is about to be made: what kind of thing, and what is needed to remove it."""
+
+    kind: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+class Journal:
+    """An append-only file of steps; every append is on disk before it returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @classmethod
+    def begin(cls, directory: Path, header: Header) -> Journal:
+        """Start the journal in ``directory`` with ``header``."""
+        journal = cls(directory / JOURNAL)
+        journal._append([msgspec.json.encode(header)])
+        return journal
+
+    def record(self, *steps: Step) -> None:
+        """Put ``steps`` on disk, in order."""
+        self._append([msgspec.json.encode(step) for step in steps])
+
+    def _append(self, lines: Sequence[bytes]) -> None:
+        with self._path.open("ab") as file:
+            file.write(b"".join(line + b"\n" for line in lines))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def read_journal(directory: Path) -> tuple[Header | None, list[Step]]:
+    """Return the header and the steps of the journal in ``directory``; (None, []) when nothing was begun there."""
+    try:
+        lines = (directory / JOURNAL).read_bytes().split(b"\n")
+    except OSError:
+        return None, []
+    header: Header | None = None
+    steps: list[Step] = []
+    for number, line in enumerate(lines[:-1]):  # what follows the last newline is empty, or a line cut short
+        try:
+            if number == 0:
+                header = msgspec.json.decode(line, type=Header)
+            else:
+                steps.append(msgspec.json.decode(line, type=Step))
+        except msgspec.MsgspecError:
+            continue  # a block that the disk lost in a power failure; the other lines still say what to undo
+    return header, steps

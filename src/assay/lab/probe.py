@@ -1,0 +1,193 @@
+"""What this machine can emulate: each capability is tried, not assumed, and what is missing is said in plain words.
+
+Out: one :class:`Capability` each. Without a required one there is no lab; without an optional one there is, and what it
+could not emulate is kept in the lab's facts. What is tried lives in namespaces that end with the trying process, so
+that nothing is left behind in whatever way it ends.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.errors import LabError
+from assay.lab.cgroups import Controller, find_controllers
+from assay.lab.commands import ENVIRONMENT, run
+from assay.lab.state import state_root
+
+FREE_BYTES_MIN = 2 * 10**9
+PROBE_IMAGE_BYTES = 16 * 2**20
+# Program to the Debian package that has it.
+PROGRAMS = {
+    "ip": "iproute2", "tc": "iproute2", "losetup": "mount", "mount": "mount", "mkfs.ext4": "e2fsprogs",
+    "nsenter": "util-linux", "unshare": "util-linux", "sshd": "openssh-server", "ssh-keygen": "openssh-client",
+}  # fmt: skip
+IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-ec"]
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """One thing a lab stands on. ``detail`` says what was found, or what is missing and what to do about it."""
+
+    name: str
+    ok: bool
+    detail: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Everything that was probed, in the order in which a lab needs it."""
+
+    items: tuple[Capability, ...]
+
+    @property
+    def missing(self) -> tuple[Capability, ...]:
+        """What is required and not there; empty when a lab can be made."""
+        return tuple(item for item in self.items if item.required and not item.ok)
+
+    @property
+    def not_emulated(self) -> tuple[str, ...]:
+        """What the lab will not emulate here, in words."""
+        return tuple(f"{item.name}: {item.detail}" for item in self.items if not item.required and not item.ok)
+
+
+def controllers() -> dict[str, Controller]:
+    """Return this machine's control-group controllers."""
+    return find_controllers(Path("/proc/self/mountinfo").read_text())
+
+
+def probe(state: Path | None = None) -> Capabilities:
+    """Try everything a lab needs. Without root only that is reported, as nothing else can be tried."""
+    if os.geteuid() != 0:
+        words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
+        return Capabilities((Capability("root", ok=False, detail=words, required=True),))
+    items = [Capability("root", ok=True, detail="running as root", required=True), _programs()]
+    if items[-1].ok:
+        items += [_namespaces(), _links(), _shaping(), _loop(state_root(state))]
+    items += _control_groups(controllers())
+    items += [_dirty_limit(), _space(state_root(state))]
+    return Capabilities(tuple(items))
+
+
+def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
+    """Return a capability from an attempt that gives words of success or raises LabError."""
+    try:
+        return Capability(name, ok=True, detail=attempt(), required=required)
+    except (LabError, OSError) as error:
+        what = error.message if isinstance(error, LabError) else str(error)
+        return Capability(name, ok=False, detail=f"{what}; {remedy}", required=required)
+
+
+def _programs() -> Capability:
+    missing = sorted(
+        {package for program, package in PROGRAMS.items() if not shutil.which(program, path=ENVIRONMENT["PATH"])}
+    )
+    detail = f"not installed: apt-get install {' '.join(missing)}" if missing else ", ".join(PROGRAMS)
+    return Capability("programs", ok=not missing, detail=detail, required=True)
+
+
+def _script(commands: Sequence[str], words: str) -> Callable[[], str]:
+    def attempt() -> str:
+        run([*IN_NAMESPACES, "\n".join(commands)])
+        return words
+
+    return attempt
+
+
+def _namespaces() -> Capability:
+    commands = ["echo probe > /proc/sys/kernel/hostname", "mount -t tmpfs none /mnt"]
+    return _tried("namespaces", _script(commands, "network, mount, host name and pid namespaces, each its own"),
+                  "containers need --privileged for this")  # fmt: skip
+
+
+def _links() -> Capability:
+    commands = [
+        "ip link add switch type bridge",
+        "ip link add port type veth peer name end",
+        "ip link set port master switch",
+    ]
+    return _tried("links", _script(commands, "veth pairs into a bridge"),
+                  "the kernel needs the modules veth and bridge: modprobe -a veth bridge")  # fmt: skip
+
+
+def _shaping() -> Capability:
+    commands = ["ip link add port type veth peer name end",
+                "tc qdisc add dev port root tbf rate 100mbit burst 70000b latency 50ms"]  # fmt: skip
+    remedy = "links run at full speed; the kernel needs the module sch_tbf: modprobe sch_tbf"
+    return _tried("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
+
+
+def _loop(root: Path) -> Capability:
+    """Mount a small image by a loop device that detaches itself when the namespace ends."""
+    image = root / "probe.img"
+
+    def attempt() -> str:
+        root.mkdir(parents=True, exist_ok=True)
+        try:
+            with image.open("wb") as file:
+                file.truncate(PROBE_IMAGE_BYTES)
+            run(["mkfs.ext4", "-q", str(image)])
+            run([*IN_NAMESPACES, f"mount -t ext4 -o loop '{image}' /mnt"])
+        finally:
+            image.unlink(missing_ok=True)
+        return "loop devices with ext4"
+
+    return _tried(
+        "loop devices", attempt, "the kernel needs the module loop (modprobe loop), a container /dev/loop-control"
+    )
+
+
+def _control_groups(found: dict[str, Controller]) -> list[Capability]:
+    wanted = (
+        (
+            "io",
+            "disk rates",
+            "disks would run at full speed: boot with the controller blkio (version 1) or io (version 2)",
+            True,
+        ),
+        ("memory", "memory limits", "nodes share the machine's memory and page cache", False),
+        ("cpu", "CPU shares", "nodes compete for the CPU without shares", False),
+        ("cpuacct", "CPU accounting", "there is no CPU trace per node", False),
+    )
+    return [
+        _control_group(found.get(name), title, absent, required=required) for name, title, absent, required in wanted
+    ]
+
+
+def _control_group(controller: Controller | None, title: str, absent: str, *, required: bool) -> Capability:
+    if controller is None:
+        return Capability(
+            title, ok=False, detail=f"no such control-group controller is mounted; {absent}", required=required
+        )
+    trial = controller.mount / f"assay-probe-{os.getpid()}"
+
+    def attempt() -> str:
+        with suppress(FileExistsError):
+            trial.mkdir()
+        trial.rmdir()
+        return f"control groups version {controller.version} at {controller.mount}"
+
+    return _tried(title, attempt, absent, required=required)
+
+
+def _dirty_limit() -> Capability:
+    devices = sorted(Path("/sys/class/bdi").glob("7:*")) or sorted(Path("/sys/class/bdi").glob("*:*"))
+    ok = bool(devices) and (devices[0] / "strict_limit").exists() and (devices[0] / "max_bytes").exists()
+    detail = "a limit in bytes per disk" if ok else (
+        "Linux before 6.2 limits a disk's dirty pages only to one per cent of all memory: short writes look too fast"
+    )  # fmt: skip
+    return Capability("dirty page limits", ok=ok, detail=detail, required=False)
+
+
+def _space(root: Path) -> Capability:
+    existing = next(path for path in (root, *root.parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    detail = f"{free_bytes / 1e9:.0f} GB free below {root}"
+    if free_bytes < FREE_BYTES_MIN:
+        detail += f"; a lab needs {FREE_BYTES_MIN / 1e9:.0f} GB: free some, or set ASSAY_STATE to another file system"
+    return Capability("disk space", ok=free_bytes >= FREE_BYTES_MIN, detail=detail, required=True)

@@ -1,0 +1,40 @@
+"""Programs that an engine runs, how they ended, and what lies on the distributed file system."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program to run on the engine: a Java class, its ``-D`` options and its arguments."""
+
+    main_class: str
+    arguments: tuple[str, ...]
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Configuration properties that the program needs, beside the run's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a program ended. ``counters``: the last job's, by group and name; ``output``: what the client printed."""
+
+    exit_status: int
+    output: str
+    counters: Mapping[str, Mapping[str, int]]
+    failed_tasks: int
+    duration_s: float
+
+    def counter(self, name: str) -> int | None:
+        """Return a counter's value whatever its group; None when there is none of that name."""
+        return next((group[name] for group in self.counters.values() if name in group), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What lies below a path: number of files, bytes of one copy, bytes of all replicas."""
+
+    files: int
+    length_bytes: int
+    replica_bytes: int

@@ -1,0 +1,232 @@
+"""What a report says, before it is drawn: the answer, the comparisons, the costs, the threats, where it all comes from.
+
+In: runs, the factor and its baseline, a way to get a run's trace, and a price book if there is one. Out: a
+:class:`ReportContent`, which is also what ``assay report --json`` prints.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from assay import __version__
+from assay.analysis.compare import Comparison, compare, most_telling
+from assay.analysis.groups import levels_of
+from assay.analysis.threats import Threat, threats
+from assay.analysis.traffic import TrafficSeries, disk_traffic
+from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
+from assay.model.price import PriceBook
+from assay.model.run import Run, RunStatus
+from assay.model.trace import Trace
+from assay.report.costs import CostView, cost_view
+from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
+
+TILES_MAX = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One key figure."""
+
+    label: str
+    figure: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunTraffic:
+    """Disk traffic of one run."""
+
+    level: str
+    run_id: str
+    series: tuple[TrafficSeries, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One comparison with the disk traffic of one run of each side; ``traffic`` is empty without traces."""
+
+    title: str
+    comparison: Comparison
+    traffic: tuple[RunTraffic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of how it was measured."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContent:
+    """All that a report shows."""
+
+    title: str
+    answer: str
+    detail: str
+    origin: str
+    factor: str
+    baseline: str
+    levels: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    sections: tuple[Section, ...]
+    cost: CostView | None
+    method: tuple[Fact, ...]
+    threats: tuple[Threat, ...]
+    runs: tuple[Run, ...]
+    assay_version: str
+
+
+def _answer(best: Comparison | None, baseline: str) -> tuple[str, str]:
+    if best is None:
+        return f"There is nothing to compare with {baseline} yet.", "All runs so far are of one configuration."
+    title = workload_title(best.workload, best.context)
+    runs = count_runs(best.n_baseline, best.n_candidate)
+    if best.ratio is None:
+        return f"{title}: not enough runs to compare {best.candidate} with {best.baseline}.", best.verdict
+    if best.ratio_low is None or best.ratio_high is None:
+        return f"Not enough runs to say how {best.candidate} compares with {best.baseline}.", best.verdict
+    sure = f"The 95 % interval is {format_interval(best.ratio_low, best.ratio_high)}, from {runs}."
+    how = format_ratio(best.ratio)
+    sentences = {
+        Conclusion.FASTER: f"{best.candidate} is {how} times as fast as {best.baseline} on {title}.",
+        Conclusion.SLOWER: f"{best.candidate} is slower than {best.baseline} on {title}: {how} times as fast.",
+        Conclusion.NO_DIFFERENCE_SHOWN: f"No difference shown between {best.candidate} and {best.baseline}.",
+        Conclusion.NOT_ENOUGH_RUNS: f"Not enough runs to be sure how {best.candidate} compares with {best.baseline}.",
+    }
+    if best.conclusion is Conclusion.NO_DIFFERENCE_SHOWN:
+        sure = f"The clearest case is {title}, with a ratio of {how}. {sure}"
+    if best.conclusion is Conclusion.NOT_ENOUGH_RUNS:
+        sure = best.verdict
+    return sentences[best.conclusion], sure
+
+
+def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: CostView | None) -> tuple[Tile, ...]:
+    shown = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: c is not best)
+    tiles = [
+        Tile(
+            label=f"{workload_title(c.workload, c.context)}, {c.candidate} against {c.baseline}",
+            figure=ratio(c.ratio),
+            detail=f"95 % interval {interval(c.ratio_low, c.ratio_high)}, {count_runs(c.n_baseline, c.n_candidate)}",
+        )
+        for c in shown
+    ]
+    if cost is None or best is None or not cost.ratios:
+        return tuple(tiles[:TILES_MAX])
+    title = workload_title(best.workload, best.context)
+    dearest = next((r for r in cost.ratios if (r.workload, r.candidate) == (title, best.candidate)), cost.ratios[0])
+    change = Tile(
+        label=f"Cost of a {dearest.workload} job, {dearest.candidate} against {dearest.baseline}",
+        figure=ratio(dearest.ratio),
+        detail=f"95 % interval {interval(dearest.ratio_low, dearest.ratio_high)}, at {ratio(dearest.price_ratio)} the price",
+    )
+    return (*tiles[: TILES_MAX - 1], change)
+
+
+def _traffic(comparison: Comparison, runs: dict[str, Run], trace_of: Callable[[str], Trace]) -> tuple[RunTraffic, ...]:
+    found = []
+    for summary in (comparison.baseline_summary, comparison.candidate_summary):
+        if summary.typical_run_id is not None:
+            run = runs[summary.typical_run_id]
+            series = disk_traffic(trace_of(run.run_id), run.duration_s)
+            if series:
+                found.append(RunTraffic(summary.level, run.run_id, tuple(series)))
+    return tuple(found)
+
+
+def _cold_text(valid: Sequence[Run]) -> str:
+    cold = sum(run.cold is True for run in valid)
+    left = [cache.cached_after_bytes for run in valid for cache in run.caches if cache.dropped]
+    residue = f" A node kept {median(left) / 1e6:,.0f} MB cached after a drop (median)." if left else ""
+    return f"Proven cold on every node before {cold} of {plural(len(valid), 'valid run')}.{residue}"
+
+
+def _order_text(runs: Sequence[Run]) -> str:
+    blocks = {(run.campaign_id, run.block) for run in runs}
+    campaigns = len({run.campaign_id for run in runs})
+    return (
+        f"Interleaved in {plural(len(blocks), 'block')}, so that slow changes of the machine hit both sides alike; "
+        f"{plural(campaigns, 'campaign')}."
+    )
+
+
+def _cluster_text(runs: Sequence[Run]) -> str:
+    texts = []
+    for name in dict.fromkeys(run.cluster for run in runs):
+        example = next(run for run in runs if run.cluster == name)
+        size: Any = example.environment.get("cluster")
+        counted = isinstance(size, dict) and isinstance(size.get("workers"), int)
+        text = f"{name}, {plural(size['workers'], 'worker')}" if counted else name
+        scale = example.lab_scale
+        texts.append(f"{text}, emulated on one machine at scale {scale_text(scale)}" if scale is not None else text)
+    return "; ".join(texts)
+
+
+def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fact, ...]:
+    valid = [run for run in runs if run.status is RunStatus.VALID]
+    statuses = Counter(run.status.value for run in runs)
+    starts = sorted(run.started_at for run in runs)
+    engines = dict.fromkeys(f"{run.engine.capitalize()} {run.engine_version}" for run in runs)
+    baselines = dict.fromkeys(run.baseline_id for run in runs if run.baseline_id)
+    methods = dict.fromkeys(c.method for c in comparisons if c.ratio_low is not None)
+    facts = [
+        Fact("Plan", ", ".join(dict.fromkeys(run.plan for run in runs))),
+        Fact("Cluster", _cluster_text(runs)),
+        Fact("Engine", ", ".join(engines)),
+        Fact("Runs", f"{len(runs)}: " + ", ".join(f"{number} {status}" for status, number in statuses.items())),
+        Fact("When", f"{moment(starts[0])} to {moment(starts[-1])}" if starts else ""),
+        Fact("Order", _order_text(runs)),
+        Fact("Caches", _cold_text(valid) if valid else ""),
+        Fact(
+            "Ratio", "Baseline time over candidate time, of geometric means. A run's time is what its user waits for."
+        ),
+        Fact("Interval", f"95 %, by {' and '.join(methods)}." if methods else ""),
+        Fact(
+            "Devices and links", f"Measured bare before the runs: baseline {', '.join(baselines)}." if baselines else ""
+        ),
+    ]
+    return tuple(fact for fact in facts if fact.text)
+
+
+def build_content(
+    runs: Sequence[Run],
+    *,
+    factor: str,
+    baseline: str,
+    trace_of: Callable[[str], Trace],
+    book: PriceBook | None = None,
+    years: float = 3,
+) -> ReportContent:
+    """Return the report's content. ``trace_of`` gives a run's trace by its id, empty when there is none.
+
+    Raises SpecificationError when the price book lacks a layout.
+    """
+    comparisons = compare(runs, factor=factor, baseline=baseline)
+    best = most_telling(comparisons)
+    cost = cost_view(runs, book, years=years, baseline=baseline) if book else None
+    answer, detail = _answer(best, baseline)
+    levels = [baseline, *(level for level in levels_of(runs, factor) if level != baseline)]
+    by_id = {run.run_id: run for run in runs}
+    return ReportContent(
+        title=f"{' and '.join(levels[1:]) or 'Nothing'} against {baseline}",
+        answer=answer,
+        detail=detail,
+        origin=origins_text((run.origin, run.lab_scale) for run in runs),
+        factor=factor,
+        baseline=baseline,
+        levels=tuple(levels),
+        tiles=_tiles(comparisons, best, cost),
+        sections=tuple(
+            Section(workload_title(c.workload, c.context), c, _traffic(c, by_id, trace_of)) for c in comparisons
+        ),
+        cost=cost,
+        method=_method(runs, comparisons),
+        threats=tuple(threats(runs, comparisons)),
+        runs=tuple(runs),
+        assay_version=__version__,
+    )

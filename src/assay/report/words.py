@@ -1,0 +1,102 @@
+"""How values are written for people: workload titles, origins, seconds, rates, money."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from assay.analysis.verdict import format_interval, format_ratio
+from assay.model.run import Origin
+
+WORKLOAD_TITLES = {
+    "dfsio-write": "TestDFSIO write",
+    "dfsio-read": "TestDFSIO read",
+    "teragen": "TeraGen",
+    "terasort": "TeraSort",
+    "teravalidate": "TeraValidate",
+    "wordcount": "WordCount",
+}
+"""Titles of the workloads that Hadoop brings; any other is shown by the name that its plan gave it."""
+_SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
+NOTHING = "–"
+
+
+def workload_title(name: str, context: str = "") -> str:
+    """Return a workload's title, with what sets it apart from others of its name."""
+    title = WORKLOAD_TITLES.get(name, name)
+    return f"{title} ({context})" if context else title
+
+
+def scale_text(scale: float) -> str:
+    """Return a lab's scale as people write it: ``1/20``."""
+    return f"1/{1 / scale:g}" if scale < 1 else "1"
+
+
+def origin_text(origin: Origin, lab_scale: float | None) -> str:
+    """Return where a number comes from: ``measured in a lab at scale 1/20``."""
+    return f"{origin.value} in a lab at scale {scale_text(lab_scale)}" if lab_scale is not None else origin.value
+
+
+def origins_text(pairs: Iterable[tuple[Origin, float | None]]) -> str:
+    """Return every distinct origin, joined."""
+    return "; ".join(dict.fromkeys(origin_text(origin, scale) for origin, scale in pairs)) or NOTHING
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds with the digits that are read."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def rate(value: float | None) -> str:
+    """Return MB/s with three digits or so."""
+    if value is None:
+        return NOTHING
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with its sign: ``2.1×``."""
+    return NOTHING if value is None else f"{format_ratio(value)}×"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval of ratios, or a dash."""
+    return NOTHING if low is None or high is None else format_interval(low, high)
+
+
+def money(value: float | None, currency: str) -> str:
+    """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below a cent."""
+    if value is None:
+        return NOTHING
+    if value >= 100 or value == 0:
+        digits = f"{value:,.0f}"
+    else:
+        digits = f"{value:.2f}" if value >= 0.1 else f"{value:.3g}" if value >= 1e-4 else f"{value:.2e}"
+    sign = _SIGNS.get(currency)
+    return f"{sign}{digits}" if sign else f"{digits} {currency}"
+
+
+def money_interval(low: float | None, high: float | None, currency: str) -> str:
+    """Return an interval of money, or a dash."""
+    return NOTHING if low is None or high is None else f"{money(low, currency)} to {money(high, currency)}"
+
+
+def count(value: float) -> str:
+    """Return a number of jobs: whole from a hundred on, else with two decimals."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:,.2f}"
+
+
+def moment(text: str) -> str:
+    """Return an ISO 8601 time as ``2026-01-05 10:00 UTC``; what is none stays as it is."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{parsed:%Y-%m-%d %H:%M} UTC" if text.endswith(("Z", "+00:00")) else text
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return ``1 run`` or ``2 runs``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

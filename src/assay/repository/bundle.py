@@ -1,0 +1,268 @@
+"""One bundle: a finished run's immutable folder, its contents, and whether they are still what was written.
+
+::
+
+    run.json              the Run
+    tasks.parquet         its task attempts; absent when it had none
+    trace/NODE.parquet    its trace, one file per node
+    logs/NAME.gz          the raw files that it was made from
+    NAME                  any further file, such as the device baseline
+    SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import re
+import shutil
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from assay.errors import RepositoryError
+from assay.model.run import RUN_SCHEMA_VERSION, Run, Task
+from assay.model.trace import Trace
+from assay.repository import queries
+from assay.repository.tables import add_columns, connection, read_table, write_table
+
+RUN_FILE = "run.json"
+TASKS_FILE = "tasks.parquet"
+SUMS_FILE = "SHA256SUMS"
+_RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE)
+_NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
+_SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
+_GZIP_LEVEL = 4
+
+
+class ProblemKind(StrEnum):
+    """What can be wrong with a bundle."""
+
+    MISSING = "missing"
+    EXTRA = "extra"
+    CHANGED = "changed"
+    UNREADABLE = "unreadable"
+    NEWER = "newer"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: in which bundle, with which of its files, and what, in words."""
+
+    run_id: str
+    file: str
+    kind: ProblemKind
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a bundle is made from. ``logs`` are compressed; a log may be given as the path of a file to copy."""
+
+    run: Run
+    tasks: Sequence[Task] = ()
+    trace: Trace | None = None
+    logs: Mapping[str, bytes | Path] = dataclasses.field(default_factory=dict)
+    files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+
+
+def encode_run(run: Run) -> bytes:
+    """Return ``run`` as indented JSON with its keys in a fixed order.
+
+    Raises :class:`RepositoryError` when it holds something that JSON can't, such as a number that is not finite.
+    """
+    try:
+        encoded = msgspec.json.format(msgspec.json.encode(run), indent=2) + b"\n"
+        msgspec.json.decode(encoded, type=Run)
+    except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+        raise RepositoryError(
+            f"the run can't be stored as JSON: {error}",
+            where=run.run_id,
+            hint="every number must be finite; where one is missing, leave it out",
+        ) from error
+    return encoded
+
+
+def decode_run(encoded: bytes) -> Run:
+    """Return the run in a ``run.json``; keys that this version does not know are passed over.
+
+    Raises :class:`RepositoryError` when it is damaged or of a schema that this version can't read.
+    """
+    try:
+        return msgspec.json.decode(encoded, type=Run)
+    except (ValueError, RecursionError, msgspec.MsgspecError) as error:
+        version = _schema_version(encoded)
+        if version is not None and version > RUN_SCHEMA_VERSION:
+            raise RepositoryError(f"{RUN_FILE} has schema {version}", hint="it needs a newer assay") from error
+        raise RepositoryError(f"{RUN_FILE} is damaged: {error}") from error
+
+
+def read_run(bundle: Path) -> Run:
+    """Return a bundle's run. Raises :class:`RepositoryError` when it can't be read or is another run's."""
+    where = str(bundle / RUN_FILE)
+    hint = "`assay verify` lists all damage; restore the bundle from a copy"
+    try:
+        run = decode_run((bundle / RUN_FILE).read_bytes())
+    except OSError as error:
+        raise RepositoryError(f"can't read it: {error.strerror}", where=where, hint=hint) from error
+    except RepositoryError as error:
+        raise RepositoryError(error.message, where=where, hint=error.hint or hint) from error
+    if run.run_id != bundle.name:
+        raise RepositoryError(f"it is of another run, {run.run_id}", where=where, hint=hint)
+    return run
+
+
+def _schema_version(encoded: bytes) -> int | None:
+    try:
+        value = msgspec.json.decode(encoded)
+    except (ValueError, RecursionError, msgspec.MsgspecError):
+        return None
+    version = value.get("schema_version") if isinstance(value, dict) else None
+    return version if isinstance(version, int) else None
+
+
+def write_bundle(folder: Path, contents: Contents) -> None:
+    """Write ``contents`` into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
+    (folder / RUN_FILE).write_bytes(encode_run(contents.run))
+    if contents.tasks:
+        columns = [[getattr(task, name) for task in contents.tasks] for name in queries.TASK_COLUMNS]
+        write_table(folder / TASKS_FILE, queries.TASK_COLUMNS, columns)
+    if contents.trace:
+        _write_trace(folder / "trace", contents.trace)
+    for name, log in contents.logs.items():
+        _write_log(_target(folder / "logs", f"{name}.gz"), log)
+    for name, content in contents.files.items():
+        if name in _RESERVED or name.startswith(("trace/", "logs/")):
+            raise RepositoryError(f"{name!r} is the bundle's own", where=contents.run.run_id, hint="use another name")
+        _target(folder, name).write_bytes(content)
+    (folder / SUMS_FILE).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in file_names(folder)))
+
+
+def _target(folder: Path, name: str) -> Path:
+    """Return the path for the file ``name`` (which may have folders) within ``folder``, and make its folders."""
+    parts = name.split("/")
+    if not all(_NAME.match(part) for part in parts):
+        raise RepositoryError(f"{name!r} can't be a file's name in a bundle")
+    path = folder.joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def _write_trace(folder: Path, trace: Trace) -> None:
+    columns = [getattr(trace, name) for name in queries.TRACE_COLUMNS]
+    if len({len(column) for column in columns}) > 1:
+        raise RepositoryError("the trace's columns differ in length")
+    with connection() as opened:
+        add_columns(opened, "trace", queries.TRACE_COLUMNS, columns)
+        for (node,) in opened.execute(queries.TRACE_NODES).fetchall():
+            path = _target(folder, f"{node}.parquet").absolute()
+            opened.sql(queries.TRACE_OF_NODE, params=[node]).write_parquet(str(path), compression="zstd")
+
+
+def _write_log(path: Path, log: bytes | Path) -> None:
+    with gzip.open(path, "wb", compresslevel=_GZIP_LEVEL) as target:
+        if isinstance(log, bytes):
+            target.write(log)
+        else:
+            with log.open("rb") as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+
+
+def file_names(bundle: Path) -> list[str]:
+    """Return the bundle's files but the checksum list, sorted, with ``/`` between folders."""
+    paths = (path for path in bundle.rglob("*") if path.is_symlink() or not path.is_dir())
+    return sorted(name for path in paths if (name := str(PurePosixPath(path.relative_to(bundle)))) != SUMS_FILE)
+
+
+def read_tasks(bundle: Path) -> list[Task]:
+    """Return the task attempts; empty when the run had none."""
+    path = bundle / TASKS_FILE
+    if not path.exists():
+        return []
+    return [Task(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS), strict=True)]
+
+
+def read_trace(bundle: Path) -> Trace:
+    """Return the trace, node by node in the order of their names; empty when none was taken."""
+    paths = sorted((bundle / "trace").glob("*.parquet"))
+    return Trace(*read_table(paths, queries.TRACE_COLUMNS)) if paths else Trace()
+
+
+def read_log(bundle: Path, name: str) -> bytes:
+    """Return a log's content. Raises :class:`RepositoryError` with the logs there are when it isn't one of them."""
+    names = log_names(bundle)
+    if name not in names:
+        hint = f"it has: {', '.join(names)}" if names else "it has no logs at all"
+        raise RepositoryError(f"there is no log {name!r}", where=bundle.name, hint=hint)
+    path = bundle / "logs" / f"{name}.gz"
+    try:
+        return gzip.decompress(path.read_bytes())
+    except (OSError, EOFError, zlib.error) as error:
+        raise RepositoryError(
+            f"the file is damaged: {error}", where=str(path), hint="`assay verify` lists all damage"
+        ) from error
+
+
+def log_names(bundle: Path) -> list[str]:
+    """Return the names under which :func:`read_log` finds the logs, sorted."""
+    names = (name for name in file_names(bundle) if name.startswith("logs/") and name.endswith(".gz"))
+    return [name.removeprefix("logs/").removesuffix(".gz") for name in names]
+
+
+def check_bundle(bundle: Path) -> list[Problem]:
+    """Return all that is wrong with one bundle: files missing, extra or changed, and a run that can't be read."""
+    run_id = bundle.name
+    sums, problems = _read_sums(bundle)
+    found = file_names(bundle)
+    for name in sorted(sums.keys() - set(found)):
+        problems.append(Problem(run_id, name, ProblemKind.MISSING, "the file is gone"))
+    for name in found:
+        if name not in sums:
+            problems.append(Problem(run_id, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
+            continue
+        try:
+            digest = _digest(bundle / name)
+        except OSError as error:
+            problems.append(Problem(run_id, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}"))
+            continue
+        if digest != sums[name]:
+            problems.append(Problem(run_id, name, ProblemKind.CHANGED, "the content differs from its checksum"))
+    return [*problems, *_check_run(bundle)]
+
+
+def _check_run(bundle: Path) -> list[Problem]:
+    try:
+        run = read_run(bundle)
+    except RepositoryError as error:
+        return [Problem(bundle.name, RUN_FILE, ProblemKind.UNREADABLE, error.message)]
+    if run.schema_version > RUN_SCHEMA_VERSION:
+        detail = f"schema {run.schema_version} is newer than {RUN_SCHEMA_VERSION}: parts of it are not shown here"
+        return [Problem(bundle.name, RUN_FILE, ProblemKind.NEWER, detail)]
+    return []
+
+
+def _read_sums(bundle: Path) -> tuple[dict[str, str], list[Problem]]:
+    try:
+        lines = (bundle / SUMS_FILE).read_text().splitlines()
+    except FileNotFoundError:
+        return {}, [Problem(bundle.name, SUMS_FILE, ProblemKind.MISSING, "the file is gone")]
+    except (OSError, ValueError) as error:
+        return {}, [Problem(bundle.name, SUMS_FILE, ProblemKind.UNREADABLE, f"can't read it: {error}")]
+    matches = [(number, line, _SUM_LINE.match(line)) for number, line in enumerate(lines, start=1)]
+    sums = {match["name"]: match["digest"] for _, _, match in matches if match}
+    broken = [
+        Problem(bundle.name, SUMS_FILE, ProblemKind.CHANGED, f"line {number} is not a checksum: {line[:40]!r}")
+        for number, line, match in matches
+        if not match
+    ]
+    return sums, broken
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

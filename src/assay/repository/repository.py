@@ -1,0 +1,239 @@
+"""The repository: a folder of immutable bundles, one per run, with an index over them.
+
+::
+
+    repository.json       marks the folder and says which version of this arrangement it has
+    bundles/RUN_ID/       finished runs, see :mod:`assay.repository.bundle`
+    index/runs.parquet    derived, see :mod:`assay.repository.index`
+    partial/              what is being written, see :mod:`assay.repository.staging`
+
+A bundle is written aside, flushed to the device, and renamed into place: it is there whole or not at all, under kill -9
+and power loss too. Many readers and writers work at once without locks.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from assay.errors import RepositoryError
+from assay.model.run import Run, Task
+from assay.model.trace import Trace
+from assay.repository import bundle as bundle_files
+from assay.repository.bundle import Contents, Problem, ProblemKind
+from assay.repository.index import INDEX_FILE, Filters, bundle_names, query_runs
+from assay.repository.staging import clear_dead, staging, sync, sync_tree
+
+MARKER: Final = "repository.json"
+VERSION: Final = 1
+_RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
+_CANDIDATES_MAX = 10
+
+
+class Repository:
+    """The runs in one folder. Make one with :meth:`open` or :meth:`create`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    @classmethod
+    def open(cls, root: Path) -> Repository:
+        """Return the repository in ``root`` and clear what dead writers left in it.
+
+        Raises :class:`RepositoryError` when there is none, or one of a later version.
+        """
+        try:
+            marker = msgspec.json.decode((root / MARKER).read_bytes())
+            version = marker["assay_repository"]
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise RepositoryError(
+                "there is no repository here",
+                where=str(root),
+                hint="`assay demo` and `assay run PLAN` make one; --repository DIR names another",
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError, msgspec.MsgspecError) as error:
+            raise RepositoryError(
+                f"this is no repository's marker: {error}",
+                where=str(root / MARKER),
+                hint=f'its content should be {{"assay_repository": {VERSION}}}',
+            ) from error
+        if version != VERSION:
+            raise RepositoryError(f"repository version {version!r} is unknown", where=str(root), hint="update assay")
+        clear_dead(root / "partial")
+        return cls(root)
+
+    @classmethod
+    def create(cls, root: Path) -> Repository:
+        """Return the repository in ``root``, made when there is none.
+
+        Raises :class:`RepositoryError` when the folder can't be made or holds something else.
+        """
+        if (root / MARKER).exists():
+            return cls.open(root)
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            foreign = sorted(path.name for path in root.iterdir() if path.name not in ("bundles", "index", "partial"))
+            if foreign:
+                raise RepositoryError(
+                    f"the folder is not empty and no repository: it holds {foreign[0]!r}",
+                    where=str(root),
+                    hint="name an empty or new folder",
+                )
+            for name in ("bundles", "index", "partial"):
+                (root / name).mkdir(exist_ok=True)
+            with staging(root / "partial", "marker") as folder:
+                (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
+                (folder / MARKER).rename(root / MARKER)
+        except OSError as error:
+            raise RepositoryError(f"can't make a repository: {error.strerror}", where=str(root)) from error
+        return cls.open(root)
+
+    def publish(
+        self,
+        run: Run,
+        *,
+        tasks: Sequence[Task] = (),
+        trace: Trace | None = None,
+        logs: Mapping[str, bytes | Path] | None = None,
+        files: Mapping[str, bytes] | None = None,
+    ) -> Path:
+        """Store a finished run as a bundle, whole or not at all, and return the bundle's folder.
+
+        ``logs`` are compressed; a path is copied. ``files`` are stored as they are. Names may have folders (``w1/x``).
+        Raises :class:`RepositoryError` when the run id is taken, something can't be stored, or the disk is full.
+        """
+        target = self.root / "bundles" / run.run_id
+        if not _RUN_ID.match(run.run_id):
+            raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
+        if target.exists():
+            raise _taken(target)
+        contents = Contents(run, tasks, trace, logs or {}, files or {})
+        try:
+            target.parent.mkdir(exist_ok=True)
+            with staging(self.root / "partial", run.run_id) as folder:
+                bundle_files.write_bundle(folder, contents)
+                sync_tree(folder)
+                folder.rename(target)
+            sync(target.parent)
+        except OSError as error:
+            if target.exists():
+                raise _taken(target) from error
+            raise RepositoryError(
+                f"the run could not be stored: {error.strerror}",
+                where=str(error.filename or target),
+                hint="nothing of it was stored; make room or mend the disk and run it again",
+            ) from error
+        return target
+
+    def runs(
+        self,
+        *,
+        workload: str | None = None,
+        layout: str | None = None,
+        status: str | None = None,
+        plan: str | None = None,
+        campaign_id: str | None = None,
+        limit: int | None = None,
+        environment: bool = True,
+    ) -> list[Run]:
+        """Return the runs that match every given value, newest last; ``limit`` keeps the newest.
+
+        With ``environment=False`` their environments are left empty, which is faster. A bundle that can't be read is
+        left out with a logged warning. Raises :class:`RepositoryError` when the index can't be made.
+        """
+        filters = Filters(workload, layout, status, plan, campaign_id, limit)
+        runs, problems = query_runs(
+            self.root / "index",
+            filters,
+            environment=environment,
+            partial=self.root / "partial",
+            bundles=self.root / "bundles",
+        )
+        for problem in problems:
+            logging.getLogger(__name__).warning(
+                "run %s is left out: %s. `assay verify` lists all damage.", problem.run_id, problem.detail
+            )
+        return runs
+
+    def run(self, prefix: str) -> Run:
+        """Return the run whose id begins with ``prefix``.
+
+        Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
+        """
+        return bundle_files.read_run(self.bundle_path(self._complete(prefix)))
+
+    def _complete(self, prefix: str) -> str:
+        names = bundle_names(self.root / "bundles")
+        matches = [name for name in names if name.startswith(prefix)] if prefix else []
+        if prefix in matches:
+            return prefix
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
+            raise RepositoryError(
+                f"no run's id begins with {prefix!r}", where=str(self.root), hint="`assay runs` lists them"
+            )
+        shown = "\n    ".join(matches[:_CANDIDATES_MAX])
+        more = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
+        raise RepositoryError(
+            f"{len(matches)} runs' ids begin with {prefix!r}", where=str(self.root), hint=f"one of\n    {shown}{more}"
+        )
+
+    def bundle_path(self, run_id: str) -> Path:
+        """Return the bundle's folder. Raises :class:`RepositoryError` when there is no such run."""
+        path = self.root / "bundles" / run_id
+        if not _RUN_ID.match(run_id) or not path.is_dir():
+            raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
+        return path
+
+    def tasks(self, run_id: str) -> list[Task]:
+        """Return the run's task attempts; empty when it had none."""
+        return bundle_files.read_tasks(self.bundle_path(run_id))
+
+    def trace(self, run_id: str) -> Trace:
+        """Return the run's trace, node by node; empty when none was taken."""
+        return bundle_files.read_trace(self.bundle_path(run_id))
+
+    def log(self, run_id: str, name: str) -> bytes:
+        """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""
+        return bundle_files.read_log(self.bundle_path(run_id), name)
+
+    def logs(self, run_id: str) -> list[str]:
+        """Return the names of the run's logs, sorted."""
+        return bundle_files.log_names(self.bundle_path(run_id))
+
+    def files(self, run_id: str) -> dict[str, int]:
+        """Return the names of the bundle's files, sorted, with their sizes in bytes as stored."""
+        bundle = self.bundle_path(run_id)
+        return {name: (bundle / name).lstat().st_size for name in bundle_files.file_names(bundle)}
+
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+        """Check every bundle against its checksums and return all that is wrong.
+
+        ``progress`` is called with the bundles done and their number. The index is thrown away, so that the next query
+        builds it from what was checked.
+        """
+        names = bundle_names(self.root / "bundles")
+        problems = self._strays(names)
+        for done, name in enumerate(names, start=1):
+            problems += bundle_files.check_bundle(self.root / "bundles" / name)
+            if progress:
+                progress(done, len(names))
+        (self.root / "index" / INDEX_FILE).unlink(missing_ok=True)
+        return problems
+
+    def _strays(self, names: Sequence[str]) -> list[Problem]:
+        """Return what lies among the bundles and is none."""
+        folder = self.root / "bundles"
+        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+        detail = "this is no bundle"
+        return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]
+
+
+def _taken(target: Path) -> RepositoryError:
+    return RepositoryError("this run is already stored, and a bundle is never changed", where=str(target))

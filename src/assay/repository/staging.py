@@ -1,0 +1,87 @@
+"""Where files are written before they are renamed into place, and how what a dead writer left is recognised.
+
+A staging folder's name says who writes it: ``LABEL~SCOPE~PID~START~RANDOM``. SCOPE stands for this boot of this kernel
+and its process ids (several hosts or containers may share a repository), PID and START (clock ticks after boot, from
+``/proc/PID/stat``) for one process. A folder of this scope whose process has ended is removed; one of another scope
+can't be judged from here and is removed when it is a day old, which no writer ever is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+FOREIGN_AGE_MAX_S = 86_400.0
+
+
+@contextmanager
+def staging(partial: Path, label: str) -> Iterator[Path]:
+    """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
+    partial.mkdir(exist_ok=True)
+    pid = os.getpid()
+    path = partial / f"{label}~{_scope()}~{pid}~{_start_ticks(pid)}~{secrets.token_hex(4)}"
+    path.mkdir()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
+    """Remove what dead writers left in ``partial`` and return the names; silent where nothing may be removed."""
+    now = time.time() if now_unix_s is None else now_unix_s
+    try:
+        entries = list(os.scandir(partial))
+    except OSError:
+        return []
+    dead = [entry for entry in entries if _is_dead(entry, now)]
+    for entry in dead:
+        shutil.rmtree(entry.path, ignore_errors=True)
+    return [entry.name for entry in dead]
+
+
+def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:
+    match entry.name.split("~"):
+        case [_, scope, pid, start, _] if scope == _scope() and pid.isdecimal():
+            return _start_ticks(int(pid)) != start
+    try:
+        return now_unix_s - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_AGE_MAX_S
+    except FileNotFoundError:
+        return False
+
+
+def _scope() -> str:
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return hashlib.sha256(f"{boot} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:12]
+
+
+def _start_ticks(pid: int) -> str | None:
+    """Return when a process started, or None when there is none that could still write."""
+    try:
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if after_name[0] in "ZX" else after_name[19]
+
+
+def sync(path: Path) -> None:
+    """Flush one file or folder to its device."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(root: Path) -> None:
+    """Flush every file and folder under ``root``, and ``root`` itself."""
+    for folder, _, names in os.walk(root, topdown=False):
+        for name in names:
+            sync(Path(folder, name))
+        sync(Path(folder))

@@ -1,0 +1,51 @@
+"""Columns to Parquet files and back, by DuckDB in memory.
+
+DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.errors import RepositoryError
+from assay.repository import queries
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+
+@contextmanager
+def connection() -> Iterator[DuckDBPyConnection]:
+    """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
+    import duckdb  # imported here: it takes longer than everything else that a command imports
+
+    try:
+        with duckdb.connect(config={f"auto{step}_known_extensions": False for step in ("install", "load")}) as opened:
+            yield opened
+    except duckdb.Error as error:
+        raise RepositoryError(f"a table can't be read or written: {str(error).splitlines()[0]}") from error
+
+
+def add_columns(
+    opened: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
+) -> None:
+    """Make the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``."""
+    statement = f'CREATE TEMP TABLE "{name}" AS {queries.literal(kinds)}'
+    opened.execute(statement, list(columns))
+
+
+def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> None:
+    """Write ``columns`` of equal length, in the order of ``kinds``, as one Parquet file."""
+    with connection() as opened:
+        add_columns(opened, "rows", kinds, columns)
+        opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
+
+
+def read_table(paths: Sequence[Path], kinds: Mapping[str, str]) -> list[list[Any]]:
+    """Return the columns of Parquet files in the order of ``kinds``, their rows one file after the other."""
+    with connection() as opened:
+        rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
+    return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]

@@ -1,0 +1,80 @@
+"""Cluster files to clusters: groups of nodes and devices become single ones, with values in base units."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from assay.model.cluster import Address, Cluster, Device, DeviceKind, LabSettings, Nic, Node, NodeType, Placement, Role
+from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
+from assay.spec.cluster_file import ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection, SshSection
+from assay.spec.document import Problems, read_document
+from assay.spec.section import parse
+
+DEFAULT_HOME = str(Cluster.__dataclass_fields__["home"].default)
+
+
+def load_cluster(path: str | Path) -> Cluster:
+    """Return the cluster that the file at ``path`` describes; raise :class:`SpecificationError` with file and line."""
+    document = read_document(path)
+    file = parse(ClusterFile, document)
+    problems = Problems(document)
+    check_cluster(file, problems)
+    problems.raise_if_any()
+    return _cluster(file, Path(path).parent)
+
+
+def _cluster(file: ClusterFile, folder: Path) -> Cluster:
+    home = (file.home or DEFAULT_HOME).rstrip("/")
+    placement = placement_of(file)
+    device_home = f"{home}/devices" if placement is Placement.LOCAL else None
+    types = {name: _node_type(name, section, device_home) for name, section in file.node_types.items()}
+    ssh = file.ssh or SshSection()
+    nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
+    lab = LabSettings(file.lab.scale, file.lab.memory_floor) if file.lab else None
+    return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home)
+
+
+def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> NodeType:
+    devices = [
+        device for group_name, group in section.devices.items() for device in _devices(group_name, group, device_home)
+    ]
+    nic = Nic(section.nic.rate, section.nic.price)
+    return NodeType(name, section.cores, section.memory, tuple(devices), nic, section.price)
+
+
+def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:
+    """Return the group's devices; without directories of their own they lie under ``device_home``, if there is one."""
+    names = device_names(group_name, group)
+    own: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
+    directories = own or [f"{device_home}/{name}" if device_home else None for name in names]
+    return [
+        Device(
+            name=name,
+            kind=DeviceKind(group.kind),
+            read_bytes_per_s=group.read,
+            write_bytes_per_s=group.write,
+            read_iops=group.iops or group.read_iops,
+            write_iops=group.iops or group.write_iops,
+            capacity_bytes=group.capacity,
+            price=group.price,
+            directory=directory,
+        )
+        for name, directory in zip(names, directories, strict=True)
+    ]
+
+
+def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, folder: Path) -> list[Node]:
+    roles = frozenset(Role(role) for role in group.roles)
+    names = node_names(name, group)
+    if group.addresses is None:
+        return [Node(node, node_type, roles) for node in names]
+    key, known_hosts = _file(ssh.key, folder), _file(ssh.known_hosts, folder)
+    return [
+        Node(node, node_type, roles, Address(host, ssh.port, ssh.user, key, known_hosts))
+        for node, host in zip(names, group.addresses, strict=True)
+    ]
+
+
+def _file(path: str | None, folder: Path) -> str | None:
+    return None if path is None else str((folder / os.path.expanduser(path)).absolute())  # noqa: PTH111 - Path's own raises for unknown users

@@ -1,0 +1,160 @@
+"""What a cluster file must satisfy beyond the form of each value; every breach is noted with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.model.cluster import Placement, Role
+from assay.spec.cluster_file import ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection
+from assay.spec.document import Location, Problems
+from assay.spec.fields import unknown
+from assay.units import Money
+
+
+def placement_of(file: ClusterFile) -> Placement:
+    """Return where the cluster's hosts come from."""
+    if file.lab is not None:
+        return Placement.LAB
+    return Placement.LOCAL if file.local is not None else Placement.SSH
+
+
+def node_names(name: str, group: NodeGroup) -> list[str]:
+    """Return the names of a group's nodes: its own for one node, numbered from 1 for several."""
+    count = len(group.addresses) if group.addresses else group.count or 1
+    return [name] if count == 1 else [f"{name}{number}" for number in range(1, count + 1)]
+
+
+def device_names(name: str, group: DeviceGroup) -> list[str]:
+    """Return the names of a group's devices, numbered from 1."""
+    return [f"{name}{number}" for number in range(1, group.count + 1)]
+
+
+def check_cluster(file: ClusterFile, problems: Problems) -> None:
+    """Note every contradiction in ``file``."""
+    placement = placement_of(file)
+    if file.lab is not None and file.local is not None:
+        problems.add(("local",), "lab and local exclude each other; keep one")
+    if file.ssh is not None and placement is not Placement.SSH:
+        problems.add(("ssh",), f"ssh is for real hosts; {placement.value} needs none")
+    for name, group in file.nodes.items():
+        if group.type not in file.node_types:
+            problems.add(("nodes", name, "type"), unknown("node type", group.type, file.node_types))
+        _check_hosts(name, group, placement, problems)
+    _check_roles(file, placement, problems)
+    _check_duplicates(file, problems)
+    for name, node_type in file.node_types.items():
+        _check_directories(name, node_type, placement, name in _worker_types(file), problems)
+    _check_workers_alike(file, problems)
+    _check_currency(file, problems)
+
+
+def _check_hosts(name: str, group: NodeGroup, placement: Placement, problems: Problems) -> None:
+    at: Location = ("nodes", name)
+    if placement is not Placement.SSH:
+        if group.addresses is not None:
+            reason = "a lab makes its own" if placement is Placement.LAB else "local is this machine"
+            problems.add((*at, "addresses"), f"addresses are for real hosts; {reason}")
+        return
+    if group.addresses is None:
+        problems.add(at, f"node {name!r} needs addresses (or the file a 'lab:' or 'local:' section)")
+    if group.count is not None:
+        problems.add((*at, "count"), "real hosts are counted by their addresses; remove count")
+
+
+def _check_roles(file: ClusterFile, placement: Placement, problems: Problems) -> None:
+    counts = dict.fromkeys(Role, 0)
+    for name, group in file.nodes.items():
+        for role in Role:
+            counts[role] += len(node_names(name, group)) if role in group.roles else 0
+    for role, count in counts.items():
+        if count == 0:
+            problems.add(("nodes",), f"no node has the role {role.value}")
+    if counts[Role.MASTER] > 1:
+        problems.add(("nodes",), f"{counts[Role.MASTER]} nodes have the role master; exactly one can")
+    nodes = sum(len(node_names(name, group)) for name, group in file.nodes.items())
+    if placement is Placement.LOCAL and nodes > 1:
+        problems.add(("nodes",), f"local is one node with both roles, but the file has {nodes} nodes")
+
+
+def _check_duplicates(file: ClusterFile, problems: Problems) -> None:
+    nodes: list[tuple[Location, str]] = []
+    hosts: list[tuple[Location, str]] = []
+    for name, group in file.nodes.items():
+        at: Location = ("nodes", name)
+        nodes += [(at, node) for node in node_names(name, group)]
+        hosts += [((*at, "addresses", index), address) for index, address in enumerate(group.addresses or ())]
+        _check_distinct([((*at, "roles", i), role) for i, role in enumerate(group.roles)], "role", problems)
+    _check_distinct(nodes, "node", problems)
+    _check_distinct(hosts, "address", problems)
+    for type_name, node_type in file.node_types.items():
+        devices: list[tuple[Location, str]] = []
+        directories: list[tuple[Location, str]] = []
+        for name, section in node_type.devices.items():
+            at = ("node_types", type_name, "devices", name)
+            devices += [(at, device) for device in device_names(name, section)]
+            mounted = enumerate(section.directories or ())
+            directories += [((*at, "directories", index), directory.rstrip("/")) for index, directory in mounted]
+        _check_distinct(devices, "device", problems)
+        _check_distinct(directories, "directory", problems)
+
+
+def _check_distinct(values: list[tuple[Location, str]], what: str, problems: Problems) -> None:
+    seen: set[str] = set()
+    for at, value in values:
+        if value in seen:
+            problems.add(at, f"{what} {value!r} is given twice")
+        seen.add(value)
+
+
+def _worker_types(file: ClusterFile) -> dict[str, NodeTypeSection]:
+    names = [group.type for group in file.nodes.values() if Role.WORKER in group.roles]
+    return {name: file.node_types[name] for name in names if name in file.node_types}
+
+
+def _check_directories(
+    type_name: str, node_type: NodeTypeSection, placement: Placement, is_worker: bool, problems: Problems
+) -> None:
+    for name, group in node_type.devices.items():
+        at: Location = ("node_types", type_name, "devices", name)
+        if group.directories is None:
+            if placement is Placement.SSH and is_worker:
+                problems.add(at, f"device {name!r} needs directories: where each is mounted on the hosts")
+        elif placement is Placement.LAB:
+            problems.add((*at, "directories"), "directories are for real hosts; a lab mounts its devices itself")
+        elif len(group.directories) != group.count:
+            message = f"{len(group.directories)} directories for {group.count} devices; write one for each"
+            problems.add((*at, "directories"), message)
+
+
+def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:
+    workers = _worker_types(file)
+    shapes: dict[str, list[tuple[str, str, int]]] = {}
+    for name, node_type in workers.items():
+        shapes[name] = [(device, group.kind, group.count) for device, group in node_type.devices.items()]
+        if not shapes[name]:
+            problems.add(("node_types", name), f"node type {name!r} is a worker's and needs devices")
+    first = next(iter(shapes), "")
+    for name, shape in shapes.items():
+        if shape != shapes[first]:
+            message = f"workers' devices must be alike, but {name!r} differs from {first!r} in name, kind or count"
+            problems.add(("node_types", name, "devices"), message)
+
+
+def _check_currency(file: ClusterFile, problems: Problems) -> None:
+    currency: str | None = None
+    for at, price in _prices(file):
+        currency = currency or price.currency
+        if price.currency != currency:
+            problems.add(at, f"{price} is in {price.currency}, other prices of this file are in {currency}")
+
+
+def _prices(file: ClusterFile) -> Iterator[tuple[Location, Money]]:
+    for name, node_type in file.node_types.items():
+        at: Location = ("node_types", name)
+        if node_type.price:
+            yield (*at, "price"), node_type.price
+        if node_type.nic.price:
+            yield (*at, "nic", "price"), node_type.nic.price
+        for device, group in node_type.devices.items():
+            if group.price:
+                yield (*at, "devices", device, "price"), group.price

@@ -1,0 +1,164 @@
+"""The form of a cluster file: its keys, their units and defaults, as the JSON Schema shows them.
+
+Rates, memory and capacities are the described hardware's own, also in a lab, which emulates them at its scale.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema
+
+from assay.model.cluster import DeviceKind, Role
+from assay.spec.fields import (
+    BitRate,
+    ByteRate,
+    Count,
+    Directory,
+    HostAddress,
+    HostName,
+    Name,
+    Port,
+    Positive,
+    Price,
+    Scale,
+    Size,
+    Text,
+    UserName,
+    choice,
+)
+from assay.spec.section import Section
+
+MEMORY_FLOOR_BYTES = 3 * 2**29
+
+KindName = Annotated[str, choice("device kind", DeviceKind)]
+RoleName = Annotated[str, choice("role", Role)]
+
+
+class DeviceGroup(Section):
+    """One disk, or several that are alike; numbered from 1: ``hdd`` with count 2 is hdd1 and hdd2."""
+
+    kind: KindName
+    """What the device is; layout codes choose by it."""
+    count: Count = 1
+    """How many of these a node has."""
+    read: ByteRate
+    """Sequential read bandwidth of one device."""
+    write: ByteRate
+    """Sequential write bandwidth of one device."""
+    iops: Positive | None = None
+    """Requests per second, reads and writes alike; without any of the three keys, requests are not limited."""
+    read_iops: Positive | None = None
+    """Read requests per second."""
+    write_iops: Positive | None = None
+    """Write requests per second."""
+    capacity: Size
+    """Capacity of one device."""
+    price: Price | None = None
+    """Price of one device."""
+    directories: list[Directory] | None = None
+    """Where the devices are mounted, one directory for each; required on hosts reached by SSH, not allowed in a lab."""
+
+    @model_validator(mode="after")
+    def _iops_once(self) -> Self:
+        if self.iops is not None and (self.read_iops is not None or self.write_iops is not None):
+            raise ValueError("iops sets read_iops and write_iops; write either iops or those two")
+        return self
+
+
+class NicSection(Section):
+    """A node's link to the switch. Its rate alone may stand in its place: ``nic: 10Gbit/s``."""
+
+    rate: BitRate
+    """Rate of the link in each direction."""
+    price: Price | None = None
+    """Price of the NIC."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_alone(cls, value: Any) -> Any:
+        return {"rate": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of the long form or the rate alone."""
+        full = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [full, full["properties"]["rate"]], "description": full["description"]}
+
+
+class NodeTypeSection(Section):
+    """A kind of machine."""
+
+    cores: Count
+    """CPU cores."""
+    memory: Size
+    """Main memory."""
+    nic: NicSection
+    """The link to the switch."""
+    devices: dict[HostName, DeviceGroup] = Field(default_factory=dict)
+    """Disks by name; a worker needs at least one."""
+    price: Price | None = None
+    """Price of one machine without the devices and NICs that have prices of their own."""
+
+
+class NodeGroup(Section):
+    """One host, or several alike, numbered from 1: ``worker`` with count 3 is worker1 to worker3."""
+
+    type: HostName
+    """One of the names under node_types."""
+    roles: list[RoleName] = Field(min_length=1)
+    """What the node does: a master runs the NameNode and the ResourceManager, a worker a DataNode and a NodeManager."""
+    count: Count | None = None
+    """How many such nodes a lab makes; 1 when absent."""
+    addresses: list[HostAddress] | None = Field(default=None, min_length=1)
+    """Real hosts: the address of each."""
+
+
+class LabSection(Section):
+    """The cluster is emulated on this machine, at a scale."""
+
+    scale: Scale
+    """Bandwidths, memory and data are multiplied by it; IOPS are not."""
+    memory_floor: Size = Field(default=MEMORY_FLOOR_BYTES, json_schema_extra={"default": "1.5GiB"})
+    """A node gets at least this much memory, because Java processes do not shrink with the scale."""
+
+
+class LocalSection(Section):
+    """The cluster is this machine, without emulation. There is nothing to set: write ``local: {}``."""
+
+
+class SshSection(Section):
+    """How real hosts are reached. What is left out, the user's own SSH configuration decides."""
+
+    user: UserName | None = None
+    """Login name."""
+    port: Port = 22
+    """Port of the SSH server."""
+    key: Text | None = None
+    """Private key file; ``~`` is the home directory, and a relative path starts at the cluster file."""
+    known_hosts: Text | None = None
+    """File with the hosts' public keys; paths as for key."""
+
+
+class ClusterFile(Section):
+    """A cluster: node types, nodes, and whether the nodes are real, emulated (lab) or this machine (local)."""
+
+    cluster: Name
+    """The cluster's name."""
+    lab: LabSection | None = None
+    """Emulate the cluster on this machine."""
+    local: LocalSection | None = None
+    """Use this machine as the only node."""
+    node_types: dict[HostName, NodeTypeSection] = Field(min_length=1)
+    """Kinds of machines by name."""
+    nodes: dict[HostName, NodeGroup] = Field(min_length=1)
+    """Hosts by name."""
+    ssh: SshSection | None = None
+    """How real hosts are reached."""
+    home: Directory | None = None
+    """Directory on each host for assay's own files; /tmp/assay when absent."""
+    java_home: Directory | None = None
+    """Java's directory on each host; found on the PATH when absent."""
+    hadoop_home: Directory | None = None
+    """Hadoop's directory on each host; when absent, assay installs its own."""

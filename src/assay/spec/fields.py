@@ -1,0 +1,223 @@
+"""The types of single values in specification files: each parses the text that the user wrote, units included.
+
+Every type carries its JSON Schema (pattern and examples), so that editors check and complete the same forms that the
+loader accepts. A value that does not fit raises :class:`ValueError` with the accepted forms.
+"""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from assay import units
+from assay.units import Money
+
+_TEXT_LENGTH_MAX = 1000
+_UNIT_LENGTH_MAX = 40
+COUNT_MAX = 1000
+WHOLE_MAX = 1_000_000_000
+SCALE_DIVISOR_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """How a field's text becomes its value, and that text's JSON Schema; used as ``Annotated[TYPE, Form(...)]``."""
+
+    parse: Callable[[object], Any]
+    schema: dict[str, Any]
+
+    def __get_pydantic_core_schema__(self, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Make pydantic call :attr:`parse` and trust what it returns."""
+        return core_schema.no_info_plain_validator_function(self.parse)
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Make pydantic put :attr:`schema` into the JSON Schema."""
+        return dict(self.schema)
+
+
+def unknown(what: str, word: str, choices: Iterable[str]) -> str:
+    """Return ``unknown WHAT 'word'; did you mean 'x'? valid: x, y``."""
+    listed = list(choices)
+    lowered = {choice.lower(): choice for choice in listed}
+    matches = difflib.get_close_matches(word.lower(), lowered, n=1, cutoff=0.6)
+    guess = f" did you mean {lowered[matches[0]]!r}?" if matches else ""
+    return f"unknown {what} {word[:60]!r};{guess} valid: {', '.join(listed) or 'none'}"
+
+
+def text_of(value: object) -> str:
+    """Return ``value`` when it is text of a sensible length; otherwise raise :class:`ValueError`."""
+    if not isinstance(value, str):
+        found = "a list" if isinstance(value, list) else "keys with values"
+        raise ValueError(f"one value is expected here, not {found}")
+    if not value.strip():
+        raise ValueError("the text is empty")
+    if len(value) > _TEXT_LENGTH_MAX:
+        raise ValueError(f"the text is longer than {_TEXT_LENGTH_MAX} characters")
+    return value
+
+
+def _text_schema(pattern: str, description: str, *examples: str) -> dict[str, Any]:
+    """Return a string schema; Python's named groups are dropped, as JSON Schema's dialect (ECMA-262) lacks them."""
+    plain = re.sub(r"\(\?P<\w+>", "(", pattern)
+    return {"type": "string", "pattern": plain, "description": description, "examples": list(examples)}
+
+
+def _quantity(parse: Callable[[str], float], schema: dict[str, Any]) -> Form:
+    """Return the form of a number with a unit; it must be finite and above zero."""
+
+    def validate(value: object) -> float:
+        text = text_of(value)
+        if len(text) > _UNIT_LENGTH_MAX:
+            raise ValueError(f"{text[:12]!r}… is too long for a quantity")
+        number = parse(text)
+        if not 0 < number < math.inf:
+            raise ValueError(f"{text!r} must be more than 0")
+        return number
+
+    return Form(validate, schema)
+
+
+def _parse_price(value: object) -> Money:
+    text = text_of(value)
+    if len(text) > _UNIT_LENGTH_MAX:
+        raise ValueError(f"{text[:12]!r}… is too long for a price")
+    return units.parse_money(text)
+
+
+def _parse_scale(text: str) -> float:
+    scale = units.parse_scale(text)
+    if scale * SCALE_DIVISOR_MAX < 1:
+        raise ValueError(f"{text!r} is too small a scale; the smallest is 1/{SCALE_DIVISOR_MAX}")
+    return scale
+
+
+_SIZE = _text_schema(units.BYTES_PATTERN, "A size in bytes", "64GB", "128MiB")
+_BYTE_RATE = _text_schema(units.BYTE_RATE_PATTERN, "A bandwidth", "120MB/s", "1.2GB/s")
+_BIT_RATE = _text_schema(units.BIT_RATE_PATTERN, "A link rate", "1Gbit/s", "100Mbit/s")
+_DURATION = _text_schema(units.DURATION_PATTERN, "A duration", "30s", "10min", "2h")
+_PRICE = _text_schema(units.MONEY_PATTERN, "An amount of money", "$400", "€12.50", "400 CHF")
+_SCALE = _text_schema(units.SCALE_PATTERN, "A lab's scale; 1 is full size", "1/20", "1/10")
+
+SIZE = _quantity(units.parse_bytes, _SIZE)
+Size: TypeAlias = Annotated[int, SIZE]
+ByteRate: TypeAlias = Annotated[float, _quantity(units.parse_byte_rate, _BYTE_RATE)]
+BitRate: TypeAlias = Annotated[float, _quantity(units.parse_bit_rate, _BIT_RATE)]
+Duration: TypeAlias = Annotated[float, _quantity(units.parse_duration, _DURATION)]
+Scale: TypeAlias = Annotated[
+    float, _quantity(_parse_scale, {**_SCALE, "type": ["string", "integer"], "minimum": 1, "maximum": 1})
+]
+Price: TypeAlias = Annotated[Money, Form(_parse_price, _PRICE)]
+
+
+def _whole(low: int, high: int) -> Form:
+    def validate(value: object) -> int:
+        text = text_of(value).strip()
+        if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
+            raise ValueError(f"{text[:20]!r} is not a whole number from {low} to {high}")
+        return int(text)
+
+    return Form(validate, {"type": "integer", "minimum": low, "maximum": high})
+
+
+COUNT = _whole(1, COUNT_MAX)
+POSITIVE = _whole(1, WHOLE_MAX)
+Count: TypeAlias = Annotated[int, COUNT]
+Positive: TypeAlias = Annotated[int, POSITIVE]
+Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
+Port: TypeAlias = Annotated[int, _whole(1, 65535)]
+
+
+def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
+    """Return the form of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
+
+    def validate(value: object) -> str:
+        text = text_of(value)
+        if not re.fullmatch(pattern, text):
+            raise ValueError(f"{text[:60]!r} is not {what}; {form}")
+        return text
+
+    return Form(validate, _text_schema(f"^(?:{pattern})$", f"{what[0].upper()}{what[1:]}: {form}", *examples))
+
+
+_DOTTED_PATTERN = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
+_HOST_NAME = _matching(
+    r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?", "a name",
+    "use at most 30 lower-case letters, digits and hyphens, a letter first", "worker", "hdd",
+)  # fmt: skip
+_NAME = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "a name",
+    "use at most 64 letters, digits, '.', '_' and '-', a letter or digit first", "hdd-vs-ssd",
+)  # fmt: skip
+_LABEL = _matching(
+    r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "a label",
+    "use at most 64 letters, digits, '_' and '-', a letter or digit first", "terasort-large",
+)  # fmt: skip
+_FACTOR = _matching(
+    f"layout|{_DOTTED_PATTERN}", "a factor",
+    "write layout, an engine parameter such as dfs.blocksize, or WORKLOAD.option such as terasort.reduces",
+    "layout", "dfs.blocksize", "terasort.reduces",
+)  # fmt: skip
+_ADDRESS = _matching(
+    r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}", "a host address", "write a host name or an IP address", "10.0.0.11"
+)
+_DIRECTORY = _matching(
+    r"(?:/[A-Za-z0-9._+@=-]+)+/?", "a directory", "write an absolute path without spaces, commas and colons", "/data1"
+)
+_PARAMETER = _matching(
+    _DOTTED_PATTERN, "an engine parameter", "write words joined by dots", "dfs.replication", "dfs.blocksize"
+)
+
+HostName: TypeAlias = Annotated[str, _HOST_NAME]
+Name: TypeAlias = Annotated[str, _NAME]
+Label: TypeAlias = Annotated[str, _LABEL]
+FactorName: TypeAlias = Annotated[str, _FACTOR]
+HostAddress: TypeAlias = Annotated[str, _ADDRESS]
+Directory: TypeAlias = Annotated[str, _DIRECTORY]
+ParameterName: TypeAlias = Annotated[str, _PARAMETER]
+UserName: TypeAlias = Annotated[
+    str, _matching(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,31}", "a user name", "write the login name", "hadoop")
+]
+CurrencyCode: TypeAlias = Annotated[
+    str, _matching(r"[A-Z]{3}", "a currency", "write its ISO 4217 code: USD, EUR, CHF", "USD", "EUR")
+]
+
+
+def _parse_date(value: object) -> str:
+    text = text_of(value)
+    try:
+        valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise ValueError(f"{text[:40]!r} is not a date; write year-month-day, such as 2014-06-01")
+    return text
+
+
+Date: TypeAlias = Annotated[
+    str, Form(_parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
+]
+Text: TypeAlias = Annotated[str, Form(text_of, {"type": "string", "minLength": 1})]
+_SCALAR = {"type": ["string", "number", "boolean"], "description": "A single value; the engine gets it as written"}
+Scalar: TypeAlias = Annotated[str, Form(text_of, _SCALAR)]
+
+
+def choice(what: str, choices: Iterable[str]) -> Form:
+    """Return the form of a value that must be one of ``choices``; ``what`` names it in errors."""
+    listed = [str(choice) for choice in choices]
+
+    def validate(value: object) -> str:
+        text = text_of(value)
+        if text not in listed:
+            raise ValueError(unknown(what, text, listed))
+        return text
+
+    return Form(validate, {"type": "string", "enum": listed})

@@ -1,0 +1,56 @@
+"""A plan's fingerprint: SHA-256 over canonical JSON of everything that decides what is run.
+
+Formatting, comments, file names, prices, time limits and the way in which hosts are logged in to do not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from assay.model.cluster import Address, Cluster
+from assay.model.layout import Layout
+from assay.model.plan import Factor, WorkloadSpec
+
+
+def fingerprint(
+    cluster: Cluster,
+    engine: str,
+    layouts: Mapping[str, Layout],
+    workloads: Sequence[WorkloadSpec],
+    factors: Sequence[Factor],
+    parameters: Mapping[str, str],
+    repetitions: int,
+    seed: int,
+) -> str:
+    """Return 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
+    resolved = {
+        "cluster": cluster,
+        "engine": engine,
+        "layouts": layouts,
+        "workloads": workloads,
+        "factors": factors,
+        "parameters": parameters,
+        "repetitions": repetitions,
+        "seed": seed,
+    }
+    canonical = json.dumps(_plain(resolved), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Return ``value`` as JSON's types, with sets sorted."""
+    if isinstance(value, Address):
+        return value.host
+    if is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name != "price"}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(_plain(item) for item in value)
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

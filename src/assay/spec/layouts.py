@@ -1,0 +1,98 @@
+"""Layouts from a plan: ALOJA's short codes, and explicit device lists, resolved against a worker's node type.
+
+Codes (from ALOJA's study, ``n`` is a number of disks): ``HDD``, ``HDn``, ``SSD``, ``SSn`` and ``NVE`` keep HDFS blocks
+and intermediate data on the same disks; ``HSn`` keeps HDFS on ``n`` HDDs and intermediate data on one SSD. Each device
+gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from assay.errors import SpecificationError
+from assay.model.cluster import Device, DeviceKind, NodeType
+from assay.model.layout import Directories, Layout
+from assay.spec.fields import COUNT_MAX, unknown
+
+_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS)([1-9][0-9]{0,2})")
+_KINDS = {"HDD": DeviceKind.HDD, "SSD": DeviceKind.SSD, "NVE": DeviceKind.NVME, "HD": DeviceKind.HDD,
+          "SS": DeviceKind.SSD, "HS": DeviceKind.HDD}  # fmt: skip
+_KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
+_PARTS = ("hdfs", "intermediate")
+
+
+def is_layout_code(name: str) -> bool:
+    """Tell whether ``name`` has the form of a code, whatever devices there are."""
+    return _CODE.fullmatch(name) is not None
+
+
+def fitting_codes(node_type: NodeType) -> list[str]:
+    """Return the codes that ``node_type`` has the disks for, ranges as ``HD2-HD5``."""
+    hdds, ssds, nvmes = (len(node_type.devices_of(kind)) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
+    codes = [*(["HDD"] if hdds else []), *_range("HD", 2, hdds), *(["SSD"] if ssds else []), *_range("SS", 2, ssds)]
+    return codes + (_range("HS", 1, hdds) if ssds else []) + (["NVE"] if nvmes else [])
+
+
+def _range(prefix: str, low: int, high: int) -> list[str]:
+    if high - low >= 2:
+        return [f"{prefix}{low}-{prefix}{high}"]
+    return [f"{prefix}{count}" for count in range(low, high + 1)]
+
+
+def resolve_layout(
+    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]], node_type: NodeType, *, name: str = "custom"
+) -> Layout:
+    """Return the layout that a code, or a mapping with ``hdfs`` and ``intermediate``, stands for on ``node_type``.
+
+    A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
+    mapping's name. Raises :class:`SpecificationError` for an unknown code or device, or too few disks.
+    """
+    if isinstance(layout, str):
+        return _resolve_code(layout, node_type)
+    for key in layout:
+        if key not in _PARTS:
+            raise SpecificationError(f"layout {name!r}: {unknown('key', key, _PARTS)}")
+    hdfs, intermediate = (_directories(name, part, layout.get(part, {}), node_type) for part in _PARTS)
+    return Layout(name, hdfs, intermediate)
+
+
+def _resolve_code(code: str, node_type: NodeType) -> Layout:
+    match = _CODE.fullmatch(code)
+    if match is None:
+        raise SpecificationError(unknown("layout", code, fitting_codes(node_type)))
+    family = match[1] or match[2]
+    disks = _take(code, _KINDS[family], int(match[3] or 1), node_type)
+    hdfs = tuple(Directories(device.name) for device in disks)
+    if family != "HS":
+        return Layout(code, hdfs, hdfs)
+    (ssd,) = _take(code, DeviceKind.SSD, 1, node_type)
+    return Layout(code, hdfs, (Directories(ssd.name),))
+
+
+def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:
+    """Return the first ``count`` devices of ``kind``; raise :class:`SpecificationError` when there are fewer."""
+    devices = node_type.devices_of(kind)
+    if len(devices) < count:
+        wanted = f"{count} {_KIND_WORDS[kind]}{'s' if count > 1 else ''}"
+        fitting = ", ".join(fitting_codes(node_type)) or "none"
+        raise SpecificationError(
+            f"layout {code!r} asks for {wanted} per node, but node type {node_type.name!r} has "
+            f"{len(devices) or 'none'}; codes that fit: {fitting}"
+        )
+    return devices[:count]
+
+
+def _directories(
+    layout: str, part: str, wanted: Mapping[str, int] | Sequence[str], node_type: NodeType
+) -> tuple[Directories, ...]:
+    names = [device.name for device in node_type.devices]
+    counts = wanted if isinstance(wanted, Mapping) else dict.fromkeys(wanted, 1)
+    if not counts:
+        raise SpecificationError(f"layout {layout!r}: {part} needs a device; valid: {', '.join(names) or 'none'}")
+    for device, count in counts.items():
+        if device not in names:
+            raise SpecificationError(f"layout {layout!r}, {part}: {unknown('device', device, names)}")
+        if not 1 <= count <= COUNT_MAX:
+            raise SpecificationError(f"layout {layout!r}, {part}: {device} needs 1 to {COUNT_MAX} directories")
+    return tuple(Directories(device, count) for device, count in counts.items())

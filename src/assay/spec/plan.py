@@ -1,0 +1,149 @@
+"""Plan files to plans: the cluster is loaded, layouts are resolved against its workers, factors are checked."""
+
+from __future__ import annotations
+
+import math
+import os
+from pathlib import Path
+
+from assay.errors import SpecificationError
+from assay.model.cluster import Cluster
+from assay.model.layout import Layout
+from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, WorkloadSpec
+from assay.spec.cluster import load_cluster
+from assay.spec.document import Location, Problems, read_document
+from assay.spec.fields import POSITIVE, SIZE, unknown
+from assay.spec.fingerprint import fingerprint
+from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
+from assay.spec.plan_file import PlanFile
+from assay.spec.section import parse
+from assay.spec.workloads import WORKLOAD_OPTIONS, varied_options, workload_of, workload_option
+
+CONFIGURATIONS_MAX = 10_000
+
+
+def load_plan(path: str | Path) -> Plan:
+    """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line."""
+    document = read_document(path)
+    file = parse(PlanFile, document)
+    problems = Problems(document)
+    cluster = _load_cluster(file, Path(path).parent, problems)
+    workloads = _workloads(file, problems)
+    factors = _factors(file, workloads, problems)
+    layouts = _layouts(file, cluster, problems)
+    problems.raise_if_any()
+    return Plan(
+        name=file.plan,
+        cluster=cluster,
+        engine=file.engine,
+        workloads=workloads,
+        factors=factors,
+        layouts=layouts,
+        parameters=dict(file.parameters),
+        repetitions=file.repetitions,
+        seed=file.seed,
+        timeout_s=file.timeout,
+        attempts=file.attempts,
+        source=document.text,
+        fingerprint=fingerprint(
+            cluster, file.engine, layouts, workloads, factors, file.parameters, file.repetitions, file.seed
+        ),
+    )
+
+
+def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:
+    path = folder / os.path.expanduser(file.cluster)  # noqa: PTH111 - Path's own raises for unknown users
+    try:
+        return load_cluster(path)
+    except SpecificationError as error:
+        if error.where != str(path):  # something in the cluster file; otherwise the path is wrong, and this file is
+            raise
+        problems.add(("cluster",), f"cluster: {path}: {error.message}")
+        problems.raise_if_any()
+        raise
+
+
+def _workloads(file: PlanFile, problems: Problems) -> tuple[WorkloadSpec, ...]:
+    workloads = tuple(workload_of(entry) for entry in file.workloads)
+    seen: set[str] = set()
+    for index, workload in enumerate(workloads):
+        if workload.key in seen:
+            problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
+        elif workload.label in WORKLOAD_OPTIONS and workload.label != workload.name:
+            problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
+        seen.add(workload.key)
+    return workloads
+
+
+def _factors(file: PlanFile, workloads: tuple[WorkloadSpec, ...], problems: Problems) -> tuple[Factor, ...]:
+    """Return the factors; a plan that does not vary the layout gets it as its first factor, with one level."""
+    factors = tuple(Factor(name, tuple(levels)) for name, levels in file.factors.items())
+    for factor in factors:
+        _check_levels(factor, workloads, problems)
+    if file.layout is not None and LAYOUT_FACTOR not in file.factors:
+        factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
+    configurations = math.prod(len(factor.levels) for factor in factors)
+    if configurations > CONFIGURATIONS_MAX:
+        message = (
+            f"the levels combine to {configurations:,} configurations; at most {CONFIGURATIONS_MAX:,} are possible"
+        )
+        problems.add(("factors",), message)
+    return factors
+
+
+def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems: Problems) -> None:
+    at: Location = ("factors", factor.name)
+    for index, level in enumerate(factor.levels):
+        if level in factor.levels[:index]:
+            problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
+    key, _, option = factor.name.partition(".")
+    if workload_option(factor.name, workloads) is not None:
+        form = SIZE if option == "data" else POSITIVE
+        for index, level in enumerate(factor.levels):
+            try:
+                form.parse(level)
+            except ValueError as error:
+                problems.add((*at, index), f"{factor.name}: {error}")
+    elif key in (workload.key for workload in workloads) and key in WORKLOAD_OPTIONS:
+        problems.add(at, unknown(f"option of {key}", option, varied_options(key)))
+    elif key in WORKLOAD_OPTIONS:
+        problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
+
+
+def _layouts(file: PlanFile, cluster: Cluster, problems: Problems) -> dict[str, Layout]:
+    """Return the layouts that the plan's runs use; check also those that it only defines."""
+    node_type = cluster.workers[0].type
+    own: dict[str, Layout] = {}
+    for name, section in file.layouts.items():
+        if is_layout_code(name):
+            problems.add(("layouts", name), f"{name!r} is a layout code; choose another name")
+        try:
+            own[name] = resolve_layout(section.model_dump(), node_type, name=name)
+        except SpecificationError as error:
+            problems.add(("layouts", name), error.message)
+    used: dict[str, Layout] = {}
+    choices = [*file.layouts, *fitting_codes(node_type)]
+    for name, at in _layout_names(file, choices, problems).items():
+        if name in file.layouts:
+            used |= {name: own[name]} if name in own else {}
+        elif is_layout_code(name):
+            try:
+                used[name] = resolve_layout(name, node_type)
+            except SpecificationError as error:
+                problems.add(at, error.message)
+        else:
+            problems.add(at, unknown("layout", name, choices))
+    return used
+
+
+def _layout_names(file: PlanFile, choices: list[str], problems: Problems) -> dict[str, Location]:
+    """Return the names of the layouts that the plan uses, with their places."""
+    levels = file.factors.get(LAYOUT_FACTOR, [])
+    names: dict[str, Location] = {level: ("factors", LAYOUT_FACTOR, index) for index, level in enumerate(levels)}
+    if file.layout is not None:
+        if levels:
+            problems.add((LAYOUT_FACTOR,), "layout is a factor of this plan; remove this key or the factor")
+        names[file.layout] = (LAYOUT_FACTOR,)
+    if not names:
+        problems.add((), f"the plan needs a layout: as a factor, or 'layout: NAME'; valid: {', '.join(choices)}")
+    return names

@@ -1,0 +1,94 @@
+"""The form of a plan file: its keys, their units and defaults, as the JSON Schema shows them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field
+
+from assay.spec.fields import (
+    COUNT,
+    COUNT_MAX,
+    Count,
+    Duration,
+    FactorName,
+    Form,
+    Label,
+    Name,
+    ParameterName,
+    Scalar,
+    Seed,
+    Text,
+    choice,
+    text_of,
+)
+from assay.spec.section import Section
+from assay.spec.workloads import WorkloadEntry
+
+ENGINES = ("hadoop",)
+TIMEOUT_S = 1800.0
+
+
+def _parse_directories(value: object) -> dict[str, int]:
+    """Return device name to number of directories for a list of names or a mapping of names to numbers."""
+    if isinstance(value, dict) and value:
+        return {name: COUNT.parse(item) for name, item in value.items()}
+    if not isinstance(value, list) or not value:
+        raise ValueError("devices are expected here: a list such as [hdd1, hdd2], or directories of each: {ssd1: 10}")
+    names = [text_of(item) for item in value]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"device {twice!r} is given twice")
+    return dict.fromkeys(names, 1)
+
+
+_DIRECTORIES_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": True},
+        {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 1, "maximum": COUNT_MAX},
+            "minProperties": 1,
+        },
+    ],
+    "examples": [["hdd1", "hdd2"], {"ssd1": 10}],
+}
+DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
+
+
+class LayoutSection(Section):
+    """Which devices hold what: a list of device names, or device names with their numbers of directories."""
+
+    hdfs: DirectoryCounts
+    """Devices for HDFS blocks."""
+    intermediate: DirectoryCounts
+    """Devices for intermediate data: spills and shuffle."""
+
+
+class PlanFile(Section):
+    """A plan: workloads × every combination of the factors' levels × repetitions."""
+
+    plan: Name
+    """The plan's name."""
+    cluster: Text
+    """The cluster file; a relative path starts at the plan file."""
+    engine: Annotated[str, choice("engine", ENGINES)] = ENGINES[0]
+    """What runs the workloads."""
+    parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
+    """Engine parameters for all runs."""
+    workloads: list[WorkloadEntry] = Field(min_length=1)
+    """What is run, in this order."""
+    factors: dict[FactorName, Annotated[list[Scalar], Field(min_length=1)]] = Field(default_factory=dict)
+    """What is varied, with its levels: layout, an engine parameter, or WORKLOAD.option."""
+    layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
+    """Layouts of your own by name, beside the codes."""
+    layout: Text | None = None
+    """The layout of all runs, when it is not a factor: a code such as HD2, or a name under layouts."""
+    repetitions: Count = 3
+    """How often each combination is run."""
+    seed: Seed = 1
+    """Decides the order in which runs are interleaved."""
+    timeout: Duration = Field(default=TIMEOUT_S, json_schema_extra={"default": "30min"})
+    """A run that takes longer is stopped and counts as failed."""
+    attempts: Count = 2
+    """How often a run is tried before it is given up as failed."""

@@ -1,0 +1,98 @@
+"""The workloads that a plan can name, the options that each takes, and how a factor can vary an option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Self
+
+from pydantic import Field, create_model, model_validator
+
+from assay.model.plan import WorkloadSpec
+from assay.spec.fields import Label, Positive, Size
+from assay.spec.section import Section
+
+WORKLOAD_OPTIONS: dict[str, tuple[str, ...]] = {
+    "dfsio-write": ("files",),
+    "dfsio-read": ("files",),
+    "teragen": ("maps",),
+    "terasort": ("maps", "reduces"),
+    "teravalidate": ("maps", "reduces"),
+    "wordcount": ("maps", "reduces"),
+}
+"""Workload to its options; every workload has ``data`` (required) and ``label`` too."""
+
+_OPTION_HELP = {
+    "files": "Number of files, each written or read by one map task.",
+    "maps": "Number of map tasks that generate the data, and so of the files that it lies in.",
+    "reduces": "Number of reduce tasks of the sorting or counting job.",
+}
+
+
+class WorkloadOptions(Section):
+    """What every workload takes."""
+
+    data: Size
+    """Bytes to process at full scale; a lab multiplies them by its scale."""
+    label: Label | None = None
+    """Name in results instead of the workload's own, needed when a plan has one workload twice."""
+
+
+class _OneWorkload(Section):
+    """Exactly one workload with its options."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise ValueError(f"each list item names one workload; valid: {', '.join(WORKLOAD_OPTIONS)}")
+        return self
+
+
+def _options_model(workload: str, options: Iterable[str]) -> type[WorkloadOptions]:
+    fields: dict[str, Any] = {
+        option: (Positive | None, Field(default=None, description=_OPTION_HELP[option])) for option in options
+    }
+    return create_model(workload, __base__=WorkloadOptions, __doc__=f"Options of {workload}.", **fields)
+
+
+def _entry_model() -> type[_OneWorkload]:
+    fields: dict[str, Any] = {
+        workload.replace("-", "_"): (
+            _options_model(workload, options) | None,
+            Field(default=None, alias=workload, description=f"Run {workload}."),
+        )
+        for workload, options in WORKLOAD_OPTIONS.items()
+    }
+    return create_model("Workload", __base__=_OneWorkload, __doc__=_OneWorkload.__doc__, **fields)
+
+
+WorkloadEntry: Any = _entry_model()
+"""One item of a plan's ``workloads``: a model made from :data:`WORKLOAD_OPTIONS`, so that the two can't differ."""
+
+
+def workload_of(entry: Section) -> WorkloadSpec:
+    """Return the workload that a validated :data:`WorkloadEntry` names."""
+    ((name, options),) = entry.model_dump(by_alias=True, exclude_none=True).items()
+    data, label = options.pop("data"), options.pop("label", None)
+    return WorkloadSpec(name, data, {option: str(value) for option, value in options.items()}, label)
+
+
+def workload_option(factor: str, workloads: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
+    """Return the workload and the option that a factor ``WORKLOAD.option`` varies; None for any other factor.
+
+    ``WORKLOAD`` is a key of one of ``workloads``: its label if it has one, else its name. An engine parameter that
+    begins with the same word stays an engine parameter, because the option has to be one of that workload's.
+    """
+    key, _, option = factor.partition(".")
+    return next(
+        (
+            (workload, option)
+            for workload in workloads
+            if workload.key == key and option in varied_options(workload.name)
+        ),
+        None,
+    )
+
+
+def varied_options(workload: str) -> tuple[str, ...]:
+    """Return the options of ``workload`` that a factor can vary."""
+    return ("data", *WORKLOAD_OPTIONS[workload])

@@ -1,0 +1,149 @@
+"""TestDFSIO write and read, the stock program of Hadoop's own test jar.
+
+``files`` files of equal size, one map each. Its "Throughput" is total MiB over the sum of the maps' I/O times: the mean
+rate of one stream, weighted by bytes. That is the per-stream throughput, not the cluster's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from assay.errors import FormatError
+from assay.formats.testdfsio import DfsioResult, parse_dfsio
+from assay.model.program import Outcome, Program
+from assay.model.run import Check
+from assay.workloads.base import INPUT, Facts, Input, Size, Verdict, common_checks, equal, replicas
+
+_CLASS = "org.apache.hadoop.fs.TestDFSIO"
+_FOLDER = f"{INPUT}/dfsio"
+_MIB = 2**20
+DEFAULT_FILES = 6
+
+
+def _files(size: Size) -> int:
+    return size.files or DEFAULT_FILES
+
+
+def _file_mib(size: Size) -> int:
+    """Return the size of one file in whole MiB, as TestDFSIO counts it; at least 1."""
+    return max(1, math.floor(size.data_bytes / _files(size) / _MIB + 0.5))
+
+
+def _total_bytes(size: Size) -> int:
+    return _files(size) * _file_mib(size) * _MIB
+
+
+def _program(operation: str, size: Size) -> Program:
+    return Program(
+        _CLASS,
+        (f"-{operation}", "-nrFiles", str(_files(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
+        # The program's default is one replica whatever the cluster's is, so it is always stated.
+        {"test.build.data": _FOLDER, "dfs.replication": str(size.replication)},
+    )
+
+
+def _result(outcome: Outcome) -> DfsioResult | None:
+    try:
+        results = parse_dfsio(outcome.output)
+    except FormatError:
+        return None
+    return results[-1] if results else None
+
+
+def _result_checks(result: DfsioResult | None, size: Size) -> tuple[Check, ...]:
+    if result is None:
+        return (Check("result block", False, "TestDFSIO printed no result"),)
+    return (
+        equal("files", result.files, _files(size), "files"),
+        equal("bytes processed", result.megabytes * _MIB, _total_bytes(size)),
+    )
+
+
+def _metrics(result: DfsioResult | None) -> dict[str, float]:
+    if result is None:
+        return {}
+    return {
+        "per_stream_mb_per_s": result.throughput_mib_per_s * _MIB / 1e6,
+        "stream_rate_mean_mb_per_s": result.average_io_rate_mib_per_s * _MIB / 1e6,
+        "stream_rate_stddev_mb_per_s": result.io_rate_stddev_mib_per_s * _MIB / 1e6,
+        "dfsio_exec_time_s": result.exec_time_s,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class DfsioWrite:
+    """Write ``files`` files with the given replication."""
+
+    name: str = "dfsio-write"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all files."""
+        return _total_bytes(size)
+
+    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
+        """Need nothing."""
+        return None
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Write the files; the program removes what an earlier run wrote."""
+        return _program("write", size)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Keep the files: they are the read test's input."""
+        return ()
+
+    def check_program(self) -> Program | None:
+        """Need no further program."""
+        return None
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check the bytes that were written and every replica of them."""
+        result = _result(outcome)
+        stored = await facts.files.stored(f"{_FOLDER}/io_data")
+        checks = (
+            *common_checks(outcome),
+            *_result_checks(result, size),
+            equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
+            replicas(stored, size.replication),
+        )
+        return Verdict(checks, _metrics(result))
+
+
+@dataclass(frozen=True, slots=True)
+class DfsioRead:
+    """Read the files that the write test left, all of them once."""
+
+    name: str = "dfsio-read"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all files."""
+        return _total_bytes(size)
+
+    def input(self, size: Size) -> Input | None:
+        """Need the files; they are written when they are not there in the wanted number and size."""
+        return Input(_program("write", size), "dfsio", _total_bytes(size), size.replication, place=f"{_FOLDER}/io_data")
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Read the files."""
+        return _program("read", size)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Leave nothing to remove: the files stay for the next read."""
+        return ()
+
+    def check_program(self) -> Program | None:
+        """Need no further program."""
+        return None
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+        """Check the bytes that the program and the engine's counters say were read."""
+        result = _result(outcome)
+        expected = _total_bytes(size)
+        read = outcome.counter("HDFS_BYTES_READ")
+        # The maps read their control files too, so the counter is a little larger than the data.
+        passed = read is not None and read >= expected
+        counted = Check(
+            "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
+        )
+        return Verdict((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))

@@ -1,0 +1,183 @@
+"""TeraGen, TeraSort and TeraValidate, from Hadoop's examples.
+
+TeraGen writes rows of 100 bytes and counts a checksum (the sum of the rows' CRC32); TeraSort sorts them; TeraValidate
+reads the output in order and reports its checksum. A sort is valid when the two agree and TeraValidate finds no
+misplaced row.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from assay.model.program import Outcome, Program
+from assay.model.run import Check
+from assay.workloads.base import OUTPUT, Facts, Input, Size, Verdict, common_checks, equal, replicas
+
+ROW_BYTES = 100
+_PACKAGE = "org.apache.hadoop.examples.terasort"
+_GENERATED = f"{OUTPUT}/teragen"
+_SORTED = f"{OUTPUT}/terasort"
+_REPORT = f"{OUTPUT}/teravalidate"
+_CHECKSUM = "CHECKSUM"
+
+
+def _rows(size: Size) -> int:
+    return size.data_bytes // ROW_BYTES
+
+
+def _bytes(size: Size) -> int:
+    return _rows(size) * ROW_BYTES
+
+
+def _teragen(size: Size, path: str) -> Program:
+    maps = {"mapreduce.job.maps": str(size.maps)} if size.maps else {}
+    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, "dfs.replication": str(size.replication)})
+
+
+def _terasort(size: Size, source: str, target: str) -> Program:
+    options = {"mapreduce.terasort.output.replication": str(size.replication)}  # its own default is 1
+    if size.reduces:
+        options["mapreduce.job.reduces"] = str(size.reduces)
+    return Program(f"{_PACKAGE}.TeraSort", (source, target), options)
+
+
+def _teravalidate(source: str, target: str) -> Program:
+    return Program(f"{_PACKAGE}.TeraValidate", (source, target))
+
+
+def _rows_input(size: Size) -> Input:
+    wanted = Input(_teragen(size, ""), "teragen", _bytes(size), size.replication, (_CHECKSUM,))
+    return wanted.with_program(_teragen(size, wanted.place_in("data")), place=wanted.place_in("data"))
+
+
+async def _report_check(facts: Facts) -> Check:
+    """Return the check of TeraValidate's report: no misplaced row, and the checksum that TeraGen counted."""
+    text = "".join(
+        [(await facts.files.read(path)).decode(errors="replace") for path in await facts.files.paths(_REPORT)]
+    )
+    found = re.search(r"^checksum\t([0-9a-f]+)", text, re.MULTILINE)
+    expected = facts.manifest.get(_CHECKSUM)
+    if re.search(r"^(error|misorder)", text, re.MULTILINE):
+        return Check("sorted output", False, f"TeraValidate: {text.strip()[:200]}")
+    if found is None or expected is None:
+        return Check("sorted output", False, f"no checksum to compare: report {text.strip()[:100]!r}, input {expected}")
+    same = int(found[1], 16) == expected
+    return Check("sorted output", same, f"TeraValidate's checksum {found[1]}, TeraGen's {expected:x}")
+
+
+@dataclass(frozen=True, slots=True)
+class TeraGen:
+    """Write ``data`` bytes of rows."""
+
+    name: str = "teragen"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all rows."""
+        return _bytes(size)
+
+    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
+        """Need nothing."""
+        return None
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Generate the rows."""
+        return _teragen(size, _GENERATED)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the rows."""
+        return (_GENERATED,)
+
+    def check_program(self) -> Program | None:
+        """Need no further program."""
+        return None
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check bytes, replicas and the number of rows."""
+        stored = await facts.files.stored(_GENERATED)
+        return Verdict(
+            (
+                *common_checks(outcome),
+                equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
+                replicas(stored, size.replication),
+                equal("rows", outcome.counter("MAP_OUTPUT_RECORDS"), _rows(size), "rows"),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TeraSort:
+    """Sort TeraGen's rows."""
+
+    name: str = "terasort"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all rows."""
+        return _bytes(size)
+
+    def input(self, size: Size) -> Input | None:
+        """Need the rows, with the checksum that TeraGen counted."""
+        return _rows_input(size)
+
+    def program(self, size: Size, input_path: str | None) -> Program:
+        """Sort them."""
+        return _terasort(size, input_path or "", _SORTED)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the sorted rows and the report on them."""
+        return (_SORTED, _REPORT)
+
+    def check_program(self) -> Program | None:
+        """Read the output in order."""
+        return _teravalidate(_SORTED, _REPORT)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check bytes, replicas, order and checksum."""
+        stored = await facts.files.stored(_SORTED)
+        validated = facts.check_outcome is not None and facts.check_outcome.exit_status == 0
+        checks = [
+            *common_checks(outcome),
+            equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
+            replicas(stored, size.replication),
+        ]
+        if outcome.exit_status == 0:
+            report = await _report_check(facts) if validated else Check("sorted output", False, "TeraValidate failed")
+            checks.append(report)
+        return Verdict(tuple(checks))
+
+
+@dataclass(frozen=True, slots=True)
+class TeraValidate:
+    """Read sorted rows in order."""
+
+    name: str = "teravalidate"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all rows."""
+        return _bytes(size)
+
+    def input(self, size: Size) -> Input | None:
+        """Need sorted rows: TeraGen's, sorted."""
+        rows = _rows_input(size)
+        wanted = Input(_terasort(size, rows.place, ""), "terasort", rows.data_bytes, size.replication, needs=rows)
+        place = wanted.place_in("data")
+        return wanted.with_program(_terasort(size, rows.place, place), place=place)
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Validate them."""
+        return _teravalidate(input_path or "", _REPORT)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the report."""
+        return (_REPORT,)
+
+    def check_program(self) -> Program | None:
+        """Need no further program: it is the check."""
+        return None
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check the rows that were read, their order and their checksum."""
+        checks = [*common_checks(outcome), equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows")]
+        if outcome.exit_status == 0:
+            checks.append(await _report_check(facts))
+        return Verdict(tuple(checks))
