@@ -1,0 +1,34 @@
+# make demo   measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
+# make test   every test, the lab's with real daemons among them
+# make check  lint, types, import directions
+# make bench  what assay itself costs, beside the bare job
+.PHONY: demo test check bench setup setup-test format
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+setup:
+	@tools/setup.sh run
+
+setup-test:
+	@tools/setup.sh test
+
+demo: setup
+	@.venv/bin/assay demo --repository demo/repository -o demo/report.html
+
+test: setup-test
+	@.venv/bin/python -m pytest
+
+check: setup-test
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/mypy
+	@.venv/bin/lint-imports
+
+format: setup-test
+	@.venv/bin/ruff format .
+	@.venv/bin/ruff check --fix .
+
+bench: setup-test
+	@for file in benchmarks/*.py; do echo "== $$file"; .venv/bin/python $$file || exit 1; done

@@ -37,10 +37,10 @@ def make_run(number: int = 0, **changes: Any) -> Run:
         origin=Origin.SIMULATED, status=RunStatus.VALID, cause=None, cluster="lab-small", lab_scale=0.05,
         engine="hadoop", engine_version="3.4.2", workload="terasort", workload_parameters={"reduces": "6"},
         layout=layout, levels={"layout": layout}, parameters={"dfs.blocksize": "64MiB"}, repetition=number,
-        block=number, position=number, attempt=1, started_at=f"2026-01-05T10:{number // 60:02d}:{number % 60:02d}Z", duration_s=60.0,
-        cold=True, data_bytes=500_000_000,
+        block=number, position=number, attempt=1, duration_s=60.0, cold=True,
+        started_at=f"2026-01-05T10:{number // 60:02d}:{number % 60:02d}Z", data_bytes=500_000_000,
         environment={
-            "kernel": "6.1.0-18", "jvm": "17.0.10", "assay": "0.1.0", "uptime_s": number,
+            "kernel": "6.1.0-18", "jvm": "17.0.10", "assay": {"version": "0.1.0"}, "uptime_s": number,
             "cluster": {"nodes": 4, "masters": 1, "workers": 3, "layout_devices": {kind: 2}},
         },
     )  # fmt: skip

@@ -67,6 +67,7 @@ def loopback_sshd(directory: Path) -> Iterator[LoopbackSshd]:
         f"Port {port}\nListenAddress 127.0.0.1\nHostKey {directory}/host_key\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nPermitRootLogin yes\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nMaxStartups 100\n"
+        "SetEnv SHLVL=1\n"  # bash then leaves out the user's .bashrc, which may print or take its time
     )
     made = os.geteuid() == 0 and not _PRIVILEGE_SEPARATION.exists()
     if made:

@@ -145,7 +145,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         excluded_invalid=excluded[0],
         excluded_failed=excluded[1],
         excluded_warm=excluded[2],
-        warnings=(*group.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(b_runs, c_runs)),
+        warnings=(*group.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(b_runs, c_runs, factor)),
         baseline_summary=b,
         candidate_summary=c,
     )

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from assay.model.run import Run
-from assay.model.trace import Trace
 
 CPU_LIMIT_SHARE = 0.85
-"""From this busy share on, a run is taken to be limited by the CPU."""
+"""Above this mean busy share of the workers, the processors, not the disks, set a run's pace."""
 _RELEVANT = re.compile(
     r"kernel|jvm|java|assay|mount|sysctl|cpu_model|cores|memory_total|total_bytes|os_release|operating|scheduler|governor"
     r"|transparent|limits|hardware|engine_version|hadoop_version",
@@ -24,6 +23,8 @@ _VOLATILE = re.compile(
     r"uptime|load|free|available|cached|temperature|pid|time$|_at$|layout_devices|layout|hostname|serial|uuid|mac$|used",
     re.IGNORECASE,
 )
+_PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
+"""An effective engine parameter that says neither where something lies nor where it listens."""
 _NAMES_MAX = 5
 
 
@@ -37,18 +38,24 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
         yield path, str(tree)
 
 
-def _facts(runs: Sequence[Run]) -> dict[str, set[str]]:
+def _is_compared(path: str, factor: str) -> bool:
+    if _PARAMETER.search(path):
+        return path != f"parameters.{factor}"
+    return bool(_RELEVANT.search(path)) and not _VOLATILE.search(path) and not path.startswith("parameters.")
+
+
+def _facts(runs: Sequence[Run], factor: str) -> dict[str, set[str]]:
     facts: dict[str, set[str]] = {}
     for run in runs:
         for path, value in _leaves(run.environment):
-            if _RELEVANT.search(path) and not _VOLATILE.search(path):
+            if _is_compared(path, factor):
                 facts.setdefault(path, set()).add(value)
     return facts
 
 
-def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run]) -> list[str]:
-    """Return a sentence on each recorded fact (kernel, JVM, mount options, assay's version) that was not the same."""
-    left, right = _facts(baseline), _facts(candidate)
+def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run], factor: str) -> list[str]:
+    """Return a sentence on each recorded fact but ``factor`` that was not the same: kernel, JVM, mounts, parameters."""
+    left, right = _facts(baseline, factor), _facts(candidate, factor)
     differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
     sentences = []
     for path in differing[:_NAMES_MAX]:
@@ -60,32 +67,9 @@ def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run]) -> l
     return sentences
 
 
-def cpu_busy_share(trace: Trace, start_s: float, end_s: float) -> float | None:
-    """Return the busiest node's CPU busy share (0 to 1) between two times of a trace; None when it has no CPU samples.
-
-    Busy is user, system, interrupts and stolen time; waiting for I/O counts as idle. The busiest node counts, because
-    a job waits for it.
-    """
-    shares = []
-    for node in dict.fromkeys(trace.node):
-        spent = {metric: _growth(trace, node, metric, start_s, end_s) for metric in _CPU_METRICS}
-        total = sum(spent.values())
-        if total > 0:
-            shares.append(1 - (spent["idle_s"] + spent["iowait_s"]) / total)
-    return max(shares, default=None)
-
-
-_CPU_METRICS = ("user_s", "system_s", "irq_s", "steal_s", "iowait_s", "idle_s")
-
-
-def _growth(trace: Trace, node: str, metric: str, start_s: float, end_s: float) -> float:
-    values = [value for t_s, value in trace.series(node, "cpu", metric) if start_s <= t_s <= end_s]
-    return max(0.0, values[-1] - values[0]) if values else 0.0
-
-
 def cpu_limited(busy_share: float | None) -> bool:
     """Return whether a busy share means that the CPU was the limit; an unknown share does not."""
-    return busy_share is not None and busy_share >= CPU_LIMIT_SHARE
+    return busy_share is not None and busy_share > CPU_LIMIT_SHARE
 
 
 def is_cpu_warning(warning: str) -> bool:

@@ -25,12 +25,17 @@ def level_of(run: Run, factor: str) -> str | None:
     """Return the run's level of ``factor``, or None when the factor does not apply to it."""
     if factor == LAYOUT_FACTOR:
         return run.layout
-    if factor in run.levels:
-        return run.levels[factor]
     if factor in run.parameters:
         return run.parameters[factor]
     workload, dot, option = factor.partition(".")
-    return run.workload_parameters.get(option) if dot and workload == run.workload else None
+    if dot:  # another workload's option: the plan varied it, but this run has nothing to do with it
+        return run.workload_parameters.get(option) if workload == _program(run) else None
+    return run.levels.get(factor)
+
+
+def _program(run: Run) -> str:
+    """Return the workload's own name, which differs from ``run.workload`` when the plan gave it a label."""
+    return run.workload_parameters.get("program", run.workload)
 
 
 def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
@@ -43,9 +48,9 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
     """Return every factor with at least two levels in ``runs``; what follows from the layout is not a factor."""
     names: dict[str, None] = {LAYOUT_FACTOR: None}
     for run in runs:
-        names.update(dict.fromkeys(run.levels))
+        names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
         names.update(dict.fromkeys(name for name in run.parameters if name not in LAYOUT_PARAMETERS))
-        names.update(dict.fromkeys(f"{run.workload}.{option}" for option in run.workload_parameters))
+        names.update(dict.fromkeys(f"{_program(run)}.{option}" for option in run.workload_parameters))
     found = {name: levels_of(runs, name) for name in names}
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
@@ -58,9 +63,9 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
         "lab_scale": str(run.lab_scale), "engine": run.engine, "engine_version": run.engine_version,
         "layout": run.layout, "origin": str(run.origin),
     }  # fmt: skip
-    found |= {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR}
+    found |= {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
     found |= {name: value for name, value in run.parameters.items() if name not in derived}
-    found |= {f"{run.workload}.{option}": value for option, value in run.workload_parameters.items()}
+    found |= {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
     found.pop(factor, None)
     return found
 

@@ -41,8 +41,10 @@ def _lab(runs: Sequence[Run]) -> Iterator[Threat]:
 
 def _origins(runs: Sequence[Run]) -> Iterator[Threat]:
     counts = Counter(run.origin for run in runs if run.origin is not Origin.MEASURED)
-    if counts:
-        made = ", ".join(f"{number} {origin.value}" for origin, number in counts.items())
+    made = " and ".join(f"{number} {origin.value}" for origin, number in counts.items())
+    if counts.total() == len(runs) > 0:
+        yield Threat("Nothing here was measured", f"Of {len(runs)} runs, {made}: no real hardware was involved.")
+    elif counts:
         yield Threat(
             "Not everything was measured", f"Of {len(runs)} runs, {made}. Origins are never mixed in one ratio."
         )

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from assay.analysis.aggregate import gated_aggregate
+from assay.analysis.throughput import gated_aggregate, transfers
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
@@ -25,7 +25,7 @@ from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
 from assay.model.plan import Plan
 from assay.model.program import Outcome
-from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.model.run import CacheState, Origin, Run, RunStatus, Task
 from assay.model.trace import Trace
 from assay.observe.caches import drop_caches, is_cold
 from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
@@ -148,7 +148,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
             "phases": "job history",
             "tasks": "job history",
             "per_stream_mb_per_s": "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes",
-            "gated_aggregate_mb_per_s": "task intervals and bytes of the job history, bytes spread evenly over each task",
+            "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
             "job_throughput_mb_per_s": "data_bytes / duration_s",
         },
     )
@@ -319,10 +319,10 @@ def _metrics(data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, fl
     if finished.histories:
         job = finished.histories[-1]
         metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
-        gated = gated_aggregate(job.tasks)
+        gated = gated_aggregate(transfers(job.tasks, lambda task: task.hdfs_read_bytes + task.hdfs_write_bytes))
         if gated is not None:
-            metrics["gated_aggregate_mb_per_s"] = gated.mean_bytes_per_s / 1e6
-            metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_bytes_per_s / 1e6
+            metrics["gated_aggregate_mb_per_s"] = gated.mean_mb_per_s
+            metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_mb_per_s
             metrics["gated_aggregate_slots"] = gated.slots
     workers = [node.name for node in cluster.workers]
     end_s = finished.outcome.duration_s
@@ -340,7 +340,7 @@ def _warnings(seen: _Observed, cluster: Cluster) -> list[str]:
         metrics = _metrics(0, seen, cluster)
         busy = metrics.get("cpu_busy_share")
         if busy is not None and busy > CPU_LIMIT_SHARE:
-            warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios between layouts come out too small")
+            warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
     if seen.caches and is_cold(seen.caches) is not True:
         reasons = sorted({state.reason for state in seen.caches if state.reason})
         warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
@@ -373,6 +373,3 @@ def cluster_facts(cluster: Cluster, layout_devices: Mapping[str, int]) -> dict[s
         "layout_devices": dict(layout_devices),
         "emulated": cluster.placement is Placement.LAB,
     }
-
-
-__all__ = ["Check", "Phase", "Published", "Setting", "attempt", "cluster_facts", "size_of"]

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.traffic import TrafficSeries
-from assay.charts.style import WIDE_PX, Spec, chart, colour_scale
+from assay.charts.style import HALF_PX, Spec, chart, colour_scale
 
 GAP_PX = 24
+AXIS_PX = 44
+"""Room for the labels of the y axis: a facet's panels, unlike other charts, are sized without them."""
 SHADES = (1.0, 0.55)
 """Opacity of neighbouring devices in a stack, so that each can be seen."""
 
@@ -21,28 +23,29 @@ def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
         devices = list(dict.fromkeys(one.device for one in series))
         for one in series:
             rank = devices.index(one.device)
-            base = {"level": level, "direction": one.direction, "panel": f"{level}, {one.direction}",
+            base = {"level": level, "direction": one.direction, "panel": f"{level}, {one.direction} (MB/s)",
                     "device": one.device, "shade": rank % len(SHADES), "rank": rank}  # fmt: skip
             rows += [{**base, "t": t, "rate": rate} for t, rate in zip(one.t_s, one.mb_per_s, strict=True)]
     return rows
 
 
 def disk_traffic_areas(
-    sides: Mapping[str, Sequence[TrafficSeries]], palette: Mapping[str, str], width_px: int = WIDE_PX
+    sides: Mapping[str, Sequence[TrafficSeries]], palette: Mapping[str, str], width_px: int = HALF_PX
 ) -> Spec:
     """Return read and write MB/s over time, devices stacked, one panel for each configuration and direction.
 
     All panels share both axes, so that heights and lengths compare. ``sides``: configuration to its series. A width
     below the usual one puts all panels under each other.
     """
-    stacked = width_px < WIDE_PX
+    stacked = width_px < HALF_PX
     panel = {
-        "width": width_px if stacked else (width_px - GAP_PX) // 2,
+        "width": width_px - AXIS_PX if stacked else (width_px - AXIS_PX - GAP_PX) // 2,
         "height": 90 if stacked else 110,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": "Time since the run's start (s)"},
-            "y": {"field": "rate", "type": "quantitative", "stack": "zero", "title": "MB/s", "axis": {"tickCount": 4}},
+            "x": {"field": "t", "type": "quantitative", "title": "Time since the run's start (s)",
+                  "axis": {"tickCount": 5}},
+            "y": {"field": "rate", "type": "quantitative", "stack": "zero", "title": None, "axis": {"tickCount": 4}},
             "color": {"field": "level", "type": "nominal", "legend": None,
                       "scale": colour_scale({level: palette[level] for level in sides})},
             "detail": {"field": "device", "type": "nominal"},
@@ -56,8 +59,9 @@ def disk_traffic_areas(
     return chart(
         "Disk reads and writes in MB per second over time, for one run of each configuration",
         {
+            "autosize": "pad",
             "data": {"values": _rows(sides)},
-            "spacing": 22,
+            "spacing": GAP_PX,
             "columns": 1 if stacked else 2,
             "facet": by_panel,
             "spec": panel,

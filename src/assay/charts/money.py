@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.charts.style import INK, WIDE_PX, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
 from assay.cost.tco import TcoRow
 
 
 def cost_bars(
-    rows: Sequence[TcoRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = WIDE_PX
+    rows: Sequence[TcoRow], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return the cost per job by workload and layout, with the interval that comes from the run time's."""
     values = [

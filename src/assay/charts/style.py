@@ -16,8 +16,10 @@ VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
 INK = "currentColor"
-WIDE_PX = 640
-NARROW_PX = 250
+FULL_PX = 980
+HALF_PX = 470
+NARROW_PX = 340
+"""Widths of a whole drawing, labels included: a page's full measure, half of it, and a phone's."""
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
@@ -35,7 +37,7 @@ def theme() -> Spec:
     """Return the configuration that all charts share."""
     text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
     axis = {"domain": False, "ticks": False, "gridColor": INK, "gridOpacity": 0.14, "titleOpacity": 0.8,
-            "titlePadding": 8, "labelPadding": 6, "labelOpacity": 0.9}  # fmt: skip
+            "titlePadding": 8, "labelPadding": 6, "labelOpacity": 0.9, "tickCount": 6}  # fmt: skip
     return {
         "background": None,
         "font": _FONT,
@@ -43,7 +45,7 @@ def theme() -> Spec:
         "padding": 4,
         "view": {"stroke": None},
         "axis": {**text, **axis},
-        "axisY": {"titleAngle": 0, "titleAlign": "left", "titleAnchor": "start", "labelLimit": 150},
+        "axisY": {"labelLimit": 170},
         "legend": {**text, "orient": "top", "title": None, "symbolType": "square", "labelLimit": 200},
         "header": {**text, "labelFontWeight": 600},
         "text": {"color": INK, "fontSize": 12},
@@ -53,4 +55,5 @@ def theme() -> Spec:
 
 def chart(description: str, body: Spec) -> Spec:
     """Return a complete specification; ``description`` is the chart's text for who can't see it."""
-    return {"$schema": SCHEMA, "description": description, "config": theme(), **body}
+    whole_width = {"type": "fit-x", "contains": "padding"}  # a width is the drawing's, not the plot's
+    return {"$schema": SCHEMA, "description": description, "autosize": whole_width, "config": theme(), **body}

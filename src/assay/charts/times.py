@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from assay.analysis.compare import Comparison
 from assay.analysis.summary import LevelSummary
 from assay.analysis.verdict import format_ratio
-from assay.charts.style import INK, WIDE_PX, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, HALF_PX, INK, Spec, chart, colour_scale
 
 THROUGHPUT_TITLES = {
     "per_stream_mb_per_s": "Per stream",
@@ -24,7 +24,7 @@ def _level_scale(palette: Mapping[str, str], levels: Sequence[str]) -> Spec:
     return colour_scale({level: palette[level] for level in dict.fromkeys(levels)})
 
 
-def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = WIDE_PX) -> Spec:
+def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return run times in seconds: a bar for the geometric mean, its 95 % interval, and a ring for each run."""
     shown = [summary for summary in summaries if summary.n]
     means = [{"level": s.level, "mean": s.geometric_mean_s, "low": s.low_s, "high": s.high_s} for s in shown]
@@ -37,7 +37,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
         "legend": None,
     }
     bars = {
-        "mark": {"type": "bar", "height": {"band": 0.62}, "opacity": 0.88},
+        "mark": {"type": "bar", "height": 18, "opacity": 0.88},
         "encoding": {"x": {"field": "mean", "type": "quantitative", "title": "Run time (s)"}, "color": colour},
     }
     interval = {
@@ -47,7 +47,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
     }
     points = {
         "data": {"values": each_run},
-        "mark": {"type": "point", "shape": "circle", "size": 42, "color": INK, "opacity": 0.9, "strokeWidth": 1.4},
+        "mark": {"type": "point", "size": 36, "color": INK, "opacity": 0.85, "strokeWidth": 1.3, "yOffset": 16},
         "encoding": {"x": {"field": "seconds", "type": "quantitative"}},
     }
     return chart(
@@ -57,7 +57,7 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
     )  # fmt: skip
 
 
-def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = WIDE_PX) -> Spec:
+def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return the three throughputs by name in MB/s, medians, side by side."""
     rows = [
         {"name": title, "level": s.level, "rate": s.throughputs_mb_per_s.get(key)}
@@ -95,7 +95,7 @@ def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -
 
 
 def speedup_forest(
-    comparisons: Sequence[Comparison], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = WIDE_PX
+    comparisons: Sequence[Comparison], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return each comparison's speedup (baseline time / candidate time) with its interval, on a logarithmic axis."""
     shown = [c for c in comparisons if c.ratio is not None]
@@ -134,7 +134,7 @@ def speedup_forest(
     )
 
 
-def phase_timeline(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = WIDE_PX) -> Spec:
+def phase_timeline(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return when each phase begins and ends, seconds from the run's start: the median of each, side by side."""
     rows = [
         {"phase": p.name, "level": s.level, "start": p.start_s, "end": p.end_s} for s in summaries for p in s.phases

@@ -6,18 +6,19 @@ In: a run, the bundle's files and the attempts' outcomes. Out: lines. Nothing is
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from assay.model.run import CacheState, Phase, Run, Task
 from assay.units import format_bit_rate, format_byte_rate, format_bytes, format_duration
 
 _BAR_WIDTH = 48
+_ENVIRONMENT_LINES_MAX = 40
 _COLD = {True: "cold", False: "warm", None: "not known"}
 # Longest ending first: the first that fits names the unit.
-_UNITS = {
+_UNITS: dict[str, str | Callable[[float], str]] = {
     "_mib_per_s": "MiB/s", "_mb_per_s": "MB/s", "_records_per_s": "records/s", "_bits_per_s": format_bit_rate,
     "_bytes_per_s": format_byte_rate, "_bytes": format_bytes, "_mib": "MiB", "_mb": "MB", "_ms": "ms", "_s": "s",
-    "_iops": "IOPS", "_percent": "%",
+    "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
 }  # fmt: skip
 
 
@@ -58,7 +59,7 @@ def run_lines(run: Run, tasks: Sequence[Task], files: Mapping[str, int]) -> Iter
     yield from _section(f"caches before the run: {cold_text(run.cold)}", [_cache_line(cache) for cache in run.caches])
     yield from _section("warnings", list(run.warnings))
     yield from _section("where it came from", _pairs(run.sources))
-    yield from _section("environment (all of it: --json)", _pairs(_environment(run)))
+    yield from _section("environment (in full: --json)", _environment_lines(run))
     yield from _section("files in the bundle", _pairs({name: format_bytes(size) for name, size in files.items()}))
 
 
@@ -118,11 +119,13 @@ def _cache_line(cache: CacheState) -> str:
     return text if cache.dropped else f"{text}; not dropped: {cache.reason or 'no reason was recorded'}"
 
 
-def _environment(run: Run) -> dict[str, str]:
+def _environment_lines(run: Run) -> list[str]:
     def summary(value: object) -> str:
         return f"{len(value)} entries" if isinstance(value, dict | list) else str(value)
 
-    return {name: summary(value) for name, value in run.environment.items()}
+    lines = _pairs({name: summary(value) for name, value in run.environment.items()})
+    hidden = len(lines) - _ENVIRONMENT_LINES_MAX
+    return [*lines[:_ENVIRONMENT_LINES_MAX], f"and {hidden} more"] if hidden > 0 else lines
 
 
 def _pairs(values: Mapping[str, str]) -> list[str]:

@@ -107,10 +107,14 @@ def verify(as_json: bool, repository: Path) -> None:
         click.echo("Every bundle is as it was written.")
     if problems:
         raise RepositoryError(
-            f"{len(problems)} problems in {len({problem.run_id for problem in problems})} bundles",
+            f"{_count(len(problems), 'problem')} in {_count(len({problem.run_id for problem in problems}), 'bundle')}",
             where=str(repository),
             hint="restore them from a copy; a bundle can also be deleted as a whole",
         )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _progress(done: int, total: int) -> None:

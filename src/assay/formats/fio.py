@@ -77,6 +77,8 @@ def parse_fio(report: bytes) -> FioReport:
     try:
         parsed = msgspec.json.decode(report[start:], type=_Report)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise FormatError(f"not a JSON report of fio: {error}", hint="fio writes one with --output-format=json") from error
+        raise FormatError(
+            f"not a JSON report of fio: {error}", hint="fio writes one with --output-format=json"
+        ) from error
     jobs = tuple(FioJob(job.jobname, job.error, job.read.value(), job.write.value()) for job in parsed.jobs)
     return FioReport(parsed.version, jobs)

@@ -1,9 +1,8 @@
 """iperf3's JSON report (``--json``): how fast a TCP stream went from client to server.
 
-In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload; TCP, IP and Ethernet headers are not
-in it, so a full link shows some 5 % less than its rate. When iperf3 fails it says so in the report's ``error``, with an
-otherwise empty end.
-"""
+In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload; TCP, IP and Ethernet headers are
+not in it, so a full link shows some 5 % less than its rate. When iperf3 fails it says so in the report's ``error``,
+with an otherwise empty end."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ from assay.errors import FormatError
 
 @dataclass(frozen=True, slots=True)
 class Iperf3Report:
-    """One stream's result: what the sender put on the wire and what the receiver got, in bits/s, over ``duration_s``."""
+    """One stream's result: what the sender sent and what the receiver got, in bits/s, over ``duration_s``."""
 
     version: str
     duration_s: float
@@ -47,7 +46,8 @@ class _Report(msgspec.Struct):
 
 
 def parse_iperf3(report: bytes) -> Iperf3Report:
-    """Return what ``report`` says; raise FormatError when it is not iperf3's JSON, or with iperf3's words when it failed."""
+    """Return what ``report`` says; raise FormatError when it is not iperf3's JSON, or with iperf3's words when it
+    failed."""
     try:
         parsed = msgspec.json.decode(report, type=_Report)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -76,8 +76,10 @@ def _connect_error(name: str, address: Address, timeout_s: float, error: Excepti
             f"the key or known-hosts file can't be used: {error}",
             ("check `key` and `known_hosts` of the address; put a key with a passphrase into an SSH agent"),
         )
-    elif isinstance(error, asyncssh.Error):
-        words = f"{address.host} port {address.port} does not speak SSH as expected: {error}", "check the port"
+    elif isinstance(error, asyncssh.Error | ConnectionResetError):
+        words = f"{address.host} port {address.port} does not speak SSH as expected: {error}", (
+            "check the port, and sshd's MaxStartups when many log in at once"
+        )
     else:
         words = f"{address.host} port {address.port} can't be reached: {error}", f"try `{by_hand}`"
     return HostError(words[0], where=f"{name}: ssh", hint=words[1])
@@ -169,6 +171,8 @@ class SshTransport(BaseTransport):
         import asyncssh
 
         async with self._forwarding:
+            if self._connection.is_closed():
+                raise HostError("the connection was lost", where=f"{self.name}: forward to {host}:{port}")
             if (host, port) not in self._forwards:
                 try:
                     listener = await self._connection.forward_local_port("127.0.0.1", 0, host, port)

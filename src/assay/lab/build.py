@@ -51,6 +51,13 @@ class Site:
     journal: Journal
     controllers: dict[str, Controller]
     progress: Callable[[str], None]
+    check: Callable[[], None]
+    """Raises KeyboardInterrupt when the user wants to end; called where nothing is half made."""
+
+    def begin(self, words: str) -> None:
+        """Say what comes next, unless the user wants to end."""
+        self.check()
+        self.progress(f"lab {self.name}: {words}")
 
 
 def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
@@ -60,7 +67,7 @@ def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
         raise LabError(f"the cluster {cluster.name} is not described as a lab")
     _check_names(cluster)
     groups = {node.name: NodeGroup(site.controllers, site.name, node.name) for node in cluster.nodes}
-    site.progress(f"lab {site.name}: {len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
+    site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
     make_network(network, site.journal)
     refused = _make_groups(cluster, settings, groups, site.journal)
@@ -73,8 +80,8 @@ def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
     ]  # fmt: skip
     key = make_client_key(site.directory)
     known_hosts = prepare_nodes(nodes, network, key)
-    site.progress(f"lab {site.name}: starting the nodes")
-    processes = boot_nodes(nodes, network, site.journal)
+    site.begin("starting the nodes")
+    processes = boot_nodes(nodes, network, site.journal, site.check)
     # Only now, or mounting would take as long as on the slow disks.
     refused += [words for found in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in found]
     refused += [words for disk in disks for words in disk.not_emulated]
@@ -124,7 +131,7 @@ def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator,
         scaled_disk(node.name, device, settings.scale, images / f"{node.name}.{device.name}.img")
         for node in cluster.nodes for device in node.type.devices
     ]  # fmt: skip
-    site.progress(f"lab {site.name}: making {len(specs)} disks")
+    site.begin(f"making {len(specs)} disks")
     return parallel(lambda spec: emulator.create(spec, site.journal), specs)
 
 

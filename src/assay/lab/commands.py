@@ -7,6 +7,7 @@ longer than ``timeout_s`` seconds raises :class:`~assay.errors.LabError` with th
 from __future__ import annotations
 
 import shlex
+import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,8 @@ COMMAND_TIMEOUT_S = 30.0
 PARALLEL_COMMANDS = 8
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
 """Programs are found in the system's own directories, sbin included, and speak English."""
+WITH_US = ("setpriv", "--pdeathsig", "KILL")
+"""A command ends when this process is killed, or it would go on making things after somebody has cleared up."""
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -26,13 +29,13 @@ R = TypeVar("R")
 def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIMEOUT_S) -> str:
     """Run ``argv`` with ``stdin`` as its input and return what it printed; raise LabError when it does not succeed."""
     where = f"this machine: {shlex.join(argv)}"
+    if shutil.which(argv[0], path=ENVIRONMENT["PATH"]) is None:
+        raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
     try:
-        done = subprocess.run(argv, input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
-                              env=ENVIRONMENT)  # fmt: skip
-    except FileNotFoundError as error:
-        raise LabError(
-            f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs"
-        ) from error
+        done = subprocess.run(
+            [*WITH_US, *argv], input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
+            env=ENVIRONMENT, start_new_session=True,
+        )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise LabError(f"no end after {timeout_s:g} s", where=where, hint="is this machine overloaded?") from error
     if done.returncode:

@@ -25,6 +25,7 @@ from assay.lab.build import Site, build
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.owner import Owner
 from assay.lab.probe import controllers, probe
+from assay.lab.signals import deferred
 from assay.lab.state import (
     Lock,
     lab_directories,
@@ -45,6 +46,7 @@ EXIT_WAIT_S = 5.0
 class Description:
     """What ``lab.json`` holds once a lab is up."""
 
+    described: Cluster
     cluster: Cluster
     facts: dict[str, Any]
 
@@ -111,22 +113,30 @@ class Lab:
             directory.mkdir(parents=True, mode=0o700)
             lock = take_lab_lock(directory)
             journal = Journal.begin(directory, Header(name, persistent, Owner.current()))
-            with _undone_on_failure(directory, lock):
-                site = Site(name, directory, journal, controllers(), progress)
+            with _undone_on_failure(directory, lock), deferred() as check:
+                site = Site(name, directory, journal, controllers(), progress, check)
                 built = build(cluster, site, capabilities.not_emulated)
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
-                description = Description(built.cluster, facts)
+                description = Description(cluster, built.cluster, facts)
                 _write_description(directory, description)
         return cls(directory, description, lock, built.processes)
 
     @classmethod
-    def attach(cls, name: str, state: Path | None = None) -> Lab:
-        """Return the lab ``name``, held by this process until :meth:`detach`; LabError if it is not up or in use."""
+    def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Lab:
+        """Return the lab ``name``, held by this process until :meth:`detach`.
+
+        Raises LabError when it is not up, is in use, or was not made from ``described``, where that is given.
+        """
         directory = lab_directory(name, state)
         description = _read_description(directory)
         if description is None:
             others = ", ".join(path.name for path in lab_directories(state)) or "none"
             raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
+        if described not in (None, description.described):
+            raise LabError(
+                f"the lab {name} is up, but it was made from another description", where=str(directory),
+                hint=f"make it anew: assay lab down {name}, then assay lab up CLUSTER.yaml",
+            )  # fmt: skip
         return cls(directory, description, take_lab_lock(directory))
 
     def detach(self) -> None:
@@ -135,7 +145,7 @@ class Lab:
 
     def down(self) -> None:
         """Remove the lab and everything in it; LabError names what could not be removed."""
-        with machine_lock():
+        with machine_lock(), deferred():
             undo_all(self._directory)
             self._lock.release()
         for process in self._processes:
@@ -158,7 +168,8 @@ def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(LabError):  # what is left stays in the journal; the first error is the one to report
+        # What can't be removed stays in the journal, for the next command; the first error is the one to report.
+        with suppress(LabError), deferred():
             undo_all(directory)
         lock.release()
         raise
@@ -219,8 +230,8 @@ def _abandoned(directory: Path) -> bool:
 def clear_abandoned(state: Path | None = None) -> list[str]:
     """Remove labs whose owner died before they were up, others' whose owner is dead, and those of an earlier boot.
 
-    Returns the names of the labs that were removed. Does nothing without root, as labs are root's. Raises LabError when
-    something can't be removed.
+    Returns in words what was removed, a line for each lab. Does nothing without root, as labs are root's. Raises
+    LabError when something can't be removed.
     """
     if os.geteuid() != 0 or not any(map(_abandoned, lab_directories(state))):
         return []
@@ -232,8 +243,11 @@ def _clear_abandoned(state: Path | None) -> list[str]:
     cleared = []
     for directory in lab_directories(state):
         if _abandoned(directory):
-            undo_all(directory)
-            cleared.append(directory.name)
+            header, _ = read_journal(directory)
+            owner = f"made by {header.owner}" if header else "never begun"
+            with deferred():
+                undo_all(directory)
+            cleared.append(f"removed what was left of the lab {directory.name} ({owner})")
     (state_root(state) / "probe.img").unlink(missing_ok=True)
     return cleared
 
@@ -247,6 +261,7 @@ def remove(name: str, state: Path | None = None) -> None:
     with machine_lock():
         lock = take_lab_lock(directory)
         try:
-            undo_all(directory)
+            with deferred():
+                undo_all(directory)
         finally:
             lock.release()

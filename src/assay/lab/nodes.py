@@ -13,7 +13,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,6 +83,11 @@ class LabNode:
     group: NodeGroup
     disks: tuple[EmulatedDisk, ...]
 
+    @property
+    def boot_script(self) -> Path:
+        """What process 1 runs. Without it a node does not boot: that is how removal keeps latecomers out."""
+        return self.directory / "sshd" / "boot.sh"
+
 
 def make_client_key(directory: Path) -> Path:
     """Make the key pair with which the lab's nodes are entered; return the private key's file."""
@@ -115,7 +120,7 @@ def _prepare(node: LabNode, network: Network, key: Path) -> None:
     shutil.copyfile(key.with_suffix(".pub"), ssh / "authorized_keys")
     config = SSHD_CONFIG.format(port=SSH_PORT, address=network.addresses[node.name], ssh=f"{SYSTEM_DIRECTORY}/sshd")
     (ssh / "config").write_text(config)
-    (ssh / "boot.sh").write_text(_boot_script(node))
+    node.boot_script.write_text(_boot_script(node))
 
 
 def _boot_script(node: LabNode) -> str:
@@ -131,16 +136,20 @@ def _boot_script(node: LabNode) -> str:
     )  # fmt: skip
 
 
-def boot_nodes(nodes: Sequence[LabNode], network: Network, journal: Journal) -> list[subprocess.Popen[bytes]]:
+def boot_nodes(
+    nodes: Sequence[LabNode], network: Network, journal: Journal, check: Callable[[], None]
+) -> list[subprocess.Popen[bytes]]:
     """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
     words."""
     journal.record(*(
-        Step("node", {"namespace": network.namespace(node.name), "cgroups": [str(d) for d in node.group.directories]})
+        Step("node", {"namespace": network.namespace(node.name), "cgroups": [str(d) for d in node.group.directories],
+                      "boot": str(node.boot_script)})
         for node in nodes
     ))  # fmt: skip
     deadline = time.monotonic() + BOOT_TIMEOUT_S
     processes = [_start(node, network.namespace(node.name)) for node in nodes]
     for node, process in zip(nodes, processes, strict=True):
+        check()
         _await_sshd(node, network.addresses[node.name], process, deadline)
     return processes
 
@@ -150,8 +159,9 @@ def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
     namespaces."""
     joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
     enter = ["nsenter", f"--net=/run/netns/{namespace}", "unshare", "--uts", "--ipc", "--pid", "--fork", "--kill-child",
-             "--mount", "--propagation", "slave", "sh", str(node.directory / "sshd" / "boot.sh")]  # fmt: skip
-    script = " && ".join([*joins, f"exec {shlex.join(enter)}"])
+             "--mount", "--propagation", "slave", "sh", str(node.boot_script)]  # fmt: skip
+    present = f"test -e {shlex.quote(str(node.boot_script))}"  # looked for after joining: see boot_script
+    script = " && ".join([*joins, present, f"exec {shlex.join(enter)}"])
     with (node.directory / "sshd" / "log").open("wb") as log:
         return subprocess.Popen(
             ["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=log, stderr=log,

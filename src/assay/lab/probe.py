@@ -24,7 +24,8 @@ PROBE_IMAGE_BYTES = 16 * 2**20
 # Program to the Debian package that has it.
 PROGRAMS = {
     "ip": "iproute2", "tc": "iproute2", "losetup": "mount", "mount": "mount", "mkfs.ext4": "e2fsprogs",
-    "nsenter": "util-linux", "unshare": "util-linux", "sshd": "openssh-server", "ssh-keygen": "openssh-client",
+    "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux", "sshd": "openssh-server",
+    "ssh-keygen": "openssh-client",
 }  # fmt: skip
 IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-ec"]
 

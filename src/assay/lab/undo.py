@@ -53,7 +53,8 @@ def _signal(pids: set[int], number: signal.Signals) -> None:
 
 
 def _undo_node(arguments: dict[str, Any]) -> str | None:
-    """End every process in the node's control groups and network namespace."""
+    """End every process in the node's control groups and network namespace, and keep out one that is about to join."""
+    Path(arguments["boot"]).unlink(missing_ok=True)
     _signal(_node_pids(arguments), signal.SIGTERM)
     if _wait_until(lambda: not _node_pids(arguments), TERMINATE_WAIT_S):
         return None

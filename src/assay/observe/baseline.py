@@ -2,31 +2,31 @@
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same time, as
-they are in use: first each is written for some three seconds, then read, then read at random, past the page cache. Links
-are measured from the master to the first worker, then from every worker to the next, all at once, as in a shuffle.
-Random reads of flash devices are left out in a lab, where they would measure the machine's CPU. The test file is removed;
-it spans a small part of the device, so a real disk's random reads are short-stroked.
-"""
+they are in use: first each is written for some three seconds, then read, then read at random, past the page cache.
+Links are measured from the master to the first worker, then from every worker to the next, all at once, as in a
+shuffle. Random reads of flash devices are left out in a lab, where they would measure the machine's CPU. The test file
+is removed; it spans a small part of the device, so a real disk's random reads are short-stroked."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from assay.errors import FormatError, HostError
 from assay.formats.fio import FioReport, parse_fio
 from assay.formats.iperf3 import Iperf3Report, parse_iperf3
-from assay.hosts.transport import Transport
+from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Cluster, Device, DeviceKind, Node, Placement
 
 WRITE_S = 3.0
 READ_S = 3
 RANDOM_S = 2
-LINK_S = 2
+LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 LINK_TIMEOUT_S = 30.0
 COMMAND_TIMEOUT_S = 30.0
@@ -35,7 +35,9 @@ SEQUENTIAL_REQUEST_BYTES = 512 * 1024
 FILE_BYTES_MIN = 4 * 2**20
 FILE_SHARE_MAX = 0.1
 FOLDER = ".assay-baseline"
-_NOT_FOUND = 127
+COMMAND_NOT_FOUND = 127
+Pair = tuple[Node, Node]
+T = TypeVar("T")
 
 
 async def measure_baseline(
@@ -46,22 +48,156 @@ async def measure_baseline(
     Raises HostError when a host lacks fio or iperf3, a directory can't be written, or a measurement takes too long.
     """
     progress(f"baseline: devices of {cluster.name}")
-    found = await _all(_measure_devices(cluster, node, transports[node.name]) for node in cluster.nodes)
-    tools: dict[str, str] = {}
-    measurements: list[Measurement] = []
-    for versions, values in found:
-        tools |= versions
-        measurements += values
+    nodes = [node for node in cluster.nodes if any(device.directory for device in node.type.devices)]
+    disks = await _all(_measure_devices(cluster, node, transports[node.name]) for node in nodes)
+    tools = {name: version for versions, _ in disks for name, version in versions.items()}
+    measurements = [measurement for _, found in disks for measurement in found]
     for pairs in _link_rounds(cluster):
-        progress(f"baseline: links {', '.join(f'{a.name}→{b.name}' for a, b in pairs)}")
-        for (sender, receiver), report in zip(
-            pairs, await _all(_measure_link(a, b, transports) for a, b in pairs), strict=True
-        ):
-            rate = min(sender.type.nic.rate_bits_per_s, receiver.type.nic.rate_bits_per_s) * cluster.scale
-            tools["iperf3"] = report.version.removeprefix("iperf ")
-            measurements.append(Measurement(sender.name, f"{sender.name}→{receiver.name}", "link_bits_per_s",
-                                            report.received_bits_per_s, rate))  # fmt: skip
+        progress("baseline: links " + ", ".join(f"{sender.name}→{receiver.name}" for sender, receiver in pairs))
+        reports = await _all(_measure_link(pair, transports) for pair in pairs)
+        tools["iperf3"] = reports[0].version.removeprefix("iperf ")
+        measurements += [_link(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
     return Baseline(
-        baseline_id=str(uuid.uuid4()), cluster=cluster.name, measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
-        tools=tools, measurements=tuple(measurements),
+        baseline_id=str(uuid.uuid4()), cluster=cluster.name,
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"), tools=tools, measurements=tuple(measurements),
     )  # fmt: skip
+
+
+async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
+    """Await all at the same time; when one fails, end the others before raising."""
+    tasks = [asyncio.ensure_future(awaitable) for awaitable in awaitables]
+    try:
+        return list(await asyncio.gather(*tasks))
+    except BaseException:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
+
+
+async def _measure_devices(
+    cluster: Cluster, node: Node, transport: Transport
+) -> tuple[dict[str, str], list[Measurement]]:
+    devices = [device for device in node.type.devices if device.directory]
+    folders = [f"{device.directory}/{FOLDER}" for device in devices]
+    random = [device for device in devices if device.kind is DeviceKind.HDD or cluster.placement is not Placement.LAB]
+    await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
+    try:
+        await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+        writes = await _fio(transport, [_job("write", device, cluster.scale) for device in devices])
+        jobs = [_job("read", device, cluster.scale) for device in devices]
+        jobs += [_job("randread", device, cluster.scale, first=device is random[0]) for device in random]
+        reads = await _fio(transport, jobs)
+    finally:
+        with contextlib.suppress(HostError):
+            await asyncio.shield(transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S))
+    found = [value for device in devices for value in _sequential(cluster, node, device, writes, reads)]
+    found += [
+        Measurement(node.name, device.name, "random_read_iops", reads.job(f"randread.{device.name}").read.iops,
+                    device.read_iops)
+        for device in random
+    ]  # fmt: skip
+    return {"fio": reads.version.removeprefix("fio-")}, found
+
+
+def _sequential(
+    cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport
+) -> tuple[Measurement, Measurement]:
+    read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
+    write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
+    read_expected, write_expected = (
+        rate * cluster.scale for rate in (device.read_bytes_per_s, device.write_bytes_per_s)
+    )
+    return (
+        Measurement(node.name, device.name, "sequential_read_bytes_per_s", read_rate, read_expected),
+        Measurement(node.name, device.name, "sequential_write_bytes_per_s", write_rate, write_expected),
+    )
+
+
+def _job(kind: str, device: Device, scale: float, *, first: bool = False) -> list[str]:
+    """Return fio's options for one job; ``first`` of a stage waits until the jobs before it have ended."""
+    wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * WRITE_S)
+    requests = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // SEQUENTIAL_REQUEST_BYTES
+    file_bytes = max(1, requests) * SEQUENTIAL_REQUEST_BYTES  # whole requests, or fio writes the file anew to read it
+    options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data", f"--size={file_bytes}"]
+    if kind == "randread":
+        depth = 1 if device.kind is DeviceKind.HDD else 32
+        options += ["--rw=randread", "--bs=4k", f"--iodepth={depth}", "--time_based", f"--runtime={RANDOM_S}"]
+    else:
+        options += [f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
+    if kind == "read":
+        options += ["--time_based", f"--runtime={READ_S}"]
+    return [*options, "--stonewall"] if first else options
+
+
+async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
+    common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=none"]
+    argv = [*common, *(option for job in jobs for option in job)]
+    done = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
+    if done.exit_status == COMMAND_NOT_FOUND:
+        raise _missing("fio", transport)
+    if done.exit_status:
+        raise HostError(_last_words(done.stderr or done.stdout), where=f"{transport.name}: fio",
+                        hint="devices must be writable directories on a file system with direct I/O")  # fmt: skip
+    return parse_fio(done.stdout)
+
+
+def _missing(program: str, transport: Transport) -> HostError:
+    return HostError(
+        f"{program} is not installed", where=transport.name, hint=f"on that host: apt-get install {program}"
+    )
+
+
+def _last_words(output: bytes) -> str:
+    return " / ".join(output.decode(errors="replace").strip().splitlines()[-3:]) or "it failed without a word"
+
+
+def _link_rounds(cluster: Cluster) -> list[list[Pair]]:
+    """Return the pairs to measure at the same time: master to first worker, then each worker to the next in a ring."""
+    workers = [node for node in cluster.workers if node.address]
+    ring = list(zip(workers, [*workers[1:], *workers[:1]], strict=True)) if len(workers) > 1 else []
+    first = [(cluster.master, worker) for worker in workers[:1] if cluster.master.address]
+    rounds = [[pair for pair in pairs if pair[0].name != pair[1].name] for pairs in (first, ring)]
+    return [pairs for pairs in rounds if pairs]
+
+
+def _link(cluster: Cluster, pair: Pair, report: Iperf3Report) -> Measurement:
+    rate = min(node.type.nic.rate_bits_per_s for node in pair) * cluster.scale
+    subject = f"{pair[0].name}→{pair[1].name}"
+    return Measurement(pair[0].name, subject, "link_bits_per_s", report.received_bits_per_s, rate)
+
+
+async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iperf3Report:
+    sender, receiver = (transports[node.name] for node in pair)
+    address = pair[1].address
+    host = address.host if address else pair[1].name
+    server = await receiver.start(["iperf3", "--server", "--one-off", "--forceflush", "--port", str(IPERF3_PORT)])
+    try:
+        async with asyncio.timeout(COMMAND_TIMEOUT_S):
+            await _listening(server, receiver)
+        done = await sender.run(
+            ["iperf3", "--client", host, "--port", str(IPERF3_PORT), "--time", str(LINK_S), "--json"],
+            timeout_s=LINK_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    finally:
+        await server.terminate()
+    if done.exit_status == COMMAND_NOT_FOUND:
+        raise _missing("iperf3", sender)
+    try:
+        return parse_iperf3(done.stdout)
+    except FormatError as error:
+        raise HostError(error.message, where=f"{sender.name}: iperf3 --client {host}",
+                        hint=f"is port {IPERF3_PORT} open between the hosts?") from error  # fmt: skip
+
+
+async def _listening(server: RemoteProcess, receiver: Transport) -> None:
+    """Return when the server says that it listens; its port is open then."""
+    said = b""
+    async for line in server.stdout:
+        said += line
+        if b"listening" in line:
+            return
+    if await server.wait(COMMAND_TIMEOUT_S) == COMMAND_NOT_FOUND:
+        raise _missing("iperf3", receiver)
+    words = _last_words(said + server.stderr_tail.encode())
+    raise HostError(words, where=f"{receiver.name}: iperf3 --server", hint=f"is port {IPERF3_PORT} in use?")

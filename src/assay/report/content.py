@@ -15,6 +15,7 @@ from typing import Any
 from assay import __version__
 from assay.analysis.compare import Comparison, compare, most_telling
 from assay.analysis.groups import levels_of
+from assay.analysis.summary import LevelSummary
 from assay.analysis.threats import Threat, threats
 from assay.analysis.traffic import TrafficSeries, disk_traffic
 from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
@@ -47,11 +48,19 @@ class RunTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One comparison with the disk traffic of one run of each side; ``traffic`` is empty without traces."""
+    """One workload: its comparisons, every configuration's summary, and one run's disk traffic of each.
+
+    The baseline comes first. ``traffic`` is empty without traces.
+    """
 
     title: str
-    comparison: Comparison
+    comparisons: tuple[Comparison, ...]
+    summaries: tuple[LevelSummary, ...]
     traffic: tuple[RunTraffic, ...]
+
+    def has_throughput(self, name: str) -> bool:
+        """Return whether any configuration has this throughput."""
+        return any(summary.throughputs_mb_per_s.get(name) is not None for summary in self.summaries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,24 +128,38 @@ def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: Cos
     if cost is None or best is None or not cost.ratios:
         return tuple(tiles[:TILES_MAX])
     title = workload_title(best.workload, best.context)
-    dearest = next((r for r in cost.ratios if (r.workload, r.candidate) == (title, best.candidate)), cost.ratios[0])
+    same = (r for r in cost.ratios if (cost.titles[r.workload], r.candidate) == (title, best.candidate))
+    job = next(same, cost.ratios[0])
     change = Tile(
-        label=f"Cost of a {dearest.workload} job, {dearest.candidate} against {dearest.baseline}",
-        figure=ratio(dearest.ratio),
-        detail=f"95 % interval {interval(dearest.ratio_low, dearest.ratio_high)}, at {ratio(dearest.price_ratio)} the price",
+        label=f"Cost of a {cost.titles[job.workload]} job, {job.candidate} against {job.baseline}",
+        figure=ratio(job.ratio),
+        detail=f"95 % interval {interval(job.ratio_low, job.ratio_high)}, at {ratio(job.price_ratio)} the price",
     )
     return (*tiles[: TILES_MAX - 1], change)
 
 
-def _traffic(comparison: Comparison, runs: dict[str, Run], trace_of: Callable[[str], Trace]) -> tuple[RunTraffic, ...]:
+def _traffic(
+    summaries: Sequence[LevelSummary], runs: dict[str, Run], trace_of: Callable[[str], Trace]
+) -> tuple[RunTraffic, ...]:
     found = []
-    for summary in (comparison.baseline_summary, comparison.candidate_summary):
+    for summary in summaries:
         if summary.typical_run_id is not None:
             run = runs[summary.typical_run_id]
             series = disk_traffic(trace_of(run.run_id), run.duration_s)
             if series:
                 found.append(RunTraffic(summary.level, run.run_id, tuple(series)))
     return tuple(found)
+
+
+def _sections(
+    comparisons: Sequence[Comparison], runs: dict[str, Run], trace_of: Callable[[str], Trace]
+) -> tuple[Section, ...]:
+    sections = []
+    for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
+        members = tuple(c for c in comparisons if (c.workload, c.context) == key)
+        summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
+        sections.append(Section(workload_title(*key), members, summaries, _traffic(summaries, runs, trace_of)))
+    return tuple(sections)
 
 
 def _cold_text(valid: Sequence[Run]) -> str:
@@ -179,7 +202,7 @@ def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fac
         Fact("Cluster", _cluster_text(runs)),
         Fact("Engine", ", ".join(engines)),
         Fact("Runs", f"{len(runs)}: " + ", ".join(f"{number} {status}" for status, number in statuses.items())),
-        Fact("When", f"{moment(starts[0])} to {moment(starts[-1])}" if starts else ""),
+        Fact("When", f"{moment(starts[0])} to {moment(starts[-1])} (UTC)" if starts else ""),
         Fact("Order", _order_text(runs)),
         Fact("Caches", _cold_text(valid) if valid else ""),
         Fact(
@@ -221,9 +244,7 @@ def build_content(
         baseline=baseline,
         levels=tuple(levels),
         tiles=_tiles(comparisons, best, cost),
-        sections=tuple(
-            Section(workload_title(c.workload, c.context), c, _traffic(c, by_id, trace_of)) for c in comparisons
-        ),
+        sections=_sections(comparisons, by_id, trace_of),
         cost=cost,
         method=_method(runs, comparisons),
         threats=tuple(threats(runs, comparisons)),

@@ -21,14 +21,14 @@ from assay.model.run import Run
 from assay.report.words import workload_title
 
 LAB_NOTE = (
-    "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs are not. "
-    "Read the ratios between layouts."
+    "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "
+    "are not. Read the ratios between layouts."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class CostView:
-    """Everything that the cost tables show. Rows name workloads by title."""
+    """Everything that the cost tables show. Rows have a workload's name and context; ``titles`` has what people read."""
 
     book: str
     currency: str
@@ -41,8 +41,18 @@ class CostView:
     """What to keep in mind when reading, in words; None on real hosts."""
     bills: dict[str, LayoutPrice]
     summaries: tuple[LevelSummary, ...]
+    titles: dict[str, str]
     rows: tuple[TcoRow, ...]
     ratios: tuple[CostRatio, ...]
+
+    def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
+        """Return the gated aggregate throughput beside a row: what SanDisk's table 4 has."""
+        found = (s for s in self.summaries if (_name(s), s.level) == (row.workload, row.layout))
+        return next(found).throughputs_mb_per_s["gated_aggregate_mb_per_s"]
+
+
+def _name(of: LevelSummary | Comparison) -> str:
+    return f"{of.workload} ({of.context})" if of.context else of.workload
 
 
 def _whole(value: Any) -> int | None:
@@ -56,7 +66,8 @@ def counts_of(runs: Sequence[Run], layout: str) -> Counts:
         if run.layout == layout and isinstance(cluster, Mapping):
             devices = cluster.get("layout_devices")
             found = {str(kind): _whole(n) or 0 for kind, n in devices.items()} if isinstance(devices, Mapping) else {}
-            return Counts(*(_whole(cluster.get(name)) for name in ("nodes", "masters", "workers")), found)
+            nodes, masters, workers = (_whole(cluster.get(name)) for name in ("nodes", "masters", "workers"))
+            return Counts(nodes, masters, workers, found)
     return Counts()
 
 
@@ -69,7 +80,7 @@ def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRati
         for speedup in (comparison.ratio_high, comparison.ratio_low)
     )
     return CostRatio(
-        workload=workload_title(comparison.workload, comparison.context),
+        workload=_name(comparison),
         baseline=comparison.baseline,
         candidate=comparison.candidate,
         price_ratio=float(after / before),
@@ -91,10 +102,7 @@ def cost_view(
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
     layouts = list(dict.fromkeys(summary.level for summary in summaries))
     bills = {layout: run_price(book, counts_of(runs, layout), layout) for layout in layouts}
-    runtimes = {
-        (workload_title(s.workload, s.context), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n)
-        for s in summaries
-    }
+    runtimes = {(_name(s), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n) for s in summaries}
     prices = {layout: bill.total for layout, bill in bills.items()}
     first = (
         baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
@@ -112,6 +120,7 @@ def cost_view(
         note=LAB_NOTE if any(summary.lab_scale is not None for summary in summaries) else None,
         bills=bills,
         summaries=summaries,
+        titles={_name(summary): workload_title(summary.workload, summary.context) for summary in summaries},
         rows=tuple(tco(runtimes, prices, currency=book.currency, years=years, rounding=rounding)),
         ratios=tuple(found for found in ratios if found is not None),
     )

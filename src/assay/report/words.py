@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from assay.analysis.verdict import format_interval, format_ratio
-from assay.model.run import Origin
+from assay.model.run import Origin, Run
 
 WORKLOAD_TITLES = {
     "dfsio-write": "TestDFSIO write",
@@ -73,7 +73,7 @@ def money(value: float | None, currency: str) -> str:
     if value >= 100 or value == 0:
         digits = f"{value:,.0f}"
     else:
-        digits = f"{value:.2f}" if value >= 0.1 else f"{value:.3g}" if value >= 1e-4 else f"{value:.2e}"
+        digits = f"{value:.2f}" if value >= 0.1 else f"{value:#.3g}" if value >= 1e-4 else f"{value:.2e}"
     sign = _SIGNS.get(currency)
     return f"{sign}{digits}" if sign else f"{digits} {currency}"
 
@@ -89,12 +89,18 @@ def count(value: float) -> str:
 
 
 def moment(text: str) -> str:
-    """Return an ISO 8601 time as ``2026-01-05 10:00 UTC``; what is none stays as it is."""
+    """Return an ISO 8601 time as ``2026-01-05 10:00`` if it is in UTC; anything else stays as it is."""
     try:
         parsed = datetime.fromisoformat(text)
     except ValueError:
         return text
-    return f"{parsed:%Y-%m-%d %H:%M} UTC" if text.endswith(("Z", "+00:00")) else text
+    return f"{parsed:%Y-%m-%d %H:%M}" if text.endswith(("Z", "+00:00")) else text
+
+
+def assay_version(run: Run) -> str:
+    """Return the version of assay that made the run, or a dash when it is not recorded."""
+    found = run.environment.get("assay")
+    return str(found.get("version", NOTHING) if isinstance(found, dict) else found or NOTHING)
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:

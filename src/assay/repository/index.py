@@ -22,7 +22,7 @@ from assay.model.run import Run
 from assay.repository import queries
 from assay.repository.bundle import Problem, ProblemKind, read_run
 from assay.repository.staging import staging, sync
-from assay.repository.tables import add_columns, connection
+from assay.repository.tables import connection
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -68,9 +68,9 @@ def _query(
     index: Path, filters: Filters, environment: bool, partial: Path, bundles: Path
 ) -> tuple[list[Run], list[Problem]]:
     with connection() as opened:
-        problems = _bring_up_to_date(opened, index, partial, bundles)
-        rows = opened.execute(queries.NEWEST_RUNS, dataclasses.asdict(filters) | {"environment": environment})
-        runs = [_run(run, environment_json) for run, environment_json in reversed(rows.fetchall())]
+        problems = _bring_up_to_date(opened, index, partial, bundles, environment=environment)
+        rows = opened.execute(queries.NEWEST_RUNS, dataclasses.asdict(filters)).fetchall()
+        runs = [_run(run_json, extra if environment else None) for run_json, extra in reversed(rows)]
     return runs, problems
 
 
@@ -86,36 +86,39 @@ def _run(run_json: str, environment_json: str | None) -> Run:
         ) from error
 
 
-def _bring_up_to_date(opened: DuckDBPyConnection, index: Path, partial: Path, bundles: Path) -> list[Problem]:
-    """Make ``runs`` in ``opened`` stand for all bundles, and return those that can't be read."""
-    names = bundle_names(bundles)
-    indexed = _indexed(opened, index)
-    added, problems = _read_bundles(bundles, sorted(set(names) - indexed))
-    if not added and indexed <= set(names) and index.exists():
-        opened.execute(queries.index_view(str(index.absolute())))
-        return problems
-    add_columns(opened, "added", queries.INDEX_COLUMNS, _columns(added))
-    if indexed:
-        values = {"path": str(index.absolute()), "version": queries.INDEX_VERSION, "run_ids": names}
-        opened.execute(queries.KEPT_ROWS, values)
-    else:
-        opened.execute("CREATE TEMP TABLE kept AS FROM added LIMIT 0")
-    opened.execute(queries.MERGED_ROWS)
-    _write(opened, index, partial)
+def _bring_up_to_date(
+    opened: DuckDBPyConnection, index: Path, partial: Path, bundles: Path, *, environment: bool
+) -> list[Problem]:
+    """Make ``runs`` in ``opened`` stand for all bundles, and return those that can't be read.
+
+    The bundles are listed after the index was read, so that one published in between is missing, never vanished.
+    """
+    indexed = _load(opened, index, environment=environment)
+    names = set(bundle_names(bundles))
+    if indexed == names and index.exists():
+        return []
+    indexed = _load(opened, index, environment=True)
+    names = set(bundle_names(bundles))
+    added, problems = _read_bundles(bundles, sorted(names - indexed))
+    if added or indexed - names or not index.exists():
+        opened.execute(queries.index_insert(), _columns(added))
+        opened.execute(queries.DROP_VANISHED, [sorted(names)])
+        _write(opened, index, partial)
     return problems
 
 
-def _indexed(opened: DuckDBPyConnection, index: Path) -> set[str]:
-    """Return the run ids in the index; none when it is absent, damaged or of another version."""
+def _load(opened: DuckDBPyConnection, index: Path, *, environment: bool) -> set[str]:
+    """Read the index into ``runs`` and return its run ids; none when it is absent, damaged or of another version."""
     import duckdb
 
-    if not index.exists():
-        return set()
     try:
-        rows = opened.execute(queries.INDEXED_IDS, [str(index.absolute()), queries.INDEX_VERSION]).fetchall()
-    except duckdb.Error:
-        return set()
-    return {run_id for (run_id,) in rows}
+        if not index.exists():
+            raise FileNotFoundError(index)
+        values = [str(index.absolute()), queries.INDEX_VERSION]
+        opened.execute(queries.index_snapshot(environment=environment), values)
+    except (OSError, duckdb.Error):
+        opened.execute(queries.EMPTY_INDEX)
+    return {run_id for (run_id,) in opened.execute(queries.INDEXED_IDS).fetchall()}
 
 
 def _read_bundles(bundles: Path, names: Iterable[str]) -> tuple[list[Run], list[Problem]]:
@@ -146,7 +149,7 @@ def _write(opened: DuckDBPyConnection, index: Path, partial: Path) -> None:
         index.parent.mkdir(exist_ok=True)
         with staging(partial, "index") as folder:
             aside = folder / INDEX_FILE
-            opened.table("runs").write_parquet(str(aside.absolute()), compression="zstd")
+            opened.sql(queries.ALL_SORTED).write_parquet(str(aside.absolute()), compression="zstd")
             sync(aside)
             aside.rename(index)
     except (OSError, duckdb.Error):

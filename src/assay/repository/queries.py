@@ -1,6 +1,6 @@
 """Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types).
 
-``runs`` is the index: a view on its Parquet file, or a table where that file can't be written.
+``runs`` is the index as it was at one moment: the file may be replaced by another process between two statements.
 """
 
 from __future__ import annotations
@@ -29,18 +29,13 @@ INDEX_COLUMNS: Mapping[str, str] = {
 }  # fmt: skip
 """``run_json`` is the whole run but its environment, which has a column of its own because it is by far the largest."""
 
-INDEXED_IDS = "SELECT run_id FROM read_parquet(?) WHERE index_version = ?"
-
-KEPT_ROWS = """
-CREATE TEMP TABLE kept AS
-SELECT * FROM read_parquet($path)
-WHERE index_version = $version AND list_contains($run_ids::VARCHAR[], run_id)
-"""
-
-MERGED_ROWS = "CREATE TEMP TABLE runs AS SELECT * FROM (FROM kept UNION ALL FROM added) ORDER BY started_at, run_id"
+EMPTY_INDEX = "CREATE OR REPLACE TEMP TABLE runs (" + ", ".join(f"{n} {k}" for n, k in INDEX_COLUMNS.items()) + ")"
+INDEXED_IDS = "SELECT run_id FROM runs"
+DROP_VANISHED = "DELETE FROM runs WHERE NOT list_contains(?::VARCHAR[], run_id)"
+ALL_SORTED = "SELECT * FROM runs ORDER BY started_at, run_id"
 
 NEWEST_RUNS = """
-SELECT run_json, CASE WHEN $environment THEN environment_json END
+SELECT run_json, environment_json
 FROM runs
 WHERE ($workload IS NULL OR workload = $workload)
   AND ($layout IS NULL OR layout = $layout)
@@ -65,7 +60,17 @@ def selected(columns: Mapping[str, str]) -> str:
     return "SELECT " + ", ".join(f'"{name}"' for name in columns) + " FROM read_parquet(?)"  # noqa: S608 - constants
 
 
-def index_view(path: str) -> str:
-    """Return the statement that makes ``runs`` a view on the index at ``path``: views take no parameters."""
-    quoted = path.replace("'", "''")
-    return f"CREATE TEMP VIEW runs AS SELECT * FROM read_parquet('{quoted}')"  # noqa: S608 - quoted above
+def index_snapshot(*, environment: bool) -> str:
+    """Return the statement that reads the index into ``runs``, with or without its one large column."""
+    kinds = INDEX_COLUMNS.items()
+    sources = [f'"{name}"' if environment or name != "environment_json" else "NULL" for name in INDEX_COLUMNS]
+    columns = ", ".join(f'{source}::{kind} AS "{name}"' for source, (name, kind) in zip(sources, kinds, strict=True))
+    return (
+        f"CREATE OR REPLACE TEMP TABLE runs AS SELECT {columns} "  # noqa: S608 - constants
+        "FROM read_parquet(?) WHERE index_version = ?"
+    )
+
+
+def index_insert() -> str:
+    """Return the statement that adds rows to ``runs``, its parameters the index's columns as lists."""
+    return f"INSERT INTO runs {literal(INDEX_COLUMNS)}"

@@ -13,6 +13,7 @@ and power loss too. Many readers and writers work at once without locks.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -224,7 +225,8 @@ class Repository:
             problems += bundle_files.check_bundle(self.root / "bundles" / name)
             if progress:
                 progress(done, len(names))
-        (self.root / "index" / INDEX_FILE).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            (self.root / "index" / INDEX_FILE).unlink()
         return problems
 
     def _strays(self, names: Sequence[str]) -> list[Problem]:

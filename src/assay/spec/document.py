@@ -165,7 +165,9 @@ class _Builder:
         self.values += 1
         if len(at) > DEPTH_MAX or self.values > VALUES_MAX:
             what = f"nested deeper than {DEPTH_MAX} levels" if len(at) > DEPTH_MAX else "too large after its aliases"
-            self.found.append((line, f"the file is {what}"))
+            message = f"the file is {what}"
+            if all(said != message for _, said in self.found):
+                self.found.append((line, message))
             return None
         self.lines[at] = line
         if isinstance(node, MappingNode):
@@ -185,7 +187,7 @@ class _Builder:
         elif odd is not None:
             self.found.append((line, f"{owner}: character U+{ord(odd):04X} is not text"))
         elif node.tag == _TAG + "null" and not node.style:
-            self.found.add(
+            self.found.append(
                 (line, f"{owner} has no value; write one ({{}} where everything has a default) or remove it")
             )
         else:
@@ -208,7 +210,10 @@ class _Builder:
                 self.found.append((line, f"key {key!r} is given twice; it is already on line {seen[key]}"))
                 continue
             seen[key] = line
-            value_line = value_node.start_mark.line + 1 if isinstance(value_node, ScalarNode) else line
+            has_text = (
+                isinstance(value_node, ScalarNode) and value_node.value
+            )  # an absent value has the next key's mark
+            value_line = value_node.start_mark.line + 1 if has_text else line
             value = self.value(value_node, (*at, key), value_line)
             if value is not None:
                 result[key] = value

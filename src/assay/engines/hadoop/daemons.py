@@ -33,7 +33,7 @@ WORKER_DAEMONS = {
     "nodemanager": f"{_PACKAGE}.yarn.server.nodemanager.NodeManager",
 }
 START_TIMEOUT_S = 120.0
-STOP_GRACE_S = 6.0
+STOP_GRACE_S = 3.0
 _POLL_S = 0.25
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -171,7 +171,7 @@ class Daemons:
     async def health(self) -> Health | None:
         """Return what the masters see; None while one of them does not answer."""
         try:
-            answers: list[dict[str, Any]] = await asyncio.gather(
+            answers: tuple[dict[str, Any], ...] = await asyncio.gather(
                 self.namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState"),
                 self.namenode.bean("Hadoop:service=NameNode,name=NameNodeInfo"),
                 self.resourcemanager.get("/ws/v1/cluster/metrics"),

@@ -1,0 +1,95 @@
+"""``assay compare``: speedups of a factor's levels with their intervals, and a verdict on each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assay.analysis.compare import Comparison, SideBySide
+from assay.analysis.compare import compare as compare_runs
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.factor import find_baseline, read_runs
+from assay.report.plain import to_plain
+from assay.report.words import interval, origin_text, rate, ratio, seconds
+
+
+def _sides(pair: SideBySide, write: str = "seconds") -> str:
+    texts = [seconds(value) if write == "seconds" else rate(value) for value in (pair.baseline, pair.candidate)]
+    return " → ".join(texts)
+
+
+def _name(comparison: Comparison) -> str:
+    return f"{comparison.workload} ({comparison.context})" if comparison.context else comparison.workload
+
+
+def _print_ratios(comparisons: Sequence[Comparison]) -> None:
+    rows = [
+        (
+            _name(c),
+            c.baseline,
+            c.candidate,
+            ratio(c.ratio),
+            interval(c.ratio_low, c.ratio_high),
+            f"{c.n_baseline}, {c.n_candidate}",
+            _sides(SideBySide(c.baseline_median_s, c.candidate_median_s)),
+            origin_text(c.origin, c.lab_scale),
+        )
+        for c in comparisons
+    ]
+    headers = ("Workload", "Baseline", "Candidate", "Ratio", "95 % interval", "Runs", "Median (s)", "Origin")
+    print_table(headers, rows)
+
+
+def _print_details(comparisons: Sequence[Comparison]) -> None:
+    phases = [(_name(c), c.candidate, name, _sides(pair)) for c in comparisons for name, pair in c.phases_s.items()]
+    rates = [
+        (_name(c), c.candidate, name.removesuffix("_mb_per_s").replace("_", " "), _sides(pair, "rate"))
+        for c in comparisons
+        for name, pair in c.throughputs_mb_per_s.items()
+        if pair != SideBySide(None, None)
+    ]
+    for title, rows, last in (("Throughput, median (MB/s)", rates, "Baseline → candidate"),
+                              ("Phases, median duration (s)", phases, "Baseline → candidate")):  # fmt: skip
+        if rows:
+            click.echo()
+            print_table(("Workload", "Candidate", title.split(",")[0], last), rows, title=title)
+
+
+def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
+    click.echo()
+    for c in comparisons:
+        click.echo(f"{_name(c)}: {c.verdict}")
+        for warning in c.warnings:
+            click.echo(f"  warning: {warning}")
+        left_out = [f"{number} {what}" for number, what in ((c.excluded_invalid, "invalid"),
+                    (c.excluded_failed, "failed"), (c.excluded_warm, "warm")) if number]  # fmt: skip
+        if left_out:
+            click.echo(f"  not counted: {', '.join(left_out)}")
+
+
+@click.command("compare")
+@click.option(
+    "--by", "factor", default="layout", show_default=True, help="layout, an engine parameter, WORKLOAD.option."
+)
+@click.option("--baseline", help="Level that the others are compared with; the one that ran first when left out.")
+@click.option("--workload", help="Only this workload.")
+@repository_option
+@json_option
+def compare(factor: str, baseline: str | None, workload: str | None, repository: Path, as_json: bool) -> None:
+    """Compare a factor's levels: speedups with their intervals.
+
+    The ratio is baseline time / candidate time: above 1, the candidate is faster.
+    """
+    _, runs = read_runs(repository, workload)
+    comparisons = compare_runs(runs, factor=factor, baseline=find_baseline(runs, factor, baseline))
+    if as_json:
+        print_json(to_plain(comparisons))
+        return
+    if not comparisons:
+        click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")
+        return
+    _print_ratios(comparisons)
+    _print_details(comparisons)
+    _print_verdicts(comparisons)

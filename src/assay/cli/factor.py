@@ -1,0 +1,46 @@
+"""What ``compare`` and ``report`` share: reading runs, and finding the factor and its baseline among them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from assay.analysis.groups import factors_of, levels_of
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.run import Run
+from assay.repository import Repository
+
+
+def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list[Run]]:
+    """Open the repository at ``root`` and read its runs, of one workload if named.
+
+    Raises RepositoryError when there is none, and SpecificationError for a workload that never ran.
+    """
+    repository = Repository.open(root)
+    runs = repository.runs()
+    if not runs:
+        raise RepositoryError(
+            "there are no runs yet", where=str(root), hint="`assay run PLAN` or `assay demo` makes some"
+        )
+    names = list(dict.fromkeys(run.workload for run in runs))
+    if workload is not None and workload not in names:
+        raise SpecificationError(
+            f"no run of workload {workload!r}", where=str(root), hint=f"there is {', '.join(names)}"
+        )
+    return repository, [run for run in runs if workload is None or run.workload == workload]
+
+
+def find_baseline(runs: Sequence[Run], factor: str, baseline: str | None) -> str:
+    """Return the baseline level: the named one, or the level that was run first.
+
+    Raises SpecificationError that lists what exists when the factor or the level does not.
+    """
+    levels = levels_of(runs, factor)
+    if not levels:
+        found = "; ".join(f"{name} ({', '.join(values)})" for name, values in factors_of(runs).items())
+        raise SpecificationError(f"no run has a factor {factor!r}", hint=f"what the runs vary: {found or 'nothing'}")
+    if baseline is None:
+        return levels[0]
+    if baseline not in levels:
+        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"its levels: {', '.join(levels)}")
+    return baseline

@@ -1,0 +1,75 @@
+"""Live progress of a campaign on a terminal; plain lines where there is none."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from assay.model.run import Run, RunStatus
+from assay.units import format_duration
+
+_MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗"}
+
+
+class CampaignDisplay:
+    """Shows run k of n, the current step and when it will be over; finished runs stay as lines above."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
+        self._title = ""
+        self._step = ""
+        self._since = time.monotonic()
+        self._over_at: float | None = None
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave only the lines of finished runs."""
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def _line(self) -> Text:
+        elapsed = format_duration(time.monotonic() - self._since)
+        parts = [part for part in (self._title, f"{self._step} ({elapsed})") if part]
+        if self._over_at is not None:
+            parts.append(f"about {format_duration(max(0.0, self._over_at - time.monotonic()))} left")
+        return Text(" · ".join(parts), overflow="ellipsis", no_wrap=True)
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+        self._console.print(text)
+
+    def step(self, text: str) -> None:
+        """Show what goes on now."""
+        if text != self._step:
+            self._step = text
+            self._since = time.monotonic()
+            if not self._console.is_terminal and "%" not in text and not text.startswith("waiting"):
+                self._console.print(f"  {text}")
+
+    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
+        """Show which run begins, and how long all that is left will take."""
+        self._title = f"run {number} of {total}: {title}"
+        self._over_at = time.monotonic() + left_s
+        if not self._console.is_terminal:
+            self._console.print(f"{self._title} (about {format_duration(left_s)} left)")
+
+    def end(self, run: Run) -> None:
+        """Print a finished run's line."""
+        levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
+        cold = {True: "cold", False: "warm", None: "cold unknown"}[run.cold]
+        line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
+        self.say(f"{line}: {run.cause}" if run.cause else line)
+        self._title = ""

@@ -1,0 +1,90 @@
+"""``assay tco``: SanDisk's tables 4 to 7 from the repository's runs and a price book."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.factor import find_baseline, read_runs
+from assay.cost.tco import Rounding
+from assay.model.plan import LAYOUT_FACTOR
+from assay.report.costs import CostView, cost_view
+from assay.report.plain import to_plain
+from assay.report.words import count, interval, money, money_interval, rate, ratio, seconds
+
+
+def _as_json(view: CostView) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(view)
+    for layout, bill in view.bills.items():
+        plain["bills"][layout]["total"] = to_plain(bill.total)
+    plain.pop("summaries")
+    plain.pop("titles")
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        row["gated_aggregate_mb_per_s"] = view.aggregate_mb_per_s(shown)
+    return plain
+
+
+def _print(view: CostView) -> None:
+    if view.note:
+        click.echo(f"{view.note}\n")
+    results = [
+        (r.workload, r.layout, seconds(r.runtime_s), rate(view.aggregate_mb_per_s(r)), str(r.n)) for r in view.rows
+    ]
+    print_table(("Workload", "Layout", "Run time (s)", "Gated aggregate (MB/s)", "Runs"), results, title="Results")
+    click.echo()
+    jobs = [(r.workload, r.layout, seconds(r.runtime_s), count(r.jobs_per_day), count(r.jobs)) for r in view.rows]
+    over = f"Jobs in {view.years:g} years"
+    print_table(("Workload", "Layout", "Run time (s)", "Jobs a day", over), jobs, title=over)
+    click.echo()
+    lines = [
+        (
+            layout,
+            line.name,
+            str(line.count),
+            money(float(line.amount), view.currency),
+            money(float(line.total), view.currency),
+        )
+        for layout, bill in view.bills.items()
+        for line in (*bill.items,)
+    ]
+    title = f"Prices: {view.book} of {view.date} ({view.source})"
+    print_table(("Layout", "Item", "Number", "Price of one", "Together"), lines, title=title)
+    click.echo()
+    costs = [
+        (r.workload, r.layout, money(float(r.price), r.currency), count(r.jobs), money(r.cost_per_job, r.currency),
+         money_interval(r.cost_per_job_low, r.cost_per_job_high, r.currency))
+        for r in view.rows
+    ]  # fmt: skip
+    print_table(("Workload", "Layout", "Price", over, "Cost per job", "95 % interval"), costs, title="Cost per job")
+    if view.ratios:
+        click.echo()
+        ratios = [(r.workload, r.candidate, ratio(r.price_ratio), ratio(r.ratio), interval(r.ratio_low, r.ratio_high))
+                  for r in view.ratios]  # fmt: skip
+        headers = ("Workload", "Layout", "Price ratio", "Cost ratio", "95 % interval")
+        print_table(headers, ratios, title=f"Cost per job against {view.baseline} (below 1: cheaper)")
+
+
+@click.command("tco")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
+@click.option("--years", type=click.FloatRange(min=0, min_open=True, max=100), default=3, show_default=True,
+              help="How long the cluster is used, in years of 365 days.")  # fmt: skip
+@click.option("--rounding", type=click.Choice(["none", "paper"]), default="none", show_default=True,
+              help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.")  # fmt: skip
+@click.option("--baseline", help="Layout that the others are compared with; the one that ran first when left out.")
+@repository_option
+@json_option
+def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, repository: Path, as_json: bool) -> None:
+    """Jobs per day, jobs over three years, and cost per job."""
+    from assay.spec import load_prices  # imported here: the specification reader is slow to load
+
+    book = load_prices(prices)
+    _, runs = read_runs(repository)
+    first = find_baseline(runs, LAYOUT_FACTOR, baseline)
+    view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
+    if as_json:
+        print_json(_as_json(view))
+    else:
+        _print(view)

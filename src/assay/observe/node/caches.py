@@ -1,0 +1,205 @@
+"""Empty this node's page cache, and tell what it held before and after, as one JSON object.
+
+In, as JSON in argv[1]: ``directories`` with the data files; ``budget_s``: how long one count of them may take.
+Out: ``cached_before_bytes`` and ``cached_after_bytes`` (Cached of /proc/meminfo, which includes tmpfs),
+``resident_before_bytes`` and ``resident_after_bytes`` (of the data files; null: could not be counted, ``unknown`` says
+why), ``dropped``, ``reason`` (why not), ``sync_s``, ``drop_s``.
+
+Dirty pages can't be dropped, so sync(2) comes first. Writing 3 to /proc/sys/vm/drop_caches drops clean pages, dentries
+and inodes (the kernel's Documentation/admin-guide/sysctl/vm.rst). Cached pages of a file are counted by cachestat(2),
+number 451 since Linux 6.5, and before that by mincore(2).
+"""
+
+import ctypes
+import errno
+import json
+import mmap
+import os
+import re
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List, Optional, Tuple
+
+CACHESTAT = 451
+PROT_READ, MAP_SHARED = 1, 1
+DROP_FILE = "/proc/sys/vm/drop_caches"
+SUDO_TIMEOUT_S = 20
+MINCORE_STEP_BYTES = 1 << 30
+ATTEMPTS = 3
+RESTS_BYTES = 1 << 20
+"""What may stay resident without another attempt: a page here and there that somebody is just reading."""
+
+
+class Unknown(Exception):
+    """The data files can't be counted; the text says why."""
+
+
+class CachestatRange(ctypes.Structure):
+    """struct cachestat_range; length 0 means to the end."""
+
+    _fields_ = [("offset", ctypes.c_uint64), ("length", ctypes.c_uint64)]
+
+
+class Counter:
+    """Counts cached bytes of open files with the better call that the kernel has."""
+
+    def __init__(self) -> None:
+        self.libc = ctypes.CDLL(None, use_errno=True)
+        self.libc.mmap.restype = ctypes.c_void_p
+        self.libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_int64]
+        self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+        self.libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
+        self.whole = CachestatRange(0, 0)
+        self.answer = (ctypes.c_uint64 * 5)()
+        self.has_cachestat = True
+
+    def resident_bytes(self, fd: int, size: int) -> int:
+        """Return how much of an open file is in the page cache."""
+        if self.has_cachestat:
+            failed = self.libc.syscall(CACHESTAT, fd, ctypes.byref(self.whole), ctypes.byref(self.answer), 0)
+            if not failed:
+                return self.answer[0] * mmap.PAGESIZE
+            if ctypes.get_errno() not in (errno.ENOSYS, errno.EPERM, errno.EOPNOTSUPP):
+                raise Unknown("cachestat: " + os.strerror(ctypes.get_errno()))
+            self.has_cachestat = False
+        return self.by_mincore(fd, size)
+
+    def by_mincore(self, fd: int, size: int) -> int:
+        """Count by mapping. The kernel calls every page resident for whoever may not write the file: that is no answer."""
+        if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
+            raise Unknown("the kernel tells a file's cached pages to its owner only")
+        pages = 0
+        for offset in range(0, size, MINCORE_STEP_BYTES):
+            length = min(MINCORE_STEP_BYTES, size - offset)
+            address = self.libc.mmap(None, length, PROT_READ, MAP_SHARED, fd, offset)
+            if address is None or address == ctypes.c_void_p(-1).value:
+                raise Unknown("mmap: " + os.strerror(ctypes.get_errno()))
+            states = ctypes.create_string_buffer((length + mmap.PAGESIZE - 1) // mmap.PAGESIZE)
+            failed = self.libc.mincore(address, length, states)
+            self.libc.munmap(address, length)
+            if failed:
+                raise Unknown("mincore: " + os.strerror(ctypes.get_errno()))
+            pages += len(states.raw) - states.raw.count(b"\0")
+        return pages * mmap.PAGESIZE
+
+
+def count(directories: List[str], budget_s: float) -> int:
+    """Return the cached bytes of all files below the directories. Raises Unknown with the reason when it can't."""
+    counter = Counter()
+    until = time.monotonic() + budget_s
+    total = 0
+    for directory in directories:
+        for folder, _, names in os.walk(directory, onerror=fail):
+            for name in names:
+                total += count_file(os.path.join(folder, name), counter)
+                if time.monotonic() > until:
+                    raise Unknown("counting the data files takes longer than %g s" % budget_s)
+    return total
+
+
+def fail(error: OSError) -> None:
+    """Take os.walk's error: a directory that is not there, or no more, holds nothing; others are unknown."""
+    if error.errno != errno.ENOENT:
+        raise Unknown("%s: %s" % (error.filename, error.strerror))
+
+
+def count_file(path: str, counter: Counter) -> int:
+    """Return the cached bytes of one regular file; 0 when it has just gone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):  # gone, a link, a socket
+            return 0
+        raise Unknown("%s: %s" % (path, error.strerror))
+    try:
+        found = os.fstat(fd)
+        if found.st_mode & 0o170000 != 0o100000 or not found.st_size:
+            return 0
+        return counter.resident_bytes(fd, found.st_size)
+    finally:
+        os.close(fd)
+
+
+def try_count(directories: List[str], budget_s: float) -> Tuple[Optional[int], Optional[str]]:
+    """Return the cached bytes, or None and the reason."""
+    try:
+        return count(directories, budget_s), None
+    except Unknown as error:
+        return None, str(error)
+
+
+def cached_bytes() -> int:
+    """Return Cached of /proc/meminfo."""
+    with open("/proc/meminfo") as file:
+        found = re.search(r"^Cached:\s+(\d+)", file.read(), re.M)
+    return int(found.group(1)) * 1024 if found else 0
+
+
+def drop() -> Optional[str]:
+    """Drop what is clean, as root or through sudo. Return why it could not be done, None when it was."""
+    if os.geteuid() != 0:
+        return drop_by_sudo()
+    try:
+        with open(DROP_FILE, "w") as file:
+            file.write("3\n")
+    except OSError as error:
+        return "%s can't be written, even by root (a container?): %s" % (DROP_FILE, error.strerror)
+    return None
+
+
+def drop_by_sudo() -> Optional[str]:
+    """Drop with ``sudo -n tee``, which never waits for a password."""
+    rule = "allow it with this line in sudoers: %s ALL=(root) NOPASSWD: /usr/bin/tee %s" % (user_name(), DROP_FILE)
+    try:
+        done = subprocess.run(
+            ["sudo", "-n", "/usr/bin/tee", DROP_FILE], input=b"3\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            timeout=SUDO_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except OSError:
+        return "caches can be dropped by root only, and there is no sudo; log in as root, or install sudo and " + rule
+    except subprocess.TimeoutExpired:
+        return "sudo does not answer within %d s" % SUDO_TIMEOUT_S
+    if done.returncode == 0:
+        return None
+    said = done.stderr.decode("utf-8", "replace").strip()
+    if "password" in said or "terminal" in said:
+        return "sudo asks for a password; " + rule
+    return "sudo refuses (%s); %s" % (said, rule)
+
+
+def user_name() -> str:
+    """Return the user's name, or the number where it has none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return "#%d" % os.geteuid()
+
+
+def main() -> None:
+    """Sync, count, drop, count; once more while something stays."""
+    options = json.loads(sys.argv[1])
+    directories, budget_s = options["directories"], float(options["budget_s"])
+    started = time.monotonic()
+    os.sync()
+    result: Dict[str, Any] = {"sync_s": round(time.monotonic() - started, 4), "cached_before_bytes": cached_bytes()}
+    result["resident_before_bytes"], result["unknown"] = try_count(directories, budget_s)
+    started = time.monotonic()
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            os.sync()
+        result["reason"] = drop()
+        result["resident_after_bytes"], unknown = try_count(directories, budget_s)
+        if result["reason"] is not None or (result["resident_after_bytes"] or 0) <= RESTS_BYTES:
+            break
+    result["unknown"] = result["unknown"] or unknown
+    result["dropped"] = result["reason"] is None
+    result["cached_after_bytes"] = cached_bytes()
+    result["drop_s"] = round(time.monotonic() - started, 4)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""What this node is made of and how it is set up, as one JSON object: hardware, kernel, file systems, limits, JVM.
+
+In, as JSON in argv[1]: ``directories`` whose file systems matter, ``java``: the program to ask for its version, or null.
+Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent.
+"""
+
+import glob
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+SYSCTLS = (
+    "vm.swappiness", "vm.dirty_ratio", "vm.dirty_background_ratio", "vm.dirty_bytes", "vm.dirty_background_bytes",
+    "vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs", "vm.vfs_cache_pressure", "vm.min_free_kbytes",
+    "vm.overcommit_memory", "vm.overcommit_ratio", "vm.max_map_count", "vm.zone_reclaim_mode", "fs.file-max",
+    "net.core.somaxconn", "net.core.rmem_max", "net.core.wmem_max", "net.core.netdev_max_backlog",
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_congestion_control", "kernel.numa_balancing",
+)  # fmt: skip
+JAVA_TIMEOUT_S = 20
+
+
+def text_of(path: str) -> Optional[str]:
+    """Return a file's content without the white space around it; None when it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def number_of(path: str) -> Optional[int]:
+    """Return the whole number in a file; None when there is none."""
+    try:
+        return int(text_of(path) or "")
+    except ValueError:
+        return None
+
+
+def chosen(text: Optional[str]) -> Optional[str]:
+    """Return what stands in brackets, which is how the kernel marks the choice among several."""
+    match = re.search(r"\[([^]]+)\]", text or "")
+    return match.group(1) if match else text
+
+
+def cpu() -> Dict[str, Any]:
+    """Return model, logical and physical cores, governor, and whether a hypervisor is below."""
+    info = text_of("/proc/cpuinfo") or ""
+    model = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", info, re.M)
+    frequency = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)
+    cores = set(re.findall(r"^physical id\s*:\s*(\d+)$.*?^core id\s*:\s*(\d+)$", info, re.M | re.S))
+    return {
+        "model": model.group(1).strip() if model else platform.machine(),
+        "logical_cores": os.sysconf("SC_NPROCESSORS_ONLN"),
+        "usable_cores": len(os.sched_getaffinity(0)),
+        "physical_cores": len(cores) or None,
+        "frequency_mhz": float(frequency.group(1)) if frequency else None,
+        "governor": text_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "virtual": bool(re.search(r"^flags\s*:.*\bhypervisor\b", info, re.M)),
+    }
+
+
+def memory() -> Dict[str, Any]:
+    """Return memory and swap in bytes."""
+    found = dict(re.findall(r"^(\w+):\s+(\d+)", text_of("/proc/meminfo") or "", re.M))
+    return {
+        "total_bytes": int(found.get("MemTotal", 0)) * 1024,
+        "swap_bytes": int(found.get("SwapTotal", 0)) * 1024,
+        "transparent_hugepage": chosen(text_of("/sys/kernel/mm/transparent_hugepage/enabled")),
+        "transparent_hugepage_defrag": chosen(text_of("/sys/kernel/mm/transparent_hugepage/defrag")),
+    }
+
+
+def disk(folder: str) -> Dict[str, Any]:
+    """Return one block device of /sys/block."""
+    queue = os.path.join(folder, "queue")
+    rotational = number_of(os.path.join(queue, "rotational"))
+    return {
+        "device": text_of(os.path.join(folder, "dev")),
+        "size_bytes": (number_of(os.path.join(folder, "size")) or 0) * 512,
+        "rotational": None if rotational is None else bool(rotational),
+        "scheduler": chosen(text_of(os.path.join(queue, "scheduler"))),
+        "model": text_of(os.path.join(folder, "device", "model")),
+        "read_ahead_kib": number_of(os.path.join(queue, "read_ahead_kb")),
+        "max_request_kib": number_of(os.path.join(queue, "max_sectors_kb")),
+        "write_cache": text_of(os.path.join(queue, "write_cache")),
+        "backing_file": text_of(os.path.join(folder, "loop", "backing_file")),
+    }
+
+
+def disks() -> Dict[str, Any]:
+    """Return all block devices that have a size."""
+    found = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
+    return {name: each for name, each in found.items() if each["size_bytes"]}
+
+
+def nics() -> Dict[str, Any]:
+    """Return all interfaces but lo."""
+    found = {}
+    for folder in sorted(glob.glob("/sys/class/net/*")):
+        if os.path.basename(folder) != "lo" and os.path.isdir(folder):
+            speed = number_of(os.path.join(folder, "speed"))
+            found[os.path.basename(folder)] = {
+                "mtu_bytes": number_of(os.path.join(folder, "mtu")),
+                "speed_mbit_per_s": speed if speed and speed > 0 else None,
+                "state": text_of(os.path.join(folder, "operstate")),
+            }
+    return found
+
+
+def unescaped(word: str) -> str:
+    """Return a path of mountinfo with its octal escapes undone."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), word)
+
+
+def all_mounts() -> List[Dict[str, Any]]:
+    """Return all mounts, as proc(5) describes /proc/self/mountinfo."""
+    found = []
+    for line in (text_of("/proc/self/mountinfo") or "").splitlines():
+        left, _, right = line.partition(" - ")
+        words, kind = left.split(), right.split(None, 2)
+        found.append({
+            "mount_point": unescaped(words[4]), "device": words[2], "type": kind[0], "source": unescaped(kind[1]),
+            "options": words[5], "super_options": kind[2] if len(kind) > 2 else "",
+        })  # fmt: skip
+    return found
+
+
+def holder(directory: str, mounts: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
+    """Return the mount on which a directory lies: the longest mount point above it, the last mounted of equals."""
+    path = os.path.realpath(directory)
+    above = [each for each in mounts if (path + "/").startswith(each["mount_point"].rstrip("/") + "/")]
+    return max(reversed(above), key=lambda each: len(each["mount_point"])) if above else None
+
+
+def file_systems(directories: List[str]) -> Dict[str, Any]:
+    """Return the mounts of block devices and those that hold the directories, and which directory lies on which."""
+    mounts = all_mounts()
+    holders = {directory: holder(directory, mounts) for directory in directories}
+    kept = [each for each in mounts if each["source"].startswith("/dev/") or each in holders.values()]
+    for each in kept:
+        try:
+            room = os.statvfs(each["mount_point"])
+            each["size_bytes"], each["free_bytes"] = room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize
+        except OSError:
+            continue
+    points = {directory: each["mount_point"] if each else None for directory, each in holders.items()}
+    return {"mounts": kept, "directories": points}
+
+
+def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
+    """Return the JVM's version lines, or why there is none."""
+    if program is None:
+        return None
+    try:
+        done = subprocess.run(
+            [program, "-version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            timeout=JAVA_TIMEOUT_S, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return {"program": program, "version": None, "error": str(error)}
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    lines = [line for line in lines if not line.startswith("Picked up ")]
+    if done.returncode != 0 or not lines:
+        return {"program": program, "version": None, "error": "exit status %d: %s" % (done.returncode, lines[-1:])}
+    version = re.search(r'"([^"]+)"', lines[0])
+    return {"program": program, "version": version.group(1) if version else lines[0], "lines": lines}
+
+
+def limits() -> Dict[str, Any]:
+    """Return soft and hard limits of a login without a terminal; null: unlimited."""
+    kinds = {"open_files": resource.RLIMIT_NOFILE, "processes": resource.RLIMIT_NPROC,
+             "locked_memory_bytes": resource.RLIMIT_MEMLOCK}  # fmt: skip
+    return {
+        name: [None if each == resource.RLIM_INFINITY else each for each in resource.getrlimit(kind)]
+        for name, kind in kinds.items()
+    }
+
+
+def distribution() -> Optional[str]:
+    """Return the distribution's name as it calls itself."""
+    match = re.search(r'^PRETTY_NAME="?([^"\n]+)', text_of("/etc/os-release") or "", re.M)
+    return match.group(1) if match else None
+
+
+def cgroup_versions() -> Dict[str, List[str]]:
+    """Return the controllers of each mounted version."""
+    v1 = [each["super_options"] for each in all_mounts() if each["type"] == "cgroup"]
+    names = sorted({word for options in v1 for word in options.split(",") if word in CONTROLLERS})
+    v2 = [each["mount_point"] for each in all_mounts() if each["type"] == "cgroup2"]
+    found = (text_of(os.path.join(v2[0], "cgroup.controllers")) or "").split() if v2 else []
+    return {"v1": names, "v2": found}
+
+
+CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
+
+
+def main() -> None:
+    """Print everything."""
+    options = json.loads(sys.argv[1])
+    sysctls = {name: text_of("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
+    print(json.dumps({
+        "hostname": platform.node(),
+        "captured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(), "nics": nics()},
+        "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine(),
+                   "command_line": text_of("/proc/cmdline")},
+        "distribution": distribution(),
+        "file_systems": file_systems(options["directories"]),
+        "sysctls": {name: value for name, value in sysctls.items() if value is not None},
+        "limits": limits(),
+        "clock_source": text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        "cgroups": cgroup_versions(),
+        "java": java(options["java"]),
+        "python": platform.python_version(),
+    }))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,205 @@
+"""``assay runs``, ``show`` and ``verify`` as a user meets them: what is printed, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.cli.run_text import metric_text, phase_bars
+from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.repository import Repository
+from builders import make_run
+
+TASK = Task(
+    "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
+)
+
+
+def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run the real program, wide enough for its tables."""
+    code = "import sys; from assay.cli.main import main; main()"
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"}, timeout=60)
+
+
+def full_run() -> Run:
+    return make_run(
+        1, status=RunStatus.INVALID, cause="2 blocks lack a replica", origin=Origin.MEASURED, duration_s=70.0,
+        layout="HD2", levels={"layout": "HD2", "dfs.blocksize": "64MB"}, cold=False,
+        metrics={"per_stream_mb_per_s": 12.345, "hdfs_read_bytes": 5e8, "cpu_busy_share": 0.876},
+        phases=(Phase("map", 0, 35), Phase("reduce", 35, 70)),
+        checks=(Check("replicas", False, "298 of 300"), Check("exit status", True, "0")),
+        caches=(CacheState("w1", 900_000_000, 20_000_000, 4_000_000, 0, True, None),
+                CacheState("w2", 900_000_000, 900_000_000, None, None, False, "no sudo")),
+        warnings=("the CPU was the limit",), sources={"phases": "job history", "per_stream_mb_per_s": "TestDFSIO"},
+        environment={"kernel": "6.1", "nodes": {"w1": {}}},
+    )  # fmt: skip
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    repository = Repository.create(tmp_path / "r")
+    repository.publish(
+        full_run(), tasks=[TASK, TASK], logs={"client": "done ✓\n".encode()}, files={"baseline.json": b"{}"}
+    )
+    repository.publish(make_run(2, layout="SS2", workload="dfsio-read", cold=None))
+    return repository.root
+
+
+def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:
+    result = assay("runs", "--repository", stored)
+    assert result.returncode == 0, result.stderr
+    header, first, second = result.stdout.splitlines()
+    assert header.split() == ["run", "started", "(UTC)", "workload", "configuration", "repetition", "status", "origin",
+                              "caches", "duration"]  # fmt: skip
+    assert " ".join(first.split()).endswith("terasort HD2 dfs.blocksize=64MB 1 invalid measured warm 1 min 10 s")
+    assert "SS2" in second
+    assert "not known" in second
+    assert make_run(2).run_id.startswith(second.split()[0])
+    assert first.split()[0] != second.split()[0]
+
+
+def test_runs_as_json_has_everything_but_the_environment(stored: Path) -> None:
+    first, second = json.loads(assay("runs", "--json", "--repository", stored).stdout)
+    assert (first["run_id"], first["status"], first["origin"], first["workload"], first["layout"], first["duration_s"],
+            first["cold"]) == (full_run().run_id, "invalid", "measured", "terasort", "HD2", 70.0, False)  # fmt: skip
+    assert first["levels"] == {"layout": "HD2", "dfs.blocksize": "64MB"}
+    assert first["phases"][1] == {"name": "reduce", "start_s": 35, "end_s": 70}
+    assert "environment" not in first
+    assert set(first) | {"environment"} == set(Run.__dataclass_fields__)
+    assert second["cold"] is None
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "count"),
+    [("--workload", "terasort", 1), ("--layout", "SS2", 1), ("--status", "valid", 1), ("--layout", "HS5", 0)],
+)
+def test_runs_are_filtered(stored: Path, option: str, value: str, count: int) -> None:
+    assert len(json.loads(assay("runs", "--json", option, value, "--repository", stored).stdout)) == count
+
+
+def test_filters_that_match_nothing_say_what_there_is(stored: Path) -> None:
+    result = assay("runs", "--layout", "HS5", "--repository", stored)
+    assert (result.returncode, result.stdout) == (
+        0, "No run matches.\n  → There are runs of dfsio-read, terasort on HD2, SS2.\n")  # fmt: skip
+
+
+def test_an_empty_repository_says_what_to_do_next(tmp_path: Path) -> None:
+    Repository.create(tmp_path)
+    assert "assay demo" in assay("runs", "--repository", tmp_path).stdout
+    assert json.loads(assay("runs", "--json", "--repository", tmp_path).stdout) == []
+
+
+@pytest.mark.parametrize("command", [["runs"], ["show", "x"], ["verify"]])
+def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, command: list[str]) -> None:
+    result = assay(*command, "--repository", tmp_path / "none")
+    assert result.returncode == 6
+    assert result.stderr.startswith(f"assay: {tmp_path / 'none'}: there is no repository here\n  → ")
+    assert "Traceback" not in result.stderr
+
+
+def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None:
+    result = assay("show", full_run().run_id[:36], "--repository", stored)
+    assert result.returncode == 0, result.stderr
+    for expected in (
+        "terasort on HD2 dfs.blocksize=64MB, repetition 1: invalid, measured",
+        "cause: 2 blocks lack a replica",
+        "took 1 min 10 s, caches warm",
+        "2 map attempts succeeded",
+        "✗ replicas: 298 of 300",
+        "✓ exit status: 0",
+        "w1: cached 900 MB → 20 MB, of the data files 4 MB → 0 B",
+        "w2: cached 900 MB → 900 MB; not dropped: no sudo",
+        "the CPU was the limit",
+        "a lab at 1/20 of full size",
+        "logs/client.gz",
+        "baseline.json",
+    ):
+        assert expected in result.stdout, result.stdout
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "per stream 12.35 MB/s from TestDFSIO" in lines
+    assert "hdfs read 500 MB" in lines
+    assert "cpu busy 87.6 %" in lines
+    assert "phases job history" in lines
+
+
+def test_show_as_json_has_the_environment_and_the_files(stored: Path) -> None:
+    shown = json.loads(assay("show", full_run().run_id, "--json", "--repository", stored).stdout)
+    assert shown["environment"] == {"kernel": "6.1", "nodes": {"w1": {}}}
+    assert shown["logs"] == ["client"]
+    assert {"name": "baseline.json", "size_bytes": 2} in shown["files"]
+
+
+def test_show_prints_a_log_as_it_was(stored: Path) -> None:
+    assert assay("show", full_run().run_id, "--log", "client", "--repository", stored).stdout == "done ✓\n"
+    missing = assay("show", full_run().run_id, "--log", "nope", "--repository", stored)
+    assert (missing.returncode, "it has: client" in missing.stderr) == (6, True)
+
+
+def test_show_names_the_candidates_of_an_ambiguous_id(stored: Path) -> None:
+    result = assay("show", "0", "--repository", stored)
+    assert result.returncode == 6
+    assert full_run().run_id in result.stderr
+    assert make_run(2).run_id in result.stderr
+
+
+def test_a_long_environment_is_cut_short(tmp_path: Path) -> None:
+    environment = {f"key{number}": number for number in range(500)}
+    Repository.create(tmp_path).publish(replace(full_run(), environment=environment))
+    shown = assay("show", full_run().run_id, "--repository", tmp_path).stdout
+    assert "and 460 more" in shown
+    assert "key41" not in shown
+
+
+def test_verify_is_content_with_what_is_intact(stored: Path) -> None:
+    result = assay("verify", "--repository", stored)
+    assert (result.returncode, result.stdout) == (0, "Every bundle is as it was written.\n")
+    assert json.loads(assay("verify", "--json", "--repository", stored).stdout) == []
+
+
+def test_verify_lists_damage_and_ends_with_code_6(stored: Path) -> None:
+    (stored / "bundles" / full_run().run_id / "baseline.json").write_text("{ }")
+    result = assay("verify", "--json", "--repository", stored)
+    assert result.returncode == 6
+    assert json.loads(result.stdout) == [
+        {"run_id": full_run().run_id, "file": "baseline.json", "kind": "changed",
+         "detail": "the content differs from its checksum"}]  # fmt: skip
+    table = assay("verify", "--repository", stored)
+    assert (table.returncode, "baseline.json" in table.stdout) == (6, True)
+    assert "1 problem in 1 bundle" in table.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("job_throughput_mb_per_s", 7.0, ("job throughput", "7 MB/s")),
+        ("throughput_mib_per_s", 1234.56, ("throughput", "1,234.6 MiB/s")),
+        ("link_bits_per_s", 1e9, ("link", "1 Gbit/s")),
+        ("disk_read_bytes_per_s", 1.2e8, ("disk read", "120 MB/s")),
+        ("exec_time_s", 12.345, ("exec time", "12.35 s")),
+        ("random_read_iops", 120.0, ("random read", "120 IOPS")),
+        ("tasks", 6.0, ("tasks", "6")),
+    ],
+)
+def test_a_metrics_unit_comes_from_its_name(name: str, value: float, expected: tuple[str, str]) -> None:
+    assert metric_text(name, value) == expected
+
+
+def test_phase_bars_stand_where_the_phases_are() -> None:
+    first, second = phase_bars((Phase("map", 0, 5), Phase("reduce", 5, 10)), 10)
+    assert first == "map    │" + "█" * 24 + " " * 24 + "│       5.0 s  (0.0 – 5.0 s)"
+    assert second == "reduce │" + " " * 24 + "█" * 24 + "│       5.0 s  (5.0 – 10.0 s)"
+
+
+def test_phase_bars_keep_their_width_for_phases_of_no_length_and_before_the_start() -> None:
+    lines = list(phase_bars((Phase("a", -2, -2), Phase("b", 10, 10), Phase("c", 0, 30)), 10))
+    assert {line.index("│", 3) for line in lines} == {51}
+    assert all("█" in line for line in lines)
+    assert list(phase_bars((Phase("a", 0, 0),), 0)) != []
+    assert list(phase_bars((), 10)) == []

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
+# environment in .venv, and the Hadoop distribution. Safe to run again; what is there already is left alone.
+# Usage: tools/setup.sh run|test
+set -eu
+cd "$(dirname "$0")/.."
+purpose=${1:-run}
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+
+# package:program pairs; a package is installed when its program is missing.
+wanted="openjdk-17-jre-headless:java maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
+        iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps"
+[ "$purpose" = test ] && wanted="$wanted chromium:chromium"
+
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+missing=
+for pair in $wanted; do
+    command -v "${pair#*:}" >/dev/null 2>&1 || missing="$missing ${pair%%:*}"
+done
+python=${PYTHON:-python3}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
+    say "Python 3.11 or newer is needed; set PYTHON to one"
+    exit 2
+}
+"$python" -c 'import ensurepip, venv' 2>/dev/null || missing="$missing python3-venv"
+missing=$(printf '%s\n' $missing | sort -u | tr '\n' ' ')
+
+if [ -n "$(printf '%s' "$missing" | tr -d ' ')" ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+        say "installing $missing"
+        # Whatever Java the system has as its default will do when 17 is not offered.
+        apt-get update -qq
+        case " $missing" in *openjdk-17*)
+            apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 ||
+                missing=$(printf '%s' "$missing" | sed 's/openjdk-17-jre-headless/default-jre-headless/') ;;
+        esac
+        # Installing the SSH server must not start one: a lab starts its own, inside its nodes.
+        policy=/usr/sbin/policy-rc.d
+        ours=
+        if [ ! -e "$policy" ]; then
+            printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy" && ours=1
+        fi
+        trap '[ -z "$ours" ] || rm -f "$policy"' EXIT INT TERM
+        # shellcheck disable=SC2086
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+        [ -z "$ours" ] || rm -f "$policy"
+        ours=
+    else
+        say "not root, or no apt-get: please install $missing"
+        say "going on without; what can't be done for lack of them will be said"
+    fi
+fi
+
+stamp=.venv/.requirements
+requirements=requirements.txt
+[ "$purpose" = test ] && requirements=requirements-dev.txt
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+fingerprint=$(cat "$requirements" pyproject.toml | cksum)
+if ! grep -qxF "$fingerprint $requirements" "$stamp" 2>/dev/null; then
+    say "installing Python packages into .venv"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --require-hashes -r "$requirements"
+    .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . 2>/dev/null ||
+        .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e .
+    printf '%s %s\n' "$fingerprint" "$requirements" >>"$stamp"
+fi
+.venv/bin/assay hadoop fetch >&2
