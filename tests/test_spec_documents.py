@@ -95,6 +95,20 @@ def test_utf_16_is_refused(tmp_path: Path) -> None:
     assert "UTF-8" in refusal(file)
 
 
+@pytest.mark.parametrize("text", ["%YAML 1.11\n---\na: 1\n", 'a: "\\U00110000"\n', "%TAG\n---\na: 1\n"])
+def test_a_malformed_directive_or_escape_is_refused(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "odd.yaml"
+    file.write_text(text)
+    assert "this is not YAML" in refusal(file)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_anchor_may_be_set_again(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("a: &x 1\nb: &x 2\nc: *x\n")
+    assert read_document(file).content == {"a": "1", "b": "2", "c": "2"}
+
+
 def test_deep_nesting_and_alias_bombs_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "bomb.yaml"
     file.write_text("a: " + "[" * 5000)

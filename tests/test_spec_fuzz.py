@@ -24,8 +24,8 @@ FILES: dict[str, Callable[[Path], Any]] = {
 }
 TEXTS = {name: (EXAMPLES / name).read_text() for name in FILES}
 TOKENS = ["", " ", "\n", "\t", ":", "- ", "[", "]", "{", "}", "#", "&a", "*a", "<<", "!x", "!!int", "|", ">",
-          "%YAML 1.1", "---", "...", "'", '"', "\\", "?", "~", "null", "0", "-1", "1e999", "9" * 30 + "PB", "9" * 500, "0x1F",
-          "1_0", "$", "€9", "HD99", "HS2", "terasort.data", "layout", "é", "\u2028", "\ufeff", "\x00", "\x1b",
+          "%YAML 1.1", "---", "...", "'", '"', "\\", "?", "~", "null", "0", "-1", "1e999", "9" * 30 + "PB", "9" * 500,
+          "0x1F", "1_0", "$", "€9", "HD99", "HS2", "terasort.data", "layout", "é", "\u2028", "\ufeff", "\x00", "\x1b",
           "٣GB"]  # fmt: skip
 WHERE = re.compile(r"^[^\n]+\.yaml(:[1-9]\d*)?: \S")
 

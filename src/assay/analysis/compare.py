@@ -55,7 +55,10 @@ class Comparison:
     conclusion: Conclusion
     claim: str
     """The verdict's first sentence."""
+    remark: str
+    """How far so few runs can carry the claim; may be empty."""
     verdict: str
+    """Claim and remark."""
     rank_test_p: float | None
     smallest_reachable_p: float | None
     baseline_median_s: float | None
@@ -133,6 +136,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         paired=paired,
         conclusion=verdict.conclusion,
         claim=verdict.claim,
+        remark=verdict.remark,
         verdict=str(verdict),
         rank_test_p=rank_test_p(b.durations_s, c.durations_s) if both else None,
         smallest_reachable_p=smallest_reachable_p(b.n, c.n) if both else None,

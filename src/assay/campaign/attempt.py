@@ -10,6 +10,7 @@ import asyncio
 import json
 import statistics
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -22,7 +23,8 @@ from assay.errors import AssayError, EngineError
 from assay.formats.jhist import phases
 from assay.hosts.transport import Transport
 from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster, Placement
+from assay.model.cluster import Cluster, Role
+from assay.model.layout import Layout
 from assay.model.plan import Plan
 from assay.model.program import Outcome
 from assay.model.run import CacheState, Origin, Run, RunStatus, Task
@@ -141,7 +143,11 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
         checks=seen.verdict.checks if seen.verdict else (),
         caches=seen.caches,
         warnings=tuple(_warnings(seen, setting.cluster)),
-        environment={**setting.environment, "parameters": _effective(planned, setting.engine)},
+        environment={
+            **setting.environment,
+            "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+            "parameters": _effective(planned, setting.engine),
+        },
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
         sources={
             "duration_s": "wall time of the client program",
@@ -361,15 +367,14 @@ async def _daemon_logs(engine: HadoopEngine) -> dict[str, bytes]:
         return {}
 
 
-def cluster_facts(cluster: Cluster, layout_devices: Mapping[str, int]) -> dict[str, Any]:
-    """Return the counts that prices are multiplied by."""
-    masters = sum("master" in node.roles for node in cluster.nodes)
+def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
+    """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
+    devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
     return {
         "name": cluster.name,
         "placement": str(cluster.placement),
         "nodes": len(cluster.nodes),
-        "masters": masters,
+        "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
         "workers": len(cluster.workers),
-        "layout_devices": dict(layout_devices),
-        "emulated": cluster.placement is Placement.LAB,
+        "layout_devices": dict(Counter(str(device.kind) for device in devices)),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -10,6 +11,8 @@ from typing import Any, TypeVar
 import click
 
 DEFAULT_REPOSITORY = "repository"
+PIPE_WIDTH = 240
+"""Columns of a table that no terminal shows, so that its rows stay whole for other programs."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -43,4 +46,5 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
         table.add_column(header, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    Console(soft_wrap=False, markup=False, highlight=False).print(table)
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    Console(width=width, soft_wrap=False, markup=False, highlight=False).print(table)

@@ -12,7 +12,7 @@ from assay.analysis.compare import compare as compare_runs
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.factor import find_baseline, read_runs
 from assay.report.plain import to_plain
-from assay.report.words import interval, origin_text, rate, ratio, seconds
+from assay.report.words import interval, rate, ratio, scale_text, seconds
 
 
 def _sides(pair: SideBySide, write: str = "seconds") -> str:
@@ -28,17 +28,16 @@ def _print_ratios(comparisons: Sequence[Comparison]) -> None:
     rows = [
         (
             _name(c),
-            c.baseline,
-            c.candidate,
+            f"{c.candidate} to {c.baseline}",
             ratio(c.ratio),
             interval(c.ratio_low, c.ratio_high),
             f"{c.n_baseline}, {c.n_candidate}",
             _sides(SideBySide(c.baseline_median_s, c.candidate_median_s)),
-            origin_text(c.origin, c.lab_scale),
+            c.origin.value,
         )
         for c in comparisons
     ]
-    headers = ("Workload", "Baseline", "Candidate", "Ratio", "95 % interval", "Runs", "Median (s)", "Origin")
+    headers = ("Workload", "Compared", "Ratio", "95 % interval", "Runs", "Median (s)", "Origin")
     print_table(headers, rows)
 
 
@@ -60,13 +59,17 @@ def _print_details(comparisons: Sequence[Comparison]) -> None:
 def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
     click.echo()
     for c in comparisons:
-        click.echo(f"{_name(c)}: {c.verdict}")
+        click.echo(f"{_name(c)}: {c.claim}")
         for warning in c.warnings:
             click.echo(f"  warning: {warning}")
         left_out = [f"{number} {what}" for number, what in ((c.excluded_invalid, "invalid"),
                     (c.excluded_failed, "failed"), (c.excluded_warm, "warm")) if number]  # fmt: skip
         if left_out:
             click.echo(f"  not counted: {', '.join(left_out)}")
+    for remark in dict.fromkeys(c.remark for c in comparisons if c.remark):
+        click.echo(remark)
+    for scale in sorted({c.lab_scale for c in comparisons if c.lab_scale is not None}):
+        click.echo(f"In a lab at scale {scale_text(scale)}: read the ratios, not the times.")
 
 
 @click.command("compare")

@@ -86,7 +86,7 @@ def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
             yield ipaddress.IPv4Network(f"{address['local']}/{address['prefixlen']}", strict=False)
 
 
-def make_network(network: Network, journal: Journal) -> None:
+def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
     """Make namespaces, bridge and links; raise LabError when one exists already (a lab kept in another state
     directory)."""
     namespaces = [network.switch, *map(network.namespace, network.addresses)]
@@ -105,10 +105,11 @@ def make_network(network: Network, journal: Journal) -> None:
         f"link set {network.host_interface} up\n")  # fmt: skip
     run(["ip", "-n", network.switch, "-batch", "-"], stdin=_switch_commands(network))
     parallel(lambda node: _make_node_end(network, node), network.addresses)
-    run(["tc", "-n", network.switch, "-batch", "-"], stdin="".join(
-        f"qdisc add dev port{number} root {shaping(rate)}\n"
-        for number, rate in enumerate(network.rates_bits_per_s.values())
-    ))  # fmt: skip
+    if shaped:
+        parallel(lambda node: _shape_node_end(network, node), network.addresses)
+        rates = enumerate(network.rates_bits_per_s.values())
+        lines = [f"qdisc add dev port{number} root {shaping(rate)}\n" for number, rate in rates]
+        run(["tc", "-n", network.switch, "-batch", "-"], stdin="".join(lines))
 
 
 def _switch_commands(network: Network) -> str:
@@ -124,8 +125,11 @@ def _make_node_end(network: Network, node: str) -> None:
     namespace = network.namespace(node)
     run(["ip", "-n", namespace, "-batch", "-"], stdin="link set lo up\n"
         f"address add {network.addresses[node]}/24 dev {NODE_INTERFACE}\nlink set {NODE_INTERFACE} up\n")  # fmt: skip
-    rate = network.rates_bits_per_s[node]
-    run(["tc", "-n", namespace, "qdisc", "add", "dev", NODE_INTERFACE, "root", *shaping(rate).split()])
+
+
+def _shape_node_end(network: Network, node: str) -> None:
+    arguments = shaping(network.rates_bits_per_s[node]).split()
+    run(["tc", "-n", network.namespace(node), "qdisc", "add", "dev", NODE_INTERFACE, "root", *arguments])
 
 
 def shaping(rate_bits_per_s: float) -> str:

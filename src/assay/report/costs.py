@@ -28,7 +28,7 @@ LAB_NOTE = (
 
 @dataclass(frozen=True, slots=True)
 class CostView:
-    """Everything that the cost tables show. Rows have a workload's name and context; ``titles`` has what people read."""
+    """Everything that the cost tables show. ``titles`` has what people read for a row's workload."""
 
     book: str
     currency: str

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
 
@@ -127,8 +127,7 @@ def _compose(text: str, path: str) -> Node | None:
         raise SpecificationError(_syntax_message(error, text, line), where=f"{path}:{line}") from None
     except RecursionError:
         raise SpecificationError("the file is nested too deep", where=path) from None
-    except (YAMLError, ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
-        # ruamel.yaml lets some malformed directives and escapes out as Python's own errors.
+    except Exception as error:  # ruamel.yaml lets malformed directives and escapes out as Python's own errors
         raise SpecificationError(f"this is not YAML: {error}", where=path) from error
     return root
 

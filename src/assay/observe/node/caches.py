@@ -31,14 +31,14 @@ RESTS_BYTES = 1 << 20
 """What may stay resident without another attempt: a page here and there that somebody is just reading."""
 
 
-class Unknown(Exception):
+class UnknownError(Exception):
     """The data files can't be counted; the text says why."""
 
 
 class CachestatRange(ctypes.Structure):
     """struct cachestat_range; length 0 means to the end."""
 
-    _fields_ = [("offset", ctypes.c_uint64), ("length", ctypes.c_uint64)]
+    _fields_ = (("offset", ctypes.c_uint64), ("length", ctypes.c_uint64))
 
 
 class Counter:
@@ -47,7 +47,9 @@ class Counter:
     def __init__(self) -> None:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.mmap.restype = ctypes.c_void_p
-        self.libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_int64]
+        self.libc.mmap.argtypes = [
+            ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64,
+        ]  # fmt: skip
         self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
         self.whole = CachestatRange(0, 0)
@@ -61,31 +63,31 @@ class Counter:
             if not failed:
                 return self.answer[0] * mmap.PAGESIZE
             if ctypes.get_errno() not in (errno.ENOSYS, errno.EPERM, errno.EOPNOTSUPP):
-                raise Unknown("cachestat: " + os.strerror(ctypes.get_errno()))
+                raise UnknownError("cachestat: " + os.strerror(ctypes.get_errno()))
             self.has_cachestat = False
         return self.by_mincore(fd, size)
 
     def by_mincore(self, fd: int, size: int) -> int:
-        """Count by mapping. The kernel calls every page resident for whoever may not write the file: that is no answer."""
+        """Count by mapping. To whoever may not write the file, the kernel calls every page resident: no answer."""
         if os.geteuid() not in (0, os.fstat(fd).st_uid) and not os.access("/proc/self/fd/%d" % fd, os.W_OK):
-            raise Unknown("the kernel tells a file's cached pages to its owner only")
+            raise UnknownError("the kernel tells a file's cached pages to its owner only")
         pages = 0
         for offset in range(0, size, MINCORE_STEP_BYTES):
             length = min(MINCORE_STEP_BYTES, size - offset)
             address = self.libc.mmap(None, length, PROT_READ, MAP_SHARED, fd, offset)
             if address is None or address == ctypes.c_void_p(-1).value:
-                raise Unknown("mmap: " + os.strerror(ctypes.get_errno()))
+                raise UnknownError("mmap: " + os.strerror(ctypes.get_errno()))
             states = ctypes.create_string_buffer((length + mmap.PAGESIZE - 1) // mmap.PAGESIZE)
             failed = self.libc.mincore(address, length, states)
             self.libc.munmap(address, length)
             if failed:
-                raise Unknown("mincore: " + os.strerror(ctypes.get_errno()))
+                raise UnknownError("mincore: " + os.strerror(ctypes.get_errno()))
             pages += len(states.raw) - states.raw.count(b"\0")
         return pages * mmap.PAGESIZE
 
 
 def count(directories: List[str], budget_s: float) -> int:
-    """Return the cached bytes of all files below the directories. Raises Unknown with the reason when it can't."""
+    """Return the cached bytes of all files below the directories. Raises UnknownError with the reason when it can't."""
     counter = Counter()
     until = time.monotonic() + budget_s
     total = 0
@@ -94,14 +96,14 @@ def count(directories: List[str], budget_s: float) -> int:
             for name in names:
                 total += count_file(os.path.join(folder, name), counter)
                 if time.monotonic() > until:
-                    raise Unknown("counting the data files takes longer than %g s" % budget_s)
+                    raise UnknownError("counting the data files takes longer than %g s" % budget_s)
     return total
 
 
 def fail(error: OSError) -> None:
     """Take os.walk's error: a directory that is not there, or no more, holds nothing; others are unknown."""
     if error.errno != errno.ENOENT:
-        raise Unknown("%s: %s" % (error.filename, error.strerror))
+        raise UnknownError("%s: %s" % (error.filename, error.strerror))
 
 
 def count_file(path: str, counter: Counter) -> int:
@@ -111,7 +113,7 @@ def count_file(path: str, counter: Counter) -> int:
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ELOOP, errno.ENXIO):  # gone, a link, a socket
             return 0
-        raise Unknown("%s: %s" % (path, error.strerror))
+        raise UnknownError("%s: %s" % (path, error.strerror)) from error
     try:
         found = os.fstat(fd)
         if found.st_mode & 0o170000 != 0o100000 or not found.st_size:
@@ -125,7 +127,7 @@ def try_count(directories: List[str], budget_s: float) -> Tuple[Optional[int], O
     """Return the cached bytes, or None and the reason."""
     try:
         return count(directories, budget_s), None
-    except Unknown as error:
+    except UnknownError as error:
         return None, str(error)
 
 

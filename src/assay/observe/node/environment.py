@@ -1,7 +1,8 @@
 """What this node is made of and how it is set up, as one JSON object: hardware, kernel, file systems, limits, JVM.
 
-In, as JSON in argv[1]: ``directories`` whose file systems matter, ``java``: the program to ask for its version, or null.
-Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent.
+In, as JSON in argv[1]: ``directories`` whose file systems matter; ``java``: the program to ask for its version, or
+null. Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent. Values
+that change by themselves from one minute to the next are left out, for environments are compared.
 """
 
 import glob
@@ -22,6 +23,7 @@ SYSCTLS = (
     "net.core.somaxconn", "net.core.rmem_max", "net.core.wmem_max", "net.core.netdev_max_backlog",
     "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_congestion_control", "kernel.numa_balancing",
 )  # fmt: skip
+CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
 JAVA_TIMEOUT_S = 20
 
 
@@ -52,14 +54,14 @@ def cpu() -> Dict[str, Any]:
     """Return model, logical and physical cores, governor, and whether a hypervisor is below."""
     info = text_of("/proc/cpuinfo") or ""
     model = re.search(r"^(?:model name|Model|cpu model)\s*:\s*(.+)$", info, re.M)
-    frequency = re.search(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)
+    fastest_khz = number_of("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")
     cores = set(re.findall(r"^physical id\s*:\s*(\d+)$.*?^core id\s*:\s*(\d+)$", info, re.M | re.S))
     return {
         "model": model.group(1).strip() if model else platform.machine(),
         "logical_cores": os.sysconf("SC_NPROCESSORS_ONLN"),
         "usable_cores": len(os.sched_getaffinity(0)),
         "physical_cores": len(cores) or None,
-        "frequency_mhz": float(frequency.group(1)) if frequency else None,
+        "max_frequency_mhz": fastest_khz / 1000.0 if fastest_khz else None,
         "governor": text_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "virtual": bool(re.search(r"^flags\s*:.*\bhypervisor\b", info, re.M)),
     }
@@ -89,14 +91,17 @@ def disk(folder: str) -> Dict[str, Any]:
         "read_ahead_kib": number_of(os.path.join(queue, "read_ahead_kb")),
         "max_request_kib": number_of(os.path.join(queue, "max_sectors_kb")),
         "write_cache": text_of(os.path.join(queue, "write_cache")),
-        "backing_file": text_of(os.path.join(folder, "loop", "backing_file")),
     }
 
 
-def disks() -> Dict[str, Any]:
-    """Return all block devices that have a size."""
+def disks(mounted: List[str]) -> Dict[str, Any]:
+    """Return all block devices that have a size; loop and RAM devices only when they are among the mounted."""
     found = {os.path.basename(folder): disk(folder) for folder in sorted(glob.glob("/sys/block/*"))}
-    return {name: each for name, each in found.items() if each["size_bytes"]}
+    return {
+        name: each
+        for name, each in found.items()
+        if each["size_bytes"] and (each["device"] in mounted or not re.match("(loop|ram|zram)[0-9]", name))
+    }
 
 
 def nics() -> Dict[str, Any]:
@@ -142,13 +147,15 @@ def file_systems(directories: List[str]) -> Dict[str, Any]:
     """Return the mounts of block devices and those that hold the directories, and which directory lies on which."""
     mounts = all_mounts()
     holders = {directory: holder(directory, mounts) for directory in directories}
-    kept = [each for each in mounts if each["source"].startswith("/dev/") or each in holders.values()]
-    for each in kept:
+    kept = {
+        each["mount_point"]: each for each in mounts if each["source"].startswith("/dev/") or each in holders.values()
+    }
+    for point, each in kept.items():
         try:
-            room = os.statvfs(each["mount_point"])
-            each["size_bytes"], each["free_bytes"] = room.f_blocks * room.f_frsize, room.f_bavail * room.f_frsize
+            room = os.statvfs(point)
         except OSError:
             continue
+        each["size_bytes"] = room.f_blocks * room.f_frsize
     points = {directory: each["mount_point"] if each else None for directory, each in holders.items()}
     return {"mounts": kept, "directories": points}
 
@@ -197,21 +204,19 @@ def cgroup_versions() -> Dict[str, List[str]]:
     return {"v1": names, "v2": found}
 
 
-CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
-
-
 def main() -> None:
     """Print everything."""
     options = json.loads(sys.argv[1])
     sysctls = {name: text_of("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
+    systems = file_systems(options["directories"])
+    mounted = [each["device"] for each in systems["mounts"].values()]
     print(json.dumps({
         "hostname": platform.node(),
         "captured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(), "nics": nics()},
-        "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine(),
-                   "command_line": text_of("/proc/cmdline")},
+        "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(mounted), "nics": nics()},
+        "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine()},
         "distribution": distribution(),
-        "file_systems": file_systems(options["directories"]),
+        "file_systems": systems,
         "sysctls": {name: value for name, value in sysctls.items() if value is not None},
         "limits": limits(),
         "clock_source": text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),

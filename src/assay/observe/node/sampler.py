@@ -6,9 +6,10 @@ Out: a header (what is sampled, what is missing and why), samples, and a footer 
 
 A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
 the kernel's own units, which assay.observe.sampling converts: ``cpu`` user nice system idle iowait irq softirq steal in
-ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds; ``disk`` reads, sectors of 512 B, ms, the same for writes, ms busy, ms queued (the kernel's
-Documentation/admin-guide/iostats.rst); ``nic`` bytes received and sent; ``cgroup`` CPU in ns, memory, cache and
-anonymous memory in bytes. A source that fails later is named under ``lost`` once and left out from then on.
+ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds; ``disk`` reads, sectors of
+512 B, ms, the same for writes, ms busy, ms queued (the kernel's Documentation/admin-guide/iostats.rst); ``nic`` bytes
+received and sent; ``cgroup`` CPU in ns, memory, cache and anonymous memory in bytes. A source that fails later is named
+under ``lost`` once and left out from then on.
 """
 
 import json

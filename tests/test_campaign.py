@@ -1,0 +1,122 @@
+"""The order of a campaign's runs, what is left of it, and how long it is expected to take."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.campaign.estimate import expected_s, remaining_s
+from assay.campaign.journal import key_of, open_campaign, remaining
+from assay.campaign.order import PlannedRun, schedule
+from assay.errors import RepositoryError
+from assay.model.plan import Plan
+from assay.model.run import Run, RunStatus
+from assay.spec import expand, load_plan
+from builders import make_run
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return load_plan(EXAMPLE)
+
+
+def planned_runs(plan: Plan) -> list[PlannedRun]:
+    return schedule(plan, expand(plan))
+
+
+def finished(planned: PlannedRun, status: RunStatus = RunStatus.VALID, number: int = 0) -> Run:
+    levels = dict(planned.configuration.levels)
+    return make_run(number, workload=planned.workload.key, levels=levels, layout=levels["layout"], status=status,
+                    repetition=planned.repetition)  # fmt: skip
+
+
+def test_repetitions_are_interleaved_in_abba_order(plan: Plan) -> None:
+    visits = list(dict.fromkeys((run.block, run.configuration.layout.name) for run in planned_runs(plan)))
+    first, second = visits[0][1], visits[1][1]
+    assert {first, second} == {"HD2", "SS2"}
+    assert visits == [(0, first), (0, second), (1, second), (1, first), (2, first), (2, second)]
+
+
+def test_dfsio_read_comes_after_the_write_that_leaves_its_files(plan: Plan) -> None:
+    names = [run.workload.name for run in planned_runs(plan)]
+    assert all(names[index - 1] == "dfsio-write" for index, name in enumerate(names) if name == "dfsio-read")
+
+
+@given(repetitions=st.integers(1, 9), seed=st.integers(0, 99))
+def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int) -> None:
+    plan = replace(load_plan(EXAMPLE), repetitions=repetitions, seed=seed)
+    runs = planned_runs(plan)
+    assert len({run.key for run in runs}) == len(runs) == 6 * repetitions
+    assert set(Counter((r.workload.key, r.configuration.key) for r in runs).values()) == {repetitions}
+    assert runs == planned_runs(plan)
+
+
+def test_a_valid_run_is_never_repeated_and_a_failed_one_a_bounded_number_of_times(plan: Plan) -> None:
+    runs = planned_runs(plan)
+    assert [number for _, number in remaining(plan, runs, [])] == [1] * len(runs)
+    made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
+    left = {planned.key: number for planned, number in remaining(plan, runs, made)}
+    assert runs[0].key not in left
+    assert left[runs[1].key] == 2
+    made.append(finished(runs[1], RunStatus.INVALID, 2))
+    assert runs[1].key not in {planned.key for planned, _ in remaining(plan, runs, made)}
+
+
+def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
+    for planned in planned_runs(plan):
+        assert key_of(finished(planned)) == planned.key
+
+
+def test_the_same_plan_goes_on_and_another_begins_anew(plan: Plan, tmp_path: Path) -> None:
+    runs = planned_runs(plan)
+    first, continued = open_campaign(tmp_path, plan, [], runs, again=True)
+    assert not continued
+    same, continued = open_campaign(tmp_path, plan, [], runs, again=True)
+    assert continued
+    assert same == first
+    other, continued = open_campaign(tmp_path, replace(plan, fingerprint="another"), [], runs, again=True)
+    assert not continued
+    assert other.campaign_id != first.campaign_id
+
+
+def test_a_complete_campaign_is_repeated_only_when_asked(plan: Plan, tmp_path: Path) -> None:
+    runs = planned_runs(plan)
+    first, _ = open_campaign(tmp_path, plan, [], runs, again=False)
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in runs]
+    assert open_campaign(tmp_path, plan, made, runs, again=False) == (first, True)
+    second, continued = open_campaign(tmp_path, plan, made, runs, again=True)
+    assert not continued
+    assert second.campaign_id != first.campaign_id
+
+
+def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:
+    journal, _ = open_campaign(tmp_path, plan, [], planned_runs(plan), again=False)
+    with journal.hold(), pytest.raises(RepositoryError, match="under way"), journal.hold():
+        pass
+    with journal.hold():
+        journal.write("begin", run=0)
+    lines = (journal.folder / "journal.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["begin"]
+
+
+def test_the_expected_time_comes_from_history_when_there_is_one(plan: Plan) -> None:
+    planned = planned_runs(plan)[0]
+    guess = expected_s(planned, plan, [])
+    past = [replace(finished(planned, number=i), duration_s=40.0 + i, cluster=plan.cluster.name) for i in range(3)]
+    assert expected_s(planned, plan, past) != guess
+    assert 41.0 <= expected_s(planned, plan, past) <= 50.0
+
+
+def test_without_history_an_hdd_run_is_expected_to_take_longer(plan: Plan) -> None:
+    runs = [run for run in planned_runs(plan) if run.workload.name == "terasort"]
+    by_layout = {run.configuration.layout.name: expected_s(run, plan, []) for run in runs}
+    assert by_layout["HD2"] > by_layout["SS2"] > 0
+    assert remaining_s(runs, plan, []) > sum(expected_s(run, plan, []) for run in runs)
