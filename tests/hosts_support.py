@@ -1,4 +1,4 @@
-"""A real sshd on a loopback port, with its own host key, user key and configuration, for the tests of hosts and observe."""
+"""A real sshd on a loopback port, with its own host key, user key and configuration."""
 
 from __future__ import annotations
 

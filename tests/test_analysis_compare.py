@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from builders import make_run, make_trace, runs_with, study_runs
 
 from assay.analysis.compare import compare, most_telling
 from assay.analysis.groups import factors_of, level_of, levels_of
@@ -15,6 +14,7 @@ from assay.analysis.traffic import counter_growth, disk_traffic
 from assay.analysis.verdict import Conclusion
 from assay.model.run import Origin, Phase, RunStatus
 from assay.model.trace import Trace
+from builders import make_run, make_trace, runs_with, study_runs
 
 
 def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
@@ -31,7 +31,7 @@ def test_complete_blocks_are_paired_and_drift_cancels() -> None:
     drifting = runs_with({"HD2": [20.0, 30.0, 44.0], "SS2": [10.0, 15.0, 22.0]})
     (paired,) = compare(drifting, factor="layout", baseline="HD2")
     assert paired.paired
-    assert (paired.ratio_low, paired.ratio_high) == (pytest.approx(2.0), pytest.approx(2.0))
+    assert (paired.ratio_low, paired.ratio_high) == pytest.approx((2.0, 2.0))
     apart = [replace(run, block=run.block + (7 if run.layout == "SS2" else 0)) for run in drifting]
     (welch,) = compare(apart, factor="layout", baseline="HD2")
     assert not welch.paired
@@ -214,8 +214,13 @@ def test_the_most_telling_comparison_has_the_largest_effect_that_is_sure() -> No
 def test_threats_are_read_off_the_runs() -> None:
     runs = study_runs()
     titles = [threat.title for threat in threats(runs, compare(runs, factor="layout", baseline="HD2"))]
-    assert titles == ["The cluster is a scale model", "Nothing here was measured", "Few repetitions", "CPU was the limit",
-                      "Runs that do not count"]  # fmt: skip
+    assert titles == [
+        "The cluster is a scale model",
+        "Nothing here was measured",
+        "Few repetitions",
+        "CPU was the limit",
+        "Runs that do not count",
+    ]
     real = [replace(r, lab_scale=None, origin=Origin.MEASURED, metrics={}) for r in study_runs(repetitions=6)[:36]]
     assert threats(real, compare(real, factor="layout", baseline="HD2")) == []
 
@@ -242,3 +247,17 @@ def test_nodes_can_be_chosen_and_an_empty_trace_has_no_traffic() -> None:
 def test_a_counter_that_starts_again_and_a_gap_in_the_samples_lose_nothing() -> None:
     assert counter_growth([(0, 100), (1, 110), (2, 5), (3, 15)], [0, 1, 2, 3]) == [10, 5, 10]
     assert counter_growth([(0, 0), (4, 40)], [0, 1, 2, 3, 4, 5]) == [10, 10, 10, 10, 0]
+
+
+def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
+    runs = runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
+    runs = [
+        replace(run, environment={"nodes": {"w1": {
+            "captured_at": str(number), "hardware": {"disks": {"loop0": {"device": f"7:{number}"}}},
+            "file_systems": {"mounts": {"/data": {"options": "rw" if number else "rw,noatime", "device": "7:1"}}},
+        }}})
+        for number, run in enumerate(runs)
+    ]  # fmt: skip
+    (found,) = compare(runs, factor="layout", baseline="HD2")
+    path = "nodes.w1.file_systems.mounts./data.options"
+    assert found.warnings == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)

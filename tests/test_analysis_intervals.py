@@ -78,12 +78,13 @@ def test_the_unit_of_time_does_not_matter(a: list[float], b: list[float], unit: 
 
 def test_one_run_on_a_side_has_a_ratio_but_no_interval() -> None:
     found = welch_ratio([10.0], [5.0, 5.0])
-    assert (found.value, found.low, found.high) == (pytest.approx(2.0), None, None)
+    assert found.value == pytest.approx(2.0)
+    assert (found.low, found.high) == (None, None)
 
 
 def test_equal_times_give_an_interval_of_no_width() -> None:
     found = welch_ratio([10.1] * 3, [5.05] * 3)
-    assert (found.low, found.high) == (pytest.approx(2.0), pytest.approx(2.0))
+    assert (found.low, found.high) == pytest.approx((2.0, 2.0))
 
 
 @pytest.mark.parametrize("bad", [[0.0], [-1.0], [math.nan], [math.inf], []])

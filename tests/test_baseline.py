@@ -27,6 +27,18 @@ def _cluster(directory: Path) -> Cluster:
     return Cluster("local", Placement.LOCAL, (Node("here", kind, frozenset({Role.MASTER, Role.WORKER})),))
 
 
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _programs_without_fio(folder: Path) -> Path:
+    folder.mkdir()
+    for entry in (*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()):
+        if entry.name != "fio" and not (folder / entry.name).is_symlink():
+            (folder / entry.name).symlink_to(entry)
+    return folder
+
+
 async def _measure(directory: Path) -> Baseline:
     return await baseline.measure_baseline(_cluster(directory), {"here": LocalTransport("here")})
 
@@ -43,7 +55,7 @@ async def test_a_real_directory_is_measured_and_left_as_it_was(tmp_path: Path) -
         "random_read_iops": ("disk", 9000),
     }
     assert all(m.value > 0 for m in measured.measurements)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert _names(tmp_path) == ["mine"]
 
 
 async def test_a_directory_that_can_not_be_made_is_an_error_that_names_the_host(tmp_path: Path) -> None:
@@ -53,14 +65,9 @@ async def test_a_directory_that_can_not_be_made_is_an_error_that_names_the_host(
 
 
 async def test_a_host_without_fio_is_told_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tools = tmp_path / "bin"
-    tools.mkdir()
-    for entry in (*Path("/bin").iterdir(), *Path("/usr/bin").iterdir()):
-        if entry.name != "fio" and not (tools / entry.name).is_symlink():
-            (tools / entry.name).symlink_to(entry)
-    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setenv("PATH", str(_programs_without_fio(tmp_path / "bin")))
     with pytest.raises(HostError) as caught:
         await _measure(tmp_path)
     assert "fio is not installed" in str(caught.value)
     assert caught.value.hint == "on that host: apt-get install fio"
-    assert not (tmp_path / baseline.FOLDER).exists()
+    assert _names(tmp_path) == ["bin"]

@@ -88,7 +88,7 @@ def test_a_real_failure_of_iperf3_is_told_in_its_words() -> None:
         report = subprocess.run(argv, capture_output=True, check=False, timeout=30).stdout
     except FileNotFoundError:
         pytest.skip("iperf3 is not installed")
-    with pytest.raises(FormatError, match="iperf3 failed: .*refused"):
+    with pytest.raises(FormatError, match=r"iperf3 failed: .*refused"):
         parse_iperf3(report)
 
 

@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hosts_support import LoopbackSshd, alive, loopback_sshd
 
 from assay.errors import HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
+from hosts_support import LoopbackSshd, alive, loopback_sshd
 
-AWKWARD = ["two words", "line\nbreak", "it's \"quoted\"", "$HOME `id` \\ !x *", "-n", "", "Grüße 漢字 🐘", "tab\tend\n"]
+AWKWARD = ["two words", "line\nbreak", 'it\'s "quoted"', "$HOME `id` \\ !x *", "-n", "", "Grüße 漢字 🐘", "tab\tend\n"]
 
 
 @pytest.fixture(scope="module")

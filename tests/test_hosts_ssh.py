@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hosts_support import LoopbackSshd, alive, free_port, loopback_sshd, write_key
 
 from assay.errors import HostError
 from assay.hosts import connect_ssh
 from assay.model.cluster import Address
+from hosts_support import LoopbackSshd, alive, free_port, loopback_sshd, write_key
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,12 @@ async def test_a_port_on_which_nobody_listens() -> None:
 
 
 async def test_a_server_that_never_says_a_word() -> None:
-    server = await asyncio.start_server(lambda _reader, _writer: asyncio.sleep(30), "127.0.0.1", 0)
+    async def silence(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1000):
+            pass
+        writer.close()
+
+    server = await asyncio.start_server(silence, "127.0.0.1", 0)
     error = await refusal(Address("127.0.0.1", server.sockets[0].getsockname()[1]), timeout_s=0.5)
     assert "does not answer within 0.5 s" in error.message
     server.close()
@@ -80,9 +85,7 @@ async def test_a_key_that_the_host_does_not_accept(sshd: LoopbackSshd, tmp_path:
 
 
 @pytest.mark.parametrize("content", [None, b"this is no key\n"])
-async def test_a_key_file_that_is_missing_or_broken(
-    sshd: LoopbackSshd, tmp_path: Path, content: bytes | None
-) -> None:
+async def test_a_key_file_that_is_missing_or_broken(sshd: LoopbackSshd, tmp_path: Path, content: bytes | None) -> None:
     if content is not None:
         (tmp_path / "key").write_bytes(content)
     error = await refusal(dataclasses.replace(sshd.address, key=str(tmp_path / "key")))
@@ -121,9 +124,10 @@ async def test_a_connection_that_breaks_under_a_command_is_an_error_and_so_is_wh
 
 async def test_more_sessions_than_sshd_allows_is_an_error_with_a_hint(sshd: LoopbackSshd) -> None:
     node = await connect_ssh("n1", sshd.address)
+    for _ in range(10):
+        await node.start(["cat"])
     with pytest.raises(HostError) as caught:
-        for _ in range(11):
-            await node.start(["cat"])
+        await node.start(["cat"])
     assert "MaxSessions" in (caught.value.hint or "")
     await node.close()
 

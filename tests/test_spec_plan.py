@@ -141,6 +141,20 @@ def test_the_cluster_counts_in_the_fingerprint_but_its_prices_do_not(tmp_path: P
     assert load_plan(tmp_path / "plan.yaml").fingerprint != before
 
 
+def test_how_hosts_are_logged_in_to_does_not_count_but_which_hosts_does(tmp_path: Path) -> None:
+    hosts = CLUSTER.replace("lab: {scale: 1/20}\n", "").replace("count: 3", "addresses: [b, c]")
+    hosts = hosts.replace("roles: [master]", "roles: [master], addresses: [a]")
+    hosts = hosts.replace("500GB", "500GB, directories: [/h1, /h2]").replace("480GB", "480GB, directories: [/s1, /s2]")
+    (tmp_path / "plan.yaml").write_text(PLAN)
+
+    def fingerprint(cluster: str) -> str:
+        (tmp_path / "cluster.yaml").write_text(cluster)
+        return load_plan(tmp_path / "plan.yaml").fingerprint
+
+    assert fingerprint(hosts + "ssh: {user: somebody, key: a, port: 2022}\n") == fingerprint(hosts)
+    assert fingerprint(hosts.replace("[b, c]", "[b, d]")) != fingerprint(hosts)
+
+
 FITTING = "HDD, HD2, SSD, SS2, HS1, HS2"
 MISTAKES = [
     ("[HD2, SS2, split]", "[HD2, SS4]",

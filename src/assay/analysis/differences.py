@@ -15,14 +15,10 @@ from assay.model.run import Run
 CPU_LIMIT_SHARE = 0.85
 """Above this mean busy share of the workers, the processors, not the disks, set a run's pace."""
 _RELEVANT = re.compile(
-    r"kernel|jvm|java|assay|mount|sysctl|cpu_model|cores|memory_total|total_bytes|os_release|operating|scheduler|governor"
-    r"|transparent|limits|hardware|engine_version|hadoop_version",
-    re.IGNORECASE,
+    r"(?:^|\.)(?:kernel|jvm|java|java_options|assay|distribution|sysctls|limits|cpu|memory|clock_source)(?:\.|$)"
+    r"|\.file_systems\..*\.(?:type|options)$"
 )
-_VOLATILE = re.compile(
-    r"uptime|load|free|available|cached|temperature|pid|time$|_at$|layout_devices|layout|hostname|serial|uuid|mac$|used",
-    re.IGNORECASE,
-)
+"""What of an environment can change a result and does not change by itself, unlike device numbers, ports or times."""
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
 """An effective engine parameter that says neither where something lies nor where it listens."""
 _NAMES_MAX = 5
@@ -41,7 +37,7 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
 def _is_compared(path: str, factor: str) -> bool:
     if _PARAMETER.search(path):
         return path != f"parameters.{factor}"
-    return bool(_RELEVANT.search(path)) and not _VOLATILE.search(path) and not path.startswith("parameters.")
+    return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
 def _facts(runs: Sequence[Run], factor: str) -> dict[str, set[str]]:

@@ -21,11 +21,11 @@ class CampaignDisplay:
 
     def __init__(self) -> None:
         self._console = Console(stderr=True, highlight=False, markup=False)
-        self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
         self._title = ""
         self._step = ""
         self._since = time.monotonic()
         self._over_at: float | None = None
+        self._live = Live(console=self._console, get_renderable=self._line, refresh_per_second=4, transient=True)
 
     def __enter__(self) -> Self:
         """Begin to show."""

@@ -2,7 +2,8 @@
 
 In: the client's report as bytes. Out: :class:`Iperf3Report` with bits/s of payload; TCP, IP and Ethernet headers are
 not in it, so a full link shows some 5 % less than its rate. When iperf3 fails it says so in the report's ``error``,
-with an otherwise empty end."""
+with an otherwise empty end.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ class _Report(msgspec.Struct):
 
 def parse_iperf3(report: bytes) -> Iperf3Report:
     """Return what ``report`` says; raise FormatError when it is not iperf3's JSON, or with iperf3's words when it
-    failed."""
+    failed.
+    """
     try:
         parsed = msgspec.json.decode(report, type=_Report)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

@@ -27,8 +27,8 @@ START_TIMEOUT_S = 20.0
 KILL_TIMEOUT_S = 12.0
 """The kill script waits 7 s at most; the rest is for a slow connection."""
 REAP_TIMEOUT_S = 2.0
-CONCURRENT_COMMANDS = 8
-"""sshd's MaxSessions is 10 by default: this leaves one for the sampler and one for a kill."""
+CONCURRENT_COMMANDS = 6
+"""sshd's MaxSessions is 10 by default: this leaves four for foreground processes and for a kill."""
 _CHUNK_BYTES = 1 << 18
 _STDERR_TAIL_BYTES = 1 << 16
 

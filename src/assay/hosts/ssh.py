@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 KEEPALIVE_INTERVAL_S = 10
 KEEPALIVE_COUNT = 3
 OPEN_TIMEOUT_S = 20.0
+OPEN_ATTEMPTS = 40
+OPEN_RETRY_S = 0.05
 CLOSE_TIMEOUT_S = 5.0
 _T = TypeVar("_T")
 
@@ -77,8 +79,9 @@ def _connect_error(name: str, address: Address, timeout_s: float, error: Excepti
             ("check `key` and `known_hosts` of the address; put a key with a passphrase into an SSH agent"),
         )
     elif isinstance(error, asyncssh.Error | ConnectionResetError):
-        words = f"{address.host} port {address.port} does not speak SSH as expected: {error}", (
-            "check the port, and sshd's MaxStartups when many log in at once"
+        words = (
+            f"{address.host} port {address.port} does not speak SSH as expected: {error}",
+            ("check the port, and sshd's MaxStartups when many log in at once"),
         )
     else:
         words = f"{address.host} port {address.port} can't be reached: {error}", f"try `{by_hand}`"
@@ -157,14 +160,26 @@ class SshTransport(BaseTransport):
         line = f"exec {shlex.join(command)}"  # exec: the login shell makes way, so the pid is the session leader's
         try:
             async with asyncio.timeout(OPEN_TIMEOUT_S):
-                process = await self._connection.create_process(line, encoding=None)
+                return _SshChannel(await self._session(line))
         except asyncssh.ChannelOpenError as error:
-            hint = "raise MaxSessions in its sshd_config" if not self._connection.is_closed() else "check the node"
+            hint = "check the node" if self._connection.is_closed() else "raise MaxSessions in its sshd_config"
             raise HostError(f"sshd opens no session: {error.reason}", where=f"{self.name}: ssh", hint=hint) from error
         except (OSError, asyncssh.Error) as error:
             text = f"the connection was lost: {error or 'no answer'}"
             raise HostError(text, where=f"{self.name}: ssh", hint="check that the node is up") from error
-        return _SshChannel(process)
+
+    async def _session(self, line: str) -> SSHClientProcess[bytes]:
+        """Open a session. When there are too many, try for a while: sshd frees one after the client saw it end."""
+        import asyncssh
+
+        for _ in range(OPEN_ATTEMPTS - 1):
+            try:
+                return await self._connection.create_process(line, encoding=None)
+            except asyncssh.ChannelOpenError:
+                if self._connection.is_closed():
+                    raise
+            await asyncio.sleep(OPEN_RETRY_S)
+        return await self._connection.create_process(line, encoding=None)
 
     async def forward(self, host: str, port: int) -> tuple[str, int]:
         """Return a port on 127.0.0.1 that reaches ``host:port`` through the node; it lasts until :meth:`close`."""

@@ -1,7 +1,8 @@
 """The steps that bring a lab up, in order: keys, network, control groups, disks, nodes, limits.
 
 In: the described cluster and the lab's directory. Out: the cluster as it can be reached, and the facts of what was
-made. Each step is in the journal before it is taken; whoever calls undoes the journal when a step fails."""
+made. Each step is in the journal before it is taken; whoever calls undoes the journal when a step fails.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import LabError
-from assay.lab.cgroups import Controller, NodeGroup, throttle_directory
+from assay.lab.cgroups import NodeGroup, throttle_directory
 from assay.lab.commands import parallel
 from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
 from assay.lab.journal import Journal, Step
 from assay.lab.network import Network, make_network, plan_network
 from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
+from assay.lab.probe import Capabilities
 from assay.model.cluster import Address, Cluster, LabSettings, Node, NodeType
 from assay.units import format_bytes
 
@@ -49,7 +51,7 @@ class Site:
     name: str
     directory: Path
     journal: Journal
-    controllers: dict[str, Controller]
+    capabilities: Capabilities
     progress: Callable[[str], None]
     check: Callable[[], None]
     """Raises KeyboardInterrupt when the user wants to end; called where nothing is half made."""
@@ -60,16 +62,16 @@ class Site:
         self.progress(f"lab {self.name}: {words}")
 
 
-def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
+def build(cluster: Cluster, site: Site) -> Built:
     """Make everything; raise LabError at the first thing that can't be made."""
     settings = cluster.lab
     if settings is None:
         raise LabError(f"the cluster {cluster.name} is not described as a lab")
     _check_names(cluster)
-    groups = {node.name: NodeGroup(site.controllers, site.name, node.name) for node in cluster.nodes}
+    groups = {node.name: NodeGroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
-    make_network(network, site.journal)
+    make_network(network, site.journal, shaped=site.capabilities.shaped)
     refused = _make_groups(cluster, settings, groups, site.journal)
     emulator = ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
     disks = _make_disks(cluster, settings, emulator, site)
@@ -86,7 +88,7 @@ def build(cluster: Cluster, site: Site, not_emulated: Sequence[str]) -> Built:
     refused += [words for found in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in found]
     refused += [words for disk in disks for words in disk.not_emulated]
     facts = _facts(cluster, settings, network, nodes)
-    facts["not_emulated"] = list(dict.fromkeys([*NEVER_EMULATED, *not_emulated, *refused]))
+    facts["not_emulated"] = list(dict.fromkeys([*NEVER_EMULATED, *site.capabilities.not_emulated, *refused]))
     facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
     return Built(_reachable(cluster, network, key, known_hosts), facts, tuple(processes))
 

@@ -4,7 +4,8 @@ In: the mounted hierarchies (``/proc/self/mountinfo``), bytes of memory, relativ
 Out: files written. The files are those of the kernel's
 Documentation/admin-guide/cgroup-v1/{memory,blkio-controller}.rst and cgroup-v2.rst. Version 1 throttles a device for
 the whole machine in the root group; version 2 has no ``io.max`` there, so the node's own group carries it, and a node's
-disks are used by that node alone."""
+disks are used by that node alone.
+"""
 
 from __future__ import annotations
 
@@ -112,7 +113,8 @@ class NodeGroup:
         """Give the node ``share`` (1: as much as any) of the CPU when nodes compete; False when not possible.
 
         The lab's parent group weighs as much as its ``lab_nodes`` nodes, or they would all together count as one
-        process."""
+        process.
+        """
         directory = self.directory("cpu")
         if directory is None:
             return False

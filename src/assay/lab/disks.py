@@ -9,7 +9,8 @@ request, a readahead window and the dirty pages of a device stand for as much *t
 - dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes.
 
 In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
-is changed, as a loop device keeps its settings for its next user."""
+is changed, as a loop device keeps its settings for its next user.
+"""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ class ThrottledLoop:
 
     def create(self, spec: DiskSpec, journal: Journal) -> EmulatedDisk:
         """Make the file, attach it past the host's page cache, tune the queue, and format it without later background
-        work."""
+        work.
+        """
         journal.record(Step("image", {"path": str(spec.image)}))
         spec.image.parent.mkdir(parents=True, exist_ok=True)
         with spec.image.open("wb") as file:

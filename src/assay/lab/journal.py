@@ -2,7 +2,8 @@
 
 ``journal.jsonl`` holds one JSON object a line. The first is the :class:`Header` (name, owner, whether the lab outlives
 its owner); each other is a :class:`Step`: a kind that :mod:`assay.lab.undo` knows, and its arguments. A line cut short
-by a crash is the last one, and what it announces was not begun: it is ignored."""
+by a crash is the last one, and what it announces was not begun: it is ignored.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@
 cluster whose nodes have SSH addresses and whose devices have directories, so that nothing else needs to know that they
 are emulated. Scaled by the lab's factor: bytes/s of disks, bits/s of links, memory (down to the floor) and capacity;
 requests/s are not. A persistent lab stays until it is removed; another belongs to this process, and whichever assay
-command comes after the process died removes what is left of it."""
+command comes after the process died removes what is left of it.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ from assay.errors import LabError
 from assay.lab.build import Site, build
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.owner import Owner
-from assay.lab.probe import controllers, probe
+from assay.lab.probe import probe
 from assay.lab.signals import deferred
 from assay.lab.state import (
     Lock,
@@ -96,7 +97,8 @@ class Lab:
         """Make the lab and return when every node answers by SSH.
 
         Raises LabError when the machine can't emulate a cluster, a lab of that name exists, or something breaks on the
-        way; everything made until then is removed, also on KeyboardInterrupt."""
+        way; everything made until then is removed, also on KeyboardInterrupt.
+        """
         if cluster.placement is not Placement.LAB or cluster.lab is None:
             raise LabError(
                 f"the cluster {cluster.name} is not described as a lab", hint='add "lab: {scale: 1/20}" to its file'
@@ -114,8 +116,8 @@ class Lab:
             lock = take_lab_lock(directory)
             journal = Journal.begin(directory, Header(name, persistent, Owner.current()))
             with _undone_on_failure(directory, lock), deferred() as check:
-                site = Site(name, directory, journal, controllers(), progress, check)
-                built = build(cluster, site, capabilities.not_emulated)
+                site = Site(name, directory, journal, capabilities, progress, check)
+                built = build(cluster, site)
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
                 description = Description(cluster, built.cluster, facts)
                 _write_description(directory, description)
@@ -167,11 +169,13 @@ class Lab:
 def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
     try:
         yield
-    except BaseException:
+    except BaseException as error:
         # What can't be removed stays in the journal, for the next command; the first error is the one to report.
         with suppress(LabError), deferred():
             undo_all(directory)
         lock.release()
+        if isinstance(error, OSError):
+            raise LabError(f"the lab can't be made: {error}", where=str(directory)) from error
         raise
 
 

@@ -3,7 +3,8 @@ rate.
 
 In: node names and link rates in bits/s. Out: a free /24 and an address for each node. Each link is shaped at both ends
 with a token bucket (``tc-tbf(8)``), so that a node sends and receives at its rate at once. The machine itself has an
-unshaped link into the switch, at .254, by which SSH reaches the nodes. Latency is not emulated."""
+unshaped link into the switch, at .254, by which SSH reaches the nodes. Latency is not emulated.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +89,8 @@ def _taken_networks() -> Iterator[ipaddress.IPv4Network]:
 
 def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
     """Make namespaces, bridge and links; raise LabError when one exists already (a lab kept in another state
-    directory)."""
+    directory).
+    """
     namespaces = [network.switch, *map(network.namespace, network.addresses)]
     existing = [name for name in namespaces if Path("/run/netns", name).exists()]
     if existing:

@@ -4,7 +4,8 @@ A node is a process tree under its own sshd, which is process 1 of a pid namespa
 are its own, so nothing of a lab is mounted in the machine's own tree, and all of it vanishes with the processes. The
 node sees the machine's root file system, except: ``/mnt/DEVICE`` (its disks), ``/mnt/system`` (a folder of its own on
 the machine's disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``. Bound: :data:`BOOT_TIMEOUT_S` until
-every sshd answers."""
+every sshd answers.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +141,8 @@ def boot_nodes(
     nodes: Sequence[LabNode], network: Network, journal: Journal, check: Callable[[], None]
 ) -> list[subprocess.Popen[bytes]]:
     """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
-    words."""
+    words.
+    """
     journal.record(*(
         Step("node", {"namespace": network.namespace(node.name), "cgroups": [str(d) for d in node.group.directories],
                       "boot": str(node.boot_script)})
@@ -156,7 +158,8 @@ def boot_nodes(
 
 def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
     """Start the node's first process: it joins the control groups, and dies when one of them is gone, then the
-    namespaces."""
+    namespaces.
+    """
     joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
     enter = ["nsenter", f"--net=/run/netns/{namespace}", "unshare", "--uts", "--ipc", "--pid", "--fork", "--kill-child",
              "--mount", "--propagation", "slave", "sh", str(node.boot_script)]  # fmt: skip

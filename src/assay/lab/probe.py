@@ -27,6 +27,13 @@ PROGRAMS = {
     "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux", "sshd": "openssh-server",
     "ssh-keygen": "openssh-client",
 }  # fmt: skip
+# Controller to its title, what its absence means, and whether it is required.
+WANTED_CONTROLLERS = {
+    "io": ("disk rates", "disks would run at full speed: boot with blkio (version 1) or io (version 2)", True),
+    "memory": ("memory limits", "nodes share the machine's memory and page cache", False),
+    "cpu": ("CPU shares", "nodes compete for the CPU without shares", False),
+    "cpuacct": ("CPU accounting", "there is no CPU trace per node", False),
+}
 IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-ec"]
 
 
@@ -45,6 +52,10 @@ class Capabilities:
     """Everything that was probed, in the order in which a lab needs it."""
 
     items: tuple[Capability, ...]
+    controllers: dict[str, Controller]
+    """The control-group controllers that can be used."""
+    shaped: bool
+    """Whether links can be given a rate."""
 
     @property
     def missing(self) -> tuple[Capability, ...]:
@@ -57,22 +68,20 @@ class Capabilities:
         return tuple(f"{item.name}: {item.detail}" for item in self.items if not item.required and not item.ok)
 
 
-def controllers() -> dict[str, Controller]:
-    """Return this machine's control-group controllers."""
-    return find_controllers(Path("/proc/self/mountinfo").read_text())
-
-
 def probe(state: Path | None = None) -> Capabilities:
     """Try everything a lab needs. Without root only that is reported, as nothing else can be tried."""
     if os.geteuid() != 0:
         words = "a lab makes network namespaces, loop devices and mounts: run assay as root, for example with sudo"
-        return Capabilities((Capability("root", ok=False, detail=words, required=True),))
+        return Capabilities((Capability("root", ok=False, detail=words, required=True),), {}, shaped=False)
     items = [Capability("root", ok=True, detail="running as root", required=True), _programs()]
+    shaping = _shaping()
     if items[-1].ok:
-        items += [_namespaces(), _links(), _shaping(), _loop(state_root(state))]
-    items += _control_groups(controllers())
-    items += [_dirty_limit(), _space(state_root(state))]
-    return Capabilities(tuple(items))
+        items += [_namespaces(), _links(), shaping, _loop(state_root(state))]
+    found = find_controllers(Path("/proc/self/mountinfo").read_text())
+    groups = {name: _control_group(found.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
+    items += [*groups.values(), _dirty_limit(), _space(state_root(state))]
+    usable = {name: found[name] for name, group in groups.items() if group.ok}
+    return Capabilities(tuple(items), usable, shaped=shaping.ok)
 
 
 def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
@@ -143,24 +152,7 @@ def _loop(root: Path) -> Capability:
     )
 
 
-def _control_groups(found: dict[str, Controller]) -> list[Capability]:
-    wanted = (
-        (
-            "io",
-            "disk rates",
-            "disks would run at full speed: boot with the controller blkio (version 1) or io (version 2)",
-            True,
-        ),
-        ("memory", "memory limits", "nodes share the machine's memory and page cache", False),
-        ("cpu", "CPU shares", "nodes compete for the CPU without shares", False),
-        ("cpuacct", "CPU accounting", "there is no CPU trace per node", False),
-    )
-    return [
-        _control_group(found.get(name), title, absent, required=required) for name, title, absent, required in wanted
-    ]
-
-
-def _control_group(controller: Controller | None, title: str, absent: str, *, required: bool) -> Capability:
+def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:
     if controller is None:
         return Capability(
             title, ok=False, detail=f"no such control-group controller is mounted; {absent}", required=required

@@ -43,7 +43,8 @@ def deferred() -> Iterator[Callable[[], None]]:
     """Hold Ctrl-C, SIGTERM and SIGHUP back until the end, or until the function that is yielded is called.
 
     Then KeyboardInterrupt is raised, so it never comes while threads are at work. What is held back must be bounded in
-    time."""
+    time.
+    """
     came = threading.Event()
 
     def check() -> None:

@@ -3,7 +3,8 @@
 ``/var/lib/assay`` (environment: ASSAY_STATE) holds ``labs/NAME/``: ``journal.jsonl``, ``lab.json`` once the lab is up,
 keys, disk images and the nodes' directories. One machine-wide lock is held while any lab is made or removed, as names
 and subnets are the machine's; a lock per lab is held while a process makes, uses or removes it. Both are flock(2),
-which the kernel releases when the holder dies in whatever way."""
+which the kernel releases when the holder dies in whatever way.
+"""
 
 from __future__ import annotations
 

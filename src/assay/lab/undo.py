@@ -1,7 +1,8 @@
 """Remove what a journal says was made: in reverse order, bounded in time, and as often as one likes.
 
 Each kind of step has one function here, which finds nothing to do when the thing is gone already. What still exists in
-the end is reported as one LabError that names it, and the journal stays, so that the next command tries again."""
+the end is reported as one LabError that names it, and the journal stays, so that the next command tries again.
+"""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class CacheState:
     data_resident_after_bytes: int | None
     dropped: bool
     reason: str | None
-    """Why the drop did not happen, in words; None when it did."""
+    """Why the drop did not happen, or why the data files could not be counted, in words; None when all went well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ In: a cluster whose devices have directories, and a transport for each node. Out
 they are in use: first each is written for some three seconds, then read, then read at random, past the page cache.
 Links are measured from the master to the first worker, then from every worker to the next, all at once, as in a
 shuffle. Random reads of flash devices are left out in a lab, where they would measure the machine's CPU. The test file
-is removed; it spans a small part of the device, so a real disk's random reads are short-stroked."""
+is removed; it spans a small part of the device, so a real disk's random reads are short-stroked.
+"""
 
 from __future__ import annotations
 

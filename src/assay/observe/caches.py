@@ -34,7 +34,7 @@ async def drop_caches(transport: Transport, data_directories: Sequence[str], *, 
         data_resident_before_bytes=found["resident_before_bytes"],
         data_resident_after_bytes=found["resident_after_bytes"],
         dropped=found["dropped"],
-        reason=found["reason"],
+        reason=found["reason"] or found["unknown"],
     )
 
 

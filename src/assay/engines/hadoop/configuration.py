@@ -13,7 +13,7 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Node
+from assay.model.cluster import Cluster, Node, Role
 from assay.model.layout import Directories, Layout
 from assay.units import parse_bytes
 
@@ -142,6 +142,8 @@ class Deployment:
 
 
 def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
+    if Role.WORKER not in node.roles:
+        return []
     where = {device.name: device.directory for device in node.type.devices}
     return [
         f"{where[part.device]}/assay/{layout}/{use}{'' if part.count == 1 else index}"
@@ -193,7 +195,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     master, own, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
     everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
     bind = own if deployment.cluster.placement == "local" else everywhere
-    return {
+    addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": f"{deployment.cluster.home}/scratch",
         "dfs.namenode.name.dir": f"file://{deployment.image_directory}",
@@ -202,7 +204,6 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "dfs.namenode.http-bind-host": bind,
         "dfs.namenode.safemode.min.datanodes": str(len(deployment.cluster.workers)),
         "dfs.datanode.hostname": own,
-        "dfs.datanode.data.dir": ",".join(deployment.hdfs_directories(node)),
         "dfs.datanode.address": f"{bind}:{ports.datanode_transfer}",
         "dfs.datanode.http.address": f"{bind}:{ports.datanode_http}",
         "dfs.datanode.ipc.address": f"{bind}:{ports.datanode_ipc}",
@@ -218,7 +219,6 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "yarn.nodemanager.address": f"{own}:{ports.nodemanager_address}",
         "yarn.nodemanager.webapp.address": f"{own}:{ports.nodemanager_http}",
         "yarn.nodemanager.localizer.address": f"{own}:{ports.nodemanager_localizer}",
-        "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),
         "yarn.nodemanager.log-dirs": f"{deployment.cluster.home}/containers",
         "yarn.application.classpath": deployment.classpath,
         "mapreduce.application.classpath": deployment.classpath,
@@ -228,6 +228,11 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "mapreduce.jobhistory.webapp.address": f"{master}:{ports.history_http}",
         "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
     }  # fmt: skip
+    directories = {
+        "dfs.datanode.data.dir": ",".join(deployment.hdfs_directories(node)),
+        "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),
+    }
+    return addresses | {name: value for name, value in directories.items() if value}
 
 
 def render(deployment: Deployment, node: Node) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """What this node is made of and how it is set up, as one JSON object: hardware, kernel, file systems, limits, JVM.
 
 In, as JSON in argv[1]: ``directories`` whose file systems matter; ``java``: the program to ask for its version, or
-null. Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent. Values
-that change by themselves from one minute to the next are left out, for environments are compared.
+null. Out: sizes in bytes, frequencies in MHz, NIC rates in Mbit/s. What the node does not tell is null or absent. What
+changes by itself from one minute to the next is left out, for environments are compared.
 """
 
 import glob

@@ -224,6 +224,11 @@ def stdin_ended(wait_s: float) -> bool:
             return True
 
 
+def next_due(due: int, elapsed_s: float, interval_s: float) -> int:
+    """Return which multiple of the interval comes next; what was slept through is left out, not made up for."""
+    return max(due + 1, int(elapsed_s / interval_s) + 1)
+
+
 def main() -> None:
     """Print header, samples at start + k * interval, and footer."""
     options = json.loads(sys.argv[1])
@@ -242,7 +247,7 @@ def main() -> None:
         take_sample(sources, epoch_unix_s)
         samples += 1
         now = time.monotonic() - started
-        due = max(due + 1, int(now / interval_s) + 1)  # a deadline that was slept through is left out, not made up for
+        due = next_due(due, now, interval_s)
         if stdin_ended(due * interval_s - now):
             break
     take_sample(sources, epoch_unix_s)
