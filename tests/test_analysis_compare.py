@@ -28,7 +28,7 @@ def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
 
 
 def test_complete_blocks_are_paired_and_drift_cancels() -> None:
-    drifting = runs_with({"HD2": [20.0, 30.0, 44.0], "SS2": [10.0, 15.0, 22.0]})
+    drifting = runs_with({"HD2": [20.0, 30.0, 44.0, 60.0, 80.0], "SS2": [10.0, 15.0, 22.0, 30.0, 40.0]})
     (paired,) = compare(drifting, factor="layout", baseline="HD2")
     assert paired.paired
     assert (paired.ratio_low, paired.ratio_high) == pytest.approx((2.0, 2.0))
@@ -46,8 +46,15 @@ def test_a_block_with_one_side_missing_is_not_paired() -> None:
     assert (found.n_baseline, found.n_candidate) == (3, 2)
 
 
+def test_fewer_than_five_blocks_are_two_samples() -> None:
+    for blocks, paired in ((3, False), (4, False), (5, True)):
+        runs = runs_with({"HD2": [20.0 + n for n in range(blocks)], "SS2": [10.0 + n for n in range(blocks)]})
+        (found,) = compare(runs, factor="layout", baseline="HD2")
+        assert found.paired is paired
+
+
 def test_blocks_with_two_of_each_are_paired_by_repetition() -> None:
-    runs = [replace(run, block=run.repetition // 2) for run in runs_with({"HD2": [20.0] * 4, "SS2": [10.0] * 4})]
+    runs = [replace(run, block=run.repetition // 2) for run in runs_with({"HD2": [20.0] * 6, "SS2": [10.0] * 6})]
     (found,) = compare(runs, factor="layout", baseline="HD2")
     assert found.paired
 

@@ -56,7 +56,9 @@ def values(text: str) -> dict[str, str]:
 
 def test_a_layout_decides_where_blocks_and_intermediate_data_lie() -> None:
     files = render(deployment(), CLUSTER.workers[0])
-    assert values(files["hdfs-site.xml"])["dfs.datanode.data.dir"] == "/mnt/hdd1/assay/HS2/hdfs,/mnt/hdd2/assay/HS2/hdfs"
+    assert (
+        values(files["hdfs-site.xml"])["dfs.datanode.data.dir"] == "/mnt/hdd1/assay/HS2/hdfs,/mnt/hdd2/assay/HS2/hdfs"
+    )
     local = values(files["yarn-site.xml"])["yarn.nodemanager.local-dirs"].split(",")
     assert local == [f"/mnt/ssd1/assay/HS2/local{index}" for index in (1, 2, 3)]
 

@@ -63,9 +63,12 @@ def test_no_jar_or_lock_file_with_hosts_is_tracked() -> None:
 
 
 def test_relative_links_in_the_documentation_lead_somewhere() -> None:
-    broken = []
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-            if not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} → {target}")
+    links = [
+        (page, target)
+        for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not re.match(r"[a-z]+:", target)
+    ]
+    broken = [f"{p.relative_to(ROOT)} → {target}" for p, target in links if not (p.parent / target).exists()]
+    assert links
     assert not broken

@@ -30,7 +30,7 @@ INFO fs.TestDFSIO:      Test exec time sec: 20.5
 class Files:
     """A file system that holds what a test says."""
 
-    stored_as: Stored = Stored(0, 0, 0)
+    stored_as: Stored = field(default_factory=lambda: Stored(0, 0, 0))
     contents: dict[str, bytes] = field(default_factory=dict)
 
     async def exists(self, path: str) -> bool:

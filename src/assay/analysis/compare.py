@@ -2,8 +2,9 @@
 
 In: runs. Out: one :class:`Comparison` for each group of otherwise equal runs and each candidate level. The ratio is
 baseline time / candidate time (a speedup: above 1, the candidate is faster), as a ratio of geometric means. Only valid
-runs count; what was left out is counted. Runs are paired where the plan's blocks pair completely, because two runs of
-one block saw the same machine at the same time.
+runs count; what was left out is counted. Runs are paired where the plan's blocks pair completely and are at least
+:data:`PAIRS_MIN`: two runs of one block saw the same machine at the same time, but few pairs leave few degrees of
+freedom.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from assay.analysis.summary import LevelSummary, summarise
 from assay.analysis.verdict import Conclusion, judge
 from assay.model.run import Origin, Run
 
+PAIRS_MIN = 5
+"""Fewer blocks than this are not paired: see docs/adr/0003."""
 PAIRED = "Student's t on paired log ratios"
 WELCH = "Welch's t on log run times"
 
@@ -99,7 +102,7 @@ def _estimate(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[Estima
     if not baseline or not candidate:
         return None, False
     pairs = _pairs(baseline, candidate)
-    if pairs is not None and len(pairs) > 1:
+    if pairs is not None and len(pairs) >= PAIRS_MIN:
         return paired_ratio([b.duration_s for b, _ in pairs], [c.duration_s for _, c in pairs]), True
     return welch_ratio([run.duration_s for run in baseline], [run.duration_s for run in candidate]), False
 

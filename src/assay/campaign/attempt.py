@@ -11,11 +11,13 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.throughput import gated_aggregate, transfers
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
@@ -36,8 +38,6 @@ from assay.repository.ids import new_run_id
 from assay.workloads.base import Facts, Input, Size, Verdict, Workload
 from assay.workloads.catalogue import WORKLOADS
 
-CPU_LIMIT_SHARE = 0.85
-"""Above this mean busy share the processors, not the disks, set the pace."""
 _CACHE_TIMEOUT_S = 120.0
 _PROGRESS_INTERVAL_S = 1.0
 _CHECK_TIMEOUT_S = 600.0
@@ -79,6 +79,17 @@ class _Observed:
     finished: Finished | None = None
     verdict: Verdict | None = None
     trouble: str | None = None
+    not_own_s: float = 0.0
+    """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
+
+
+@contextmanager
+def _not_own(seen: _Observed) -> Iterator[None]:
+    began = time.monotonic()
+    try:
+        yield
+    finally:
+        seen.not_own_s += time.monotonic() - began
 
 
 def size_of(planned: PlannedRun, plan: Plan) -> Size:
@@ -101,7 +112,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
     """Carry out one attempt and return its record, whatever became of it."""
     workload = WORKLOADS[planned.workload.name]
     size = size_of(planned, setting.plan)
-    run_id, started = new_run_id(), time.time()
+    run_id, started, clock = new_run_id(), time.time(), time.monotonic()
     seen = _Observed()
     cause: str | None = None
     try:
@@ -114,6 +125,9 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
     finished = seen.finished
     job = finished.histories[-1] if finished and finished.histories else None
     began = finished.started_unix_s if finished else started
+    metrics = _metrics(workload, workload.data_bytes(size), seen, setting.cluster)
+    if finished:
+        metrics["assay_own_s"] = time.monotonic() - clock - seen.not_own_s - finished.outcome.duration_s
     run = Run(
         run_id=run_id,
         campaign_id=setting.campaign_id,
@@ -138,11 +152,11 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
         duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
         cold=is_cold(seen.caches) if seen.caches else None,
         data_bytes=workload.data_bytes(size),
-        metrics=_metrics(workload.data_bytes(size), seen, setting.cluster),
+        metrics=metrics,
         phases=phases(job, began) if job else (),
         checks=seen.verdict.checks if seen.verdict else (),
         caches=seen.caches,
-        warnings=tuple(_warnings(seen, setting.cluster)),
+        warnings=tuple(_warnings(seen, metrics)),
         environment={
             **setting.environment,
             "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
@@ -164,9 +178,10 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
 
 async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed) -> None:
     engine, parameters = setting.engine, planned.configuration.parameters
-    await engine.deploy(planned.configuration.layout, parameters, setting.show)
     needed = workload.input(size)
-    manifest = await _ensure_input(needed, planned, setting) if needed else {}
+    with _not_own(seen):
+        await engine.deploy(planned.configuration.layout, parameters, setting.show)
+        manifest = await _ensure_input(needed, planned, setting) if needed else {}
     for path in workload.outputs():
         await engine.hdfs.delete(path)
     samplers = await _start_samplers(setting)
@@ -198,9 +213,9 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     program = workload.check_program()
     if program is not None:
         timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s)
-        done = await _with_progress(
-            engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check"), setting
-        )
+        running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
+        with _not_own(seen):
+            done = await _with_progress(running, setting)
         checked = done.outcome
         seen.logs["check.log"] = done.logs.get("check.log", b"")
     facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
@@ -315,7 +330,7 @@ def _status(seen: _Observed, cause: str | None) -> tuple[RunStatus, str | None]:
     return RunStatus.VALID, None
 
 
-def _metrics(data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, float]:
+def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, float]:
     finished = seen.finished
     if finished is None:
         return {}
@@ -325,7 +340,7 @@ def _metrics(data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, fl
     if finished.histories:
         job = finished.histories[-1]
         metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
-        gated = gated_aggregate(transfers(job.tasks, lambda task: task.hdfs_read_bytes + task.hdfs_write_bytes))
+        gated = gated_aggregate(transfers(job.tasks, workload.streamed_bytes))
         if gated is not None:
             metrics["gated_aggregate_mb_per_s"] = gated.mean_mb_per_s
             metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_mb_per_s
@@ -340,13 +355,11 @@ def _metrics(data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, fl
     return metrics
 
 
-def _warnings(seen: _Observed, cluster: Cluster) -> list[str]:
+def _warnings(seen: _Observed, metrics: Mapping[str, float]) -> list[str]:
     warnings = list(seen.warnings)
-    if seen.finished:
-        metrics = _metrics(0, seen, cluster)
-        busy = metrics.get("cpu_busy_share")
-        if busy is not None and busy > CPU_LIMIT_SHARE:
-            warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
+    busy = metrics.get("cpu_busy_share", 0.0)
+    if busy > CPU_LIMIT_SHARE:
+        warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
     if seen.caches and is_cold(seen.caches) is not True:
         reasons = sorted({state.reason for state in seen.caches if state.reason})
         warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")

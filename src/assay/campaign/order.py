@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.model.plan import Configuration, Plan, WorkloadSpec
+from assay.spec import workload_option
+from assay.units import parse_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +45,27 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     for block in range(plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
             for workload in plan.workloads:
-                spec = with_levels(workload, configuration)
-                runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
+                if _concerned(plan, workload, configuration):
+                    spec = with_levels(plan, workload, configuration)
+                    runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
     return runs
 
 
-def with_levels(workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
+def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+    """Say whether ``workload`` runs here: a factor that varies another workload's option is run at its first level."""
+    for factor in plan.factors:
+        varied = workload_option(factor.name, plan.workloads)
+        if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
+            return False
+    return True
+
+
+def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
     """Return ``workload`` with the factors that are options of it (``terasort.reduces``) set to their levels."""
-    prefix = f"{workload.name}."
-    own = {name.removeprefix(prefix): level for name, level in configuration.levels.items() if name.startswith(prefix)}
-    return replace(workload, parameters={**workload.parameters, **own})
+    own: dict[str, str] = {}
+    for name, level in configuration.levels.items():
+        varied = workload_option(name, plan.workloads)
+        if varied and varied[0] is workload:
+            own[varied[1]] = level
+    data_bytes = parse_bytes(own.pop("data")) if "data" in own else workload.data_bytes
+    return replace(workload, data_bytes=data_bytes, parameters={**workload.parameters, **own})

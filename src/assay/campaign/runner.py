@@ -24,7 +24,7 @@ from assay.campaign.estimate import remaining_s
 from assay.campaign.journal import Journal, open_campaign, remaining
 from assay.campaign.order import PlannedRun, schedule
 from assay.engines.hadoop.engine import HadoopEngine
-from assay.errors import EngineError
+from assay.errors import EngineError, HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
@@ -181,7 +181,11 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
     if cluster.placement is Placement.LOCAL:
         return None
     watcher.step("measuring devices and links")
-    return await measure_baseline(cluster, transports, progress=watcher.step)
+    try:
+        return await measure_baseline(cluster, transports, progress=watcher.step)
+    except HostError as error:
+        watcher.say(f"going on without a baseline of devices and links: {error}")
+        return None
 
 
 async def _environment(cluster: Cluster, transports: Mapping[str, Transport], engine: HadoopEngine,

@@ -24,11 +24,13 @@ def hosts_for(cluster: Cluster, progress: Callable[[str], None]) -> Iterator[tup
         return
     if any((status.name, status.state) == (cluster.name, "up") for status in labs()):
         progress(f"using the lab {cluster.name} that is up")
-        lab = Lab.attach(cluster.name)
+        lab = Lab.attach(cluster.name, described=cluster)
         try:
             yield lab.cluster, lab.facts
         finally:
             lab.detach()
         return
     with Lab.up(cluster, name=cluster.name, persistent=False, progress=progress) as made:
+        for words in made.facts["warnings"]:
+            progress(f"warning: {words}")
         yield made.cluster, made.facts

@@ -38,12 +38,12 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
         prices = _EXAMPLES / "lab" / "prices.yaml"
     run_plan(plan, repository, dry_run=False, again=True, baseline=True)
     click.echo()
-    context.invoke(compare, by=factor, baseline=baseline, repository=repository)
+    context.invoke(compare, factor=factor, baseline=baseline, repository=repository)
     if prices:
         click.echo()
-        context.invoke(tco, prices=prices, repository=repository)
+        context.invoke(tco, prices=prices, baseline=baseline, repository=repository)
     output.parent.mkdir(parents=True, exist_ok=True)
-    context.invoke(report, output=output, by=factor, baseline=baseline, prices=prices, repository=repository)
+    context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
 
 

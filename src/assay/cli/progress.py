@@ -49,7 +49,7 @@ class CampaignDisplay:
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        self._console.print(text)
+        self._console.print(text, soft_wrap=True)
 
     def step(self, text: str) -> None:
         """Show what goes on now."""

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from pathlib import Path
-from types import FrameType
+from typing import Any, TypeVar
 
 import click
 
 from assay.cli.common import json_option, print_json, repository_option
+from assay.lab.signals import ENDING, terminable
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -54,8 +55,9 @@ def run_plan(path: Path, root: Path, *, dry_run: bool, again: bool, baseline: bo
             if not todo.left:
                 display.say("nothing is left to run; --again runs the plan once more")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
-        with interruptible(), hosts_for(plan.cluster, display.step) as (cluster, facts):
-            summary = asyncio.run(carry_out(plan, cluster, facts, repository, todo, display, with_baseline=baseline))
+        with terminable(), hosts_for(plan.cluster, display.step) as (cluster, facts):
+            work = carry_out(plan, cluster, facts, repository, todo, display, with_baseline=baseline)
+            summary = run_interruptibly(work)
         counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
         display.say(f"{summary.made} runs made ({counts}), {summary.already_there} were there already")
     return {
@@ -67,16 +69,23 @@ def run_plan(path: Path, root: Path, *, dry_run: bool, again: bool, baseline: bo
     }
 
 
-@contextmanager
-def interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end things as Ctrl-C does: by cleaning up."""
+def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
+    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and it cleans up undisturbed."""
 
-    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's signature
-        signal.raise_signal(signal.SIGINT)
+    async def main() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
+        def cancel() -> None:
+            if not task.cancelling():
+                click.echo("stopping; finished runs are kept", err=True)
+                task.cancel()
+
+        for number in ENDING:
+            loop.add_signal_handler(number, cancel)
+        return await work
+
     try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -44,6 +44,8 @@ UseDNS no
 StrictModes no
 PrintMotd no
 PrintLastLog no
+# Commands need no start-up files: bash reads none of them when it believes that it is not the outermost shell.
+SetEnv SHLVL=1
 MaxStartups 200
 MaxSessions 200
 Subsystem sftp internal-sftp

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from assay.model.program import Outcome, Program, Stored
-from assay.model.run import Check
+from assay.model.run import Check, Task
 
 ROOT = "/assay"
 INPUT = f"{ROOT}/input"
@@ -111,6 +111,10 @@ class Workload(Protocol):
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Return the program that is timed."""
+        ...
+
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a task streamed, for the concurrency-gated aggregate; 0 where that figure has no meaning."""
         ...
 
     def outputs(self) -> tuple[str, ...]:

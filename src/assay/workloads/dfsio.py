@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from assay.errors import FormatError
 from assay.formats.testdfsio import DfsioResult, parse_dfsio
 from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model.run import Check, Task
 from assay.workloads.base import INPUT, Facts, Input, Size, Verdict, common_checks, equal, replicas
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
@@ -89,6 +89,10 @@ class DfsioWrite:
         """Write the files; the program removes what an earlier run wrote."""
         return _program("write", size)
 
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map wrote; the reduce only adds up."""
+        return task.hdfs_write_bytes if task.kind == "map" else 0
+
     def outputs(self) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
         return ()
@@ -127,6 +131,10 @@ class DfsioRead:
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Read the files."""
         return _program("read", size)
+
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map read; the reduce only adds up."""
+        return task.hdfs_read_bytes if task.kind == "map" else 0
 
     def outputs(self) -> tuple[str, ...]:
         """Leave nothing to remove: the files stay for the next read."""

@@ -1,0 +1,98 @@
+"""What assay itself costs: its time per run beside the bare job's, and its sampler's share of a core.
+
+On a lab made for it, the same TestDFSIO read is run in turn as a campaign's attempt and by hand: the same Java command
+through the same SSH connection, with nothing around it. Printed are assay's own time per run on an unchanged layout
+(everything but the job), the ratio of the job's wall time inside and outside of assay, and the samplers' CPU time.
+
+Run as root: ``.venv/bin/python benchmarks/own_time.py [pairs]``. It takes about 1 min and 45 s a pair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import sys
+import tempfile
+import time
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from assay.campaign.attempt import Setting, attempt, size_of
+from assay.campaign.order import schedule
+from assay.campaign.runner import connect, sampler_options
+from assay.campaign.site import hosts_for
+from assay.engines.hadoop.engine import HadoopEngine
+from assay.hosts import Transport
+from assay.model.plan import Plan
+from assay.observe.sampling import Sampler, SamplerOptions
+from assay.repository import Repository
+from assay.spec import expand, load_plan
+from assay.workloads.catalogue import WORKLOADS
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
+SAMPLED_S = 30.0
+
+
+async def own_time(plan: Plan, setting: Setting, pairs: int) -> None:
+    """Print assay's own time per run and the job's time inside and outside of assay."""
+    reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
+    planned = next(run for run in reads if run.configuration.layout.name == "SS2")
+    program = WORKLOADS["dfsio-read"].program(size_of(planned, plan), None)
+    await attempt(planned, 1, setting)  # deploys, makes the input, warms the daemons up
+    inside: list[float] = []
+    outside: list[float] = []
+    own: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        repository = Repository.create(Path(folder) / "repository")
+        for _ in range(pairs):
+            published = await attempt(planned, 1, setting)
+            began = time.monotonic()
+            repository.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
+            own.append(published.run.metrics["assay_own_s"] + time.monotonic() - began)
+            inside.append(published.run.duration_s)
+            Path("/proc/sys/vm/drop_caches").write_text("3")
+            parameters = planned.configuration.parameters
+            done = await setting.engine.run(program, parameters, timeout_s=600, label="bare")
+            outside.append(done.outcome.duration_s)
+    print(f"assay's own time per run: median {statistics.median(own):.2f} s, most {max(own):.2f} s (n = {pairs})")
+    ratio = statistics.median(a / b for a, b in zip(inside, outside, strict=True))
+    print(f"job inside assay {statistics.median(inside):.1f} s, bare {statistics.median(outside):.1f} s, "
+          f"median ratio {ratio:.3f} (n = {pairs} pairs)")  # fmt: skip
+
+
+async def sampler_share(transports: dict[str, Transport], options: dict[str, SamplerOptions]) -> None:
+    """Print what the samplers of all nodes take of one core, by the CPU time of their processes."""
+    samplers = {name: await Sampler.start(transports[name], options[name]) for name in transports}
+    script = 'cat "/proc/$1/stat"; getconf CLK_TCK'
+
+    async def cpu_s(name: str) -> float:
+        pid = samplers[name]._process.pid
+        answer = await transports[name].run(["sh", "-c", script, "sh", str(pid)], timeout_s=10)
+        fields = answer.stdout.decode().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / int(fields[-1])
+
+    before = {name: await cpu_s(name) for name in samplers}
+    await asyncio.sleep(SAMPLED_S)
+    shares = [(await cpu_s(name) - before[name]) / SAMPLED_S for name in samplers]
+    for sampler in samplers.values():
+        await sampler.stop()
+    print(f"sampler at 1 Hz: {statistics.fmean(shares):.2%} of a core per node, most {max(shares):.2%} "
+          f"(n = {len(shares)} nodes, {SAMPLED_S:.0f} s)")  # fmt: skip
+
+
+async def measure(plan: Plan, pairs: int) -> None:
+    """Make the lab, measure, and remove it."""
+    with hosts_for(replace(plan.cluster, name="own-time"), print) as (cluster, facts):
+        async with AsyncExitStack() as stack:
+            transports = await connect(cluster, stack)
+            options = {name: sampler_options(cluster, name, facts) for name in transports}
+            engine = await HadoopEngine.open(cluster, transports, lambda _: None)
+            stack.push_async_callback(engine.close)
+            setting = Setting(plan, cluster, transports, engine, options, "benchmark", {}, None, lambda _: None)
+            await own_time(plan, setting, pairs)
+            await sampler_share(transports, options)
+
+
+if __name__ == "__main__":
+    asyncio.run(measure(load_plan(EXAMPLE), int(sys.argv[1]) if len(sys.argv) > 1 else 5))
