@@ -390,4 +390,8 @@ def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
         "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
         "workers": len(cluster.workers),
         "layout_devices": dict(Counter(str(device.kind) for device in devices)),
+        "layout": {
+            "hdfs": {part.device: part.count for part in layout.hdfs},
+            "intermediate": {part.device: part.count for part in layout.intermediate},
+        },
     }

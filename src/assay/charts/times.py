@@ -67,7 +67,7 @@ def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str
     ]
     levels = [s.level for s in summaries]
     return chart(
-        "Throughput in MB per second by configuration: three measures under three names",
+        "Throughput in MB per second by configuration: each measure under its own name",
         {
             "width": width_px,
             "height": {"step": 20},

@@ -78,6 +78,8 @@ class ReportContent:
     title: str
     answer: str
     detail: str
+    layouts: tuple[str, ...]
+    """What each layout's name stands for, a sentence each."""
     origin: str
     factor: str
     baseline: str
@@ -190,6 +192,26 @@ def _cluster_text(runs: Sequence[Run]) -> str:
     return "; ".join(texts)
 
 
+def _places(directories: dict[str, int]) -> str:
+    names = [name if count == 1 else f"{name} ({count} directories)" for name, count in directories.items()]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Return where each layout keeps what, from the first run that recorded it."""
+    texts: dict[str, str] = {}
+    for run in runs:
+        cluster: Any = run.environment.get("cluster")
+        layout = cluster.get("layout") if isinstance(cluster, dict) else None
+        if not isinstance(layout, dict) or run.layout in texts:
+            continue
+        hdfs, intermediate = _places(layout["hdfs"]), _places(layout["intermediate"])
+        kept = f"HDFS blocks and intermediate data on {hdfs}"
+        apart = f"HDFS blocks on {hdfs}, intermediate data on {intermediate}"
+        texts[run.layout] = f"{run.layout}: {kept if hdfs == intermediate else apart} of every worker."
+    return tuple(texts.values())
+
+
 def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fact, ...]:
     valid = [run for run in runs if run.status is RunStatus.VALID]
     statuses = Counter(run.status.value for run in runs)
@@ -200,6 +222,7 @@ def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fac
     facts = [
         Fact("Plan", ", ".join(dict.fromkeys(run.plan for run in runs))),
         Fact("Cluster", _cluster_text(runs)),
+        Fact("Layouts", " ".join(_layout_texts(runs))),
         Fact("Engine", ", ".join(engines)),
         Fact("Runs", f"{len(runs)}: " + ", ".join(f"{number} {status}" for status, number in statuses.items())),
         Fact("When", f"{moment(starts[0])} to {moment(starts[-1])} (UTC)" if starts else ""),
@@ -239,6 +262,7 @@ def build_content(
         title=f"{' and '.join(levels[1:]) or 'Nothing'} against {baseline}",
         answer=answer,
         detail=detail,
+        layouts=_layout_texts(runs),
         origin=origins_text((run.origin, run.lab_scale) for run in runs),
         factor=factor,
         baseline=baseline,

@@ -56,7 +56,7 @@ def _section(section: Section, palette: dict[str, str], drawer: Drawer) -> Secti
         else None,
         throughput=drawer.draw(
             lambda width: throughput_bars(counted, palette, width),
-            f"Three throughputs under three names, median of the runs ({runs}). {origin.capitalize()}.",
+            f"Throughput by name, median of the runs ({runs}). {origin.capitalize()}.",
         )
         if has_rates
         else None,
