@@ -113,8 +113,10 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
         except subprocess.TimeoutExpired as error:
             raise EngineError(f"Maven did not finish within {_FETCH_TIMEOUT_S} s", where="mvn package") from error
         if done.returncode != 0:
-            tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-            raise EngineError(f"Maven could not assemble Hadoop:\n{tail}", where="mvn package",
+            lines = (done.stdout + done.stderr).strip().splitlines()
+            telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:2]
+            raise EngineError(f"Maven could not assemble Hadoop:\n{chr(10).join(telling or lines[-3:])}",
+                              where="mvn package",
                               hint="check that Maven reaches its repository, or set HADOOP_HOME")  # fmt: skip
         for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
             folder = aside / "web" / "webapps" / webapp / "WEB-INF"
