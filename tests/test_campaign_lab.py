@@ -129,9 +129,9 @@ def test_ctrl_c_in_mid_run_removes_everything_and_keeps_what_was_measured(name: 
 
 
 def test_a_full_disk_is_a_failed_run_with_its_cause(name: str, tmp_path: Path) -> None:
-    """40 MB in two copies do not fit on disks of 25 MB."""
-    body = SMALL.format(layout="SSD", repetitions=1, attempts=1)
-    plan, repository = write_lab_plan(tmp_path, name, body, capacity="0.5GB"), tmp_path / "repository"
+    """120 MB in two copies do not fit on two disks of 70 MB."""
+    body = SMALL.format(layout="SSD", repetitions=1, attempts=1).replace("800MB", "2400MB")
+    plan, repository = write_lab_plan(tmp_path, name, body, capacity="1.4GB"), tmp_path / "repository"
     done = assay("run", plan, "--repository", repository, "--no-baseline", check=False)
     assert done.returncode == 1
     (run,) = assay_json("runs", "--repository", repository)

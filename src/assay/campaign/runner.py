@@ -131,8 +131,9 @@ async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, w
     while queue:
         planned, number = queue.pop(0)
         left_s = remaining_s([planned, *(run for run, _ in queue)], setting.plan, history)
-        watcher.begin(planned.index + 1, len(todo.runs), planned.title, left_s)
-        todo.journal.write("begin", run=planned.index, title=planned.title, attempt=number)
+        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        watcher.begin(planned.index + 1, len(todo.runs), title, left_s)
+        todo.journal.write("begin", run=planned.index, title=title, attempt=number)
         published = await attempt(planned, number, setting)
         _publish(repository, published, setting.baseline)
         run = published.run

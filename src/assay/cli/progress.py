@@ -57,14 +57,14 @@ class CampaignDisplay:
             self._step = text
             self._since = time.monotonic()
             if not self._console.is_terminal and "%" not in text and not text.startswith("waiting"):
-                self._console.print(f"  {text}")
+                self.say(f"  {text}")
 
     def begin(self, number: int, total: int, title: str, left_s: float) -> None:
         """Show which run begins, and how long all that is left will take."""
         self._title = f"run {number} of {total}: {title}"
         self._over_at = time.monotonic() + left_s
         if not self._console.is_terminal:
-            self._console.print(f"{self._title} (about {format_duration(left_s)} left)")
+            self.say(f"{self._title} (about {format_duration(left_s)} left)")
 
     def end(self, run: Run) -> None:
         """Print a finished run's line."""

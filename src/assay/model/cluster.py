@@ -114,7 +114,7 @@ class Cluster:
     placement: Placement
     nodes: tuple[Node, ...]
     lab: LabSettings | None = None
-    home: str = "/tmp/assay"  # noqa: S108 - a default that the cluster file overrides; made with mode 0700
+    home: str = "/var/tmp/assay"  # noqa: S108 - the specification gives each user a folder of their own
     """Directory on each host for assay's own files: engine, configuration, logs, pid files."""
     java_home: str | None = None
     hadoop_home: str | None = None

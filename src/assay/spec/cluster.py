@@ -11,8 +11,6 @@ from assay.spec.cluster_file import ClusterFile, DeviceGroup, NodeGroup, NodeTyp
 from assay.spec.document import Problems, read_document
 from assay.spec.section import parse
 
-DEFAULT_HOME = str(Cluster.__dataclass_fields__["home"].default)
-
 
 def load_cluster(path: str | Path) -> Cluster:
     """Return the cluster that the file at ``path`` describes; raise :class:`SpecificationError` with file and line."""
@@ -25,7 +23,7 @@ def load_cluster(path: str | Path) -> Cluster:
 
 
 def _cluster(file: ClusterFile, folder: Path) -> Cluster:
-    home = (file.home or DEFAULT_HOME).rstrip("/")
+    home = (file.home or _default_home(file)).rstrip("/")
     placement = placement_of(file)
     device_home = f"{home}/devices" if placement is Placement.LOCAL else None
     types = {name: _node_type(name, section, device_home) for name, section in file.node_types.items()}
@@ -33,6 +31,12 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
     lab = LabSettings(file.lab.scale, file.lab.memory_floor) if file.lab else None
     return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home)
+
+
+def _default_home(file: ClusterFile) -> str:
+    """Return a folder of the user's own: another user of the same host must not share it."""
+    user = file.ssh.user if file.ssh and file.ssh.user else str(os.getuid())
+    return f"/var/tmp/assay-{user}"  # noqa: S108 - named by user, and kept over a reboot
 
 
 def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> NodeType:

@@ -157,7 +157,10 @@ class ClusterFile(Section):
     ssh: SshSection | None = None
     """How real hosts are reached."""
     home: Directory | None = None
-    """Directory on each host for assay's own files; /tmp/assay when absent."""
+    """Directory on each host for assay's own files.
+
+    /var/tmp/assay-USER when absent, with the SSH user's name or this user's number.
+    """
     java_home: Directory | None = None
     """Java's directory on each host; found on the PATH when absent."""
     hadoop_home: Directory | None = None

@@ -255,11 +255,22 @@ class HadoopEngine:
             "ports": {f.name: getattr(self._ports, f.name) for f in fields(Ports)},
         }
 
+    async def _remove_data(self) -> None:
+        for node in self.cluster.nodes:
+            folders = [f"{device.directory}/assay" for device in node.type.devices if device.directory]
+            folders += [f"{self.cluster.home}/{name}" for name in ("deployments", "containers", "scratch")]
+            await self.transports[node.name].run(["rm", "-rf", *folders], timeout_s=_COMMAND_TIMEOUT_S, check=False)
+
     async def close(self) -> None:
-        """End every daemon and let go of the cluster."""
+        """End every daemon and let go of the cluster.
+
+        Data stays on hosts for the next campaign, and goes with a lab; on this machine it is removed.
+        """
         try:
             if self._daemons:
                 await self._daemons.stop()
+                if self.cluster.placement is Placement.LOCAL:
+                    await self._remove_data()
                 self._daemons = None
         finally:
             self._hold.close_stdin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -37,15 +38,16 @@ class Endpoint:
             headers = {"Content-Type": "application/octet-stream"} if body is not None else {}
             request = urllib.request.Request(url, data=body, method=method, headers=headers)
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-            with opener.open(request, timeout=_TIMEOUT_S) as answer:
-                content: bytes = answer.read()
-                return content
+            try:
+                with opener.open(request, timeout=_TIMEOUT_S) as answer:
+                    content: bytes = answer.read()
+            except urllib.error.HTTPError as error:  # its body comes through the event loop too: read it here
+                raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
+            return content
 
         try:
             return await asyncio.to_thread(call)
-        except urllib.error.HTTPError as error:
-            raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
-        except (OSError, EOFError) as error:
+        except (OSError, http.client.HTTPException) as error:
             raise EngineError(f"no answer: {error}", where=where) from error
 
     async def get(self, path: str) -> dict[str, Any]:
