@@ -158,3 +158,16 @@ def test_stock_defaults_for_replication_are_always_overridden() -> None:
     assert write.options["dfs.replication"] == "3"
     sort = WORKLOADS["terasort"].program(SIZE, "/in")
     assert sort.options["mapreduce.terasort.output.replication"] == "3"
+
+
+def test_last_words_leave_out_stack_frames_and_prefer_trouble() -> None:
+    output = (
+        "2026-01-01 INFO mapreduce.Job: Job job_1_0001 failed\n"
+        "java.io.IOException: No space left on device\n\tat java.io.FileOutputStream.write(FileOutputStream.java)\n"
+        "\t... 14 more\n\n2026-01-01 INFO counters: 49\n"
+    )
+    words = Outcome(1, output, {}, 0, 1.0).last_words()
+    assert words == ["2026-01-01 INFO mapreduce.Job: Job job_1_0001 failed",
+                     "java.io.IOException: No space left on device"]  # fmt: skip
+    assert Outcome(1, "first\nlast\n", {}, 0, 1.0).last_words(most=1) == ["last"]
+    assert Outcome(1, "", {}, 0, 1.0).last_words() == []

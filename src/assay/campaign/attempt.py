@@ -225,28 +225,27 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
 
 
 async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) -> dict[str, int]:
-    """Make the input unless it lies there complete; return what its manifest keeps.
+    """Make the input unless it lies there complete; return what its manifest keeps, and those of what it is made from.
 
     Raises EngineError when the generator fails or writes something else than was asked for.
     """
-    if needed.needs:
-        await _ensure_input(needed.needs, planned, setting)
+    inherited = await _ensure_input(needed.needs, planned, setting) if needed.needs else {}
     hdfs = setting.engine.hdfs
     manifest = await _read_manifest(needed, setting)
     if manifest is not None and await _complete(needed, setting):
-        return manifest
+        return inherited | manifest
     setting.show(f"generating input: {needed.name}")
     await hdfs.delete(needed.place)
     running = setting.engine.run(needed.program, planned.configuration.parameters,
                                  timeout_s=setting.plan.timeout_s, label="input")  # fmt: skip
     done = await _with_progress(running, setting)
     if done.outcome.exit_status != 0 or not await _complete(needed, setting):
-        tail = "\n".join(done.outcome.output.strip().splitlines()[-5:])
+        tail = "\n".join(done.outcome.last_words())
         raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.place)
     kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
     if needed.counters or not needed.exact:
         await hdfs.write(needed.manifest_path, json.dumps(kept).encode())
-    return kept
+    return inherited | kept
 
 
 async def _read_manifest(needed: Input, setting: Setting) -> dict[str, int] | None:
@@ -319,8 +318,7 @@ def _status(seen: _Observed, cause: str | None) -> tuple[RunStatus, str | None]:
         return RunStatus.FAILED, cause or "the job was not started"
     outcome = seen.finished.outcome
     if outcome.exit_status != 0:
-        end = [line for line in outcome.output.strip().splitlines() if line.strip()][-3:]
-        why = f"the client ended with {outcome.exit_status}: {' | '.join(end)}"
+        why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
         return RunStatus.FAILED, f"{seen.trouble}; {why}" if seen.trouble else why
     if seen.trouble:
         return RunStatus.INVALID, f"{seen.trouble} during the run"

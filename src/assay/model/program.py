@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+_FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
+_TROUBLE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
+_WORDS_MAX = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,12 @@ class Outcome:
     def counter(self, name: str) -> int | None:
         """Return a counter's value whatever its group; None when there is none of that name."""
         return next((group[name] for group in self.counters.values() if name in group), None)
+
+    def last_words(self, most: int = 3) -> list[str]:
+        """Return the last lines that tell of trouble, or else the last ones; without Java's stack frames and repeats."""
+        said = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
+        telling = [line for line in said if _TROUBLE.search(line)] or said
+        return list(dict.fromkeys(telling))[-most:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,8 +130,7 @@ class HadoopEngine:
         """
         own = {name: value for name, value in parameters.items() if not is_job_parameter(name)}
         signature = json.dumps([layout.name, repr(layout), sorted(own.items())])
-        workers = len(self.cluster.workers)
-        if self._daemons and signature == self._signature and healthy(await self._daemons.health(), workers):
+        if self._daemons and signature == self._signature and await self.trouble() is None:
             return False
         if self._daemons:
             progress("stopping daemons")
