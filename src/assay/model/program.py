@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
 _TROUBLE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
 _WORDS_MAX = 300
@@ -37,7 +36,7 @@ class Outcome:
         return next((group[name] for group in self.counters.values() if name in group), None)
 
     def last_words(self, most: int = 3) -> list[str]:
-        """Return the last lines that tell of trouble, or else the last ones; without Java's stack frames and repeats."""
+        """Return the last lines that tell of trouble, else the last ones; no stack frames, no repeats."""
         said = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
         telling = [line for line in said if _TROUBLE.search(line)] or said
         return list(dict.fromkeys(telling))[-most:]
