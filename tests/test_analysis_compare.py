@@ -82,6 +82,14 @@ def test_warm_runs_count_when_all_are_warm_and_a_warning_says_so() -> None:
     assert "all 4 runs are warm" in found.warnings[0]
 
 
+def test_warm_runs_count_beside_unknown_ones() -> None:
+    runs = runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False)
+    runs[0] = replace(runs[0], cold=None)
+    (found,) = compare(runs, factor="layout", baseline="HD2")
+    assert (found.n_baseline, found.n_candidate, found.excluded_warm) == (2, 2, 0)
+    assert "3 of 4 runs are warm" in found.warnings[0]
+
+
 def test_unknown_cache_state_is_a_warning() -> None:
     (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=None), factor="layout", baseline="HD2")
     assert "not known for 4 of 4 runs" in found.warnings[0]
@@ -146,7 +154,7 @@ def test_directories_that_follow_from_the_layout_do_not_split_it() -> None:
 @pytest.mark.parametrize(
     ("times", "conclusion", "words"),
     [
-        ({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 10.4, 11.1]}, Conclusion.FASTER, "SS2 is 2.0 times as fast as HD2"),
+        ({"HD2": [20.0, 21.0, 22.0], "SS2": [10.0, 10.4, 11.1]}, Conclusion.FASTER, "SS2 is 2.00 times as fast as HD2"),
         ({"HD2": [10.0, 10.4, 11.1], "SS2": [20.0, 21.0, 22.0]}, Conclusion.SLOWER, "SS2 is slower than HD2"),
         ({"HD2": [10.0, 11.0, 12.0], "SS2": [11.0, 12.0, 10.0]}, Conclusion.NO_DIFFERENCE_SHOWN, "No difference shown"),
         ({"HD2": [20.0, 21.0], "SS2": [10.0, 10.4]}, Conclusion.NOT_ENOUGH_RUNS, "Not enough runs to be sure"),

@@ -96,6 +96,18 @@ def test_an_attempt_that_never_ended_was_killed_by_the_jobs_end() -> None:
     assert (running.attempt_id, running.status, running.start_s, running.end_s) == ("attempt_1_m_1_0", "killed", 2.5, 7)
 
 
+def test_a_speculative_attempt_killed_before_it_had_a_container_moves_no_phase() -> None:
+    events = samples.sort_job()
+    fields = {"taskid": "task_1_m_1", "attemptId": "attempt_1_m_1_1", "error": "", "counters": None}
+    killed = fields | {"finishTime": 0, "hostname": "UNKNOWN"}
+    never = {"taskid": "task_1_m_1", "attemptId": "attempt_1_m_1_1", "startTime": 0, "trackerName": "UNKNOWN"}
+    events.insert(-1, ("MAP_ATTEMPT_STARTED", "TaskAttemptStarted", never))
+    events.insert(-1, ("MAP_ATTEMPT_KILLED", "TaskAttemptUnsuccessfulCompletion", killed))
+    history = parsed(events)
+    assert (history.tasks[-1].status, history.tasks[-1].start_s, history.tasks[-1].end_s) == ("killed", 12.5, 12.5)
+    assert phases(history, SUBMIT_S) == phases(parsed(samples.sort_job()), SUBMIT_S)
+
+
 def test_a_finished_map_that_was_lost_afterwards_counts_as_lost() -> None:
     events = samples.sort_job()
     killed = {"taskid": "task_1_m_1", "attemptId": "attempt_1_m_1_0", "finishTime": samples.SUBMIT_MS + 7000,

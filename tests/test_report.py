@@ -55,7 +55,7 @@ def test_the_page_loads_nothing_from_any_host(page: str) -> None:
 def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page: str) -> None:
     headline = re.search(r"<h1>(.*?)</h1>", page)
     assert headline is not None
-    assert headline[1] == "SS2 is 2.1 times as fast as HD2 on TeraSort."
+    assert headline[1] == "SS2 is 2.08 times as fast as HD2 on TeraSort."
     assert "simulated in a lab at scale 1/20" in page
     for words in ("95 % interval is", "from 3 runs each", "Reasons for caution", "DataNode on worker2 died",
                   "Gated aggregate", "Per stream", "Over job wall time", "$37,561", "Proven cold"):  # fmt: skip
@@ -131,7 +131,7 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
 
 def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
     text = call("compare", "--workload", "terasort", "--repository", root).stdout
-    assert "terasort: SS2 is 2.1 times as fast as HD2" in text
+    assert "terasort: SS2 is 2.08 times as fast as HD2" in text
     assert "no rank test can reach 5 %" in text
     assert "CPU was the limit in 3 of 6 runs" in text
     assert "dfsio" not in text
@@ -168,7 +168,7 @@ def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) 
     output = tmp_path / "report.html"
     result = call("report", "-o", output, "--repository", root, "--json")
     assert result.exit_code == 0
-    assert json.loads(result.stdout)["answer"] == "SS2 is 2.1 times as fast as HD2 on TeraSort."
+    assert json.loads(result.stdout)["answer"] == "SS2 is 2.08 times as fast as HD2 on TeraSort."
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert output.read_text().startswith("<!doctype html>")
 

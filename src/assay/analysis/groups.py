@@ -99,7 +99,8 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
     if dropped:
         warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
     if warm:
-        warnings.append(f"all {warm} runs are warm: part of the data came from memory, not from the devices")
+        which = f"all {warm}" if warm == len(used) else f"{warm} of {len(used)}"
+        warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
     if unknown:
         warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
     return tuple(warnings)
@@ -108,8 +109,8 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
 def _group(runs: Sequence[Run], factor: str, context: str) -> Group:
     level = {run.run_id: level_of(run, factor) or "" for run in runs}
     good = [run for run in runs if _usable(run)]
-    all_warm = all(run.cold is False for run in good)
-    used = [run for run in good if all_warm or run.cold is not False]
+    some_cold = any(run.cold is True for run in good)
+    used = [run for run in good if run.cold is not False or not some_cold]
     used_ids = {run.run_id for run in used}
     names = dict.fromkeys(level[run.run_id] for run in runs)
     return Group(

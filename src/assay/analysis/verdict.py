@@ -38,14 +38,12 @@ class Verdict:
 
 
 def format_ratio(value: float) -> str:
-    """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.1``, ``14``."""
-    if value >= 9.95:
-        return f"{value:.0f}"
-    return f"{value:.1f}" if value >= 1.95 else f"{value:.2f}"
+    """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.14``, ``14``."""
+    return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
 
 
 def format_interval(low: float, high: float) -> str:
-    """Return ``1.9 to 2.3``, both ends with the digits that the narrower one needs to be told apart."""
+    """Return ``1.93 to 2.31``, both ends with the digits that the narrower one needs to be told apart."""
     texts = format_ratio(low), format_ratio(high)
     if texts[0] == texts[1] and low != high:
         texts = f"{low:.3g}", f"{high:.3g}"

@@ -220,13 +220,16 @@ class _Job:
 
 
 def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, start_unix_s: float) -> Task:
-    """Return the attempt as a value: one that never ended was killed by the job's end; one never started is empty."""
+    """Return the attempt as a value: one that never ended was killed by the job's end; one never started is empty.
+
+    A speculative attempt that is killed before it has a container carries the times 0 (1970) and no host.
+    """
 
     def relative_s(time_ms: int) -> float:
         return _rounded(time_ms / 1000 - start_unix_s)
 
-    end_ms = finish_ms if attempt.end_ms is None else attempt.end_ms
-    start_ms = end_ms if attempt.start_ms is None else attempt.start_ms
+    end_ms = attempt.end_ms or finish_ms
+    start_ms = attempt.start_ms or end_ms
     return Task(
         job_id=job_id,
         task_id=attempt.task_id,
