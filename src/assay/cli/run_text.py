@@ -76,7 +76,7 @@ def _configuration(run: Run) -> dict[str, str]:
     return {
         "cluster": f"{run.cluster}{scale}",
         "engine": f"{run.engine} {run.engine_version}",
-        "data": format_bytes(run.data_bytes),
+        "data": "not known" if run.data_bytes is None else format_bytes(run.data_bytes),
         "plan": f"{run.plan} (campaign {run.campaign_id}, block {run.block}, position {run.position}, "
         f"attempt {run.attempt})",
         **{f"workload: {name}": value for name, value in run.workload_parameters.items()},

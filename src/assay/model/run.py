@@ -126,8 +126,8 @@ class Run:
     """Wall time of the workload's client program, from start to exit: what a user waits for."""
     cold: bool | None
     """True: caches proven cold. False: shown to be warm. None: not known."""
-    data_bytes: int
-    """Bytes that the workload had to process, after scaling."""
+    data_bytes: int | None
+    """Bytes that the workload had to process, after scaling; None when an imported run does not tell."""
     metrics: dict[str, float] = field(default_factory=dict)
     phases: tuple[Phase, ...] = ()
     checks: tuple[Check, ...] = ()

@@ -1,0 +1,42 @@
+"""What an importable format is: a name, how its files are recognised, and how runs are read out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.errors import FormatError
+from assay.formats.source import Source
+from assay.model.imported import Found, Left
+
+Reads = Callable[[Sequence[Source]], Iterator[Found | Left]]
+"""Reads all files of one format that were named together; yields in the order of the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One foreign format."""
+
+    name: str
+    """As ``assay import NAME`` takes it."""
+    title: str
+    """What it is, for the list of formats."""
+    recognises: Callable[[str, bytes], bool]
+    """Whether a file is one, by its path and its first 64 KiB. Never raises, never claims another format's files."""
+    read: Reads
+
+
+def one_by_one(read_file: Callable[[Source], Iterator[Found | Left]]) -> Reads:
+    """Return a reader of many files from one that reads a single file.
+
+    A :class:`FormatError` ends that file alone: what it had yielded stays, the rest is left, with the error's words.
+    """
+
+    def read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+        for source in sources:
+            try:
+                yield from read_file(source)
+            except FormatError as error:
+                yield Left(error.where or source.name, error.message)
+
+    return read

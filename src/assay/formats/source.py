@@ -1,0 +1,97 @@
+"""A file that is to be imported: found on disk, decompressed on the way, decoded without guessing silently.
+
+gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or without a mark), UTF-16 with a mark, or
+else Latin-1, in which every byte is a character.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final
+
+from assay.errors import FormatError
+
+HEAD_BYTES: Final = 65_536
+SIZE_MAX_BYTES: Final = 2 * 2**30
+"""More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
+_MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file; ``name`` is how messages call it: the path below the folder that the user named."""
+
+    path: Path
+    name: str
+
+    def _open(self) -> IO[bytes]:
+        with self.path.open("rb") as file:
+            begin = file.read(6)
+        for magic, opened in _MAGIC.items():
+            if begin.startswith(magic):
+                unpacked: IO[bytes] = opened(self.path)
+                return unpacked
+        return self.path.open("rb")
+
+    def _bytes(self, most: int) -> bytes:
+        try:
+            with self._open() as file:
+                return file.read(most)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            raise FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again") from error
+
+    def head(self) -> bytes:
+        """Return the first 64 KiB after decompression; what can be read of a damaged file."""
+        return self._bytes(HEAD_BYTES)
+
+    def content(self) -> bytes:
+        """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""
+        found = self._bytes(SIZE_MAX_BYTES + 1)
+        if len(found) > SIZE_MAX_BYTES:
+            raise FormatError(f"holds more than {SIZE_MAX_BYTES // 2**30} GiB", where=self.name, hint="split it")
+        return found
+
+    def text(self) -> str:
+        """Return the whole file as text. Raises :class:`FormatError` when it is damaged, enormous or binary."""
+        return decoded(self.content(), self.name)
+
+
+def decoded(content: bytes, name: str) -> str:
+    """Return ``content`` as text. Raises :class:`FormatError` when it is binary."""
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content[:HEAD_BYTES]:
+        raise FormatError("is binary, not text", where=name)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")
+
+
+def sources_in(paths: list[Path]) -> Iterator[Source]:
+    """Yield the files below ``paths``, sorted; hidden ones are passed over unless named.
+
+    Raises :class:`FormatError` when a path does not exist or can't be listed.
+    """
+    for path in paths:
+        if path.is_file():
+            yield Source(path, path.name)
+        elif path.is_dir():
+            found = sorted(entry for entry in path.rglob("*") if entry.is_file())
+            for entry in found:
+                inside = entry.relative_to(path)
+                if not any(part.startswith(".") for part in inside.parts):
+                    yield Source(entry, f"{path.name}/{inside}")
+        else:
+            raise FormatError("there is no such file or folder", where=str(path))
