@@ -152,6 +152,7 @@ def test_how_hosts_are_logged_in_to_does_not_count_but_which_hosts_does(tmp_path
         return load_plan(tmp_path / "plan.yaml").fingerprint
 
     assert fingerprint(hosts + "ssh: {user: somebody, key: a, port: 2022}\n") == fingerprint(hosts)
+    assert fingerprint(hosts + "home: /opt/assay\n") == fingerprint(hosts)
     assert fingerprint(hosts.replace("[b, c]", "[b, d]")) != fingerprint(hosts)
 
 

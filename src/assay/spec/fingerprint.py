@@ -1,6 +1,7 @@
 """A plan's fingerprint: SHA-256 over canonical JSON of everything that decides what is run.
 
-Formatting, comments, file names, prices, time limits and the way in which hosts are logged in to do not count.
+Formatting, comments, file names, prices, time limits, the way in which hosts are logged in to, and where assay keeps
+its own files there do not count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from typing import Any
 from assay.model.cluster import Address, Cluster
 from assay.model.layout import Layout
 from assay.model.plan import Factor, WorkloadSpec
+
+_NOT_COUNTED = ("price", "home")
 
 
 def fingerprint(
@@ -46,7 +49,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Address):
         return value.host
     if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value) if field.name != "price"}
+        counted = (field.name for field in fields(value) if field.name not in _NOT_COUNTED)
+        return {name: _plain(getattr(value, name)) for name in counted}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
