@@ -142,7 +142,7 @@ def test_the_cluster_counts_in_the_fingerprint_but_its_prices_do_not(tmp_path: P
 
 
 def test_how_hosts_are_logged_in_to_does_not_count_but_which_hosts_does(tmp_path: Path) -> None:
-    hosts = CLUSTER.replace("lab: {scale: 1/20}\n", "").replace("count: 3", "addresses: [b, c]")
+    hosts = CLUSTER.replace("lab: {scale: 1/20}\n", "").replace("count: 3", "addresses: [b, c, e]")
     hosts = hosts.replace("roles: [master]", "roles: [master], addresses: [a]")
     hosts = hosts.replace("500GB", "500GB, directories: [/h1, /h2]").replace("480GB", "480GB, directories: [/s1, /s2]")
     (tmp_path / "plan.yaml").write_text(PLAN)
@@ -153,7 +153,14 @@ def test_how_hosts_are_logged_in_to_does_not_count_but_which_hosts_does(tmp_path
 
     assert fingerprint(hosts + "ssh: {user: somebody, key: a, port: 2022}\n") == fingerprint(hosts)
     assert fingerprint(hosts + "home: /opt/assay\n") == fingerprint(hosts)
-    assert fingerprint(hosts.replace("[b, c]", "[b, d]")) != fingerprint(hosts)
+    assert fingerprint(hosts.replace("[b, c, e]", "[b, c, d]")) != fingerprint(hosts)
+
+
+def test_hdfs_keeps_as_many_copies_as_the_cluster_can_hold_up_to_three(tmp_path: Path) -> None:
+    silent = PLAN.replace("dfs.replication: 3, ", "")
+    assert load(tmp_path, silent).parameters["dfs.replication"] == "3"
+    (tmp_path / "cluster.yaml").write_text(CLUSTER.replace("count: 3", "count: 2"))
+    assert load_plan(tmp_path / "plan.yaml").parameters["dfs.replication"] == "2"
 
 
 FITTING = "HDD, HD2, SSD, SS2, HS1, HS2"
@@ -169,6 +176,12 @@ MISTAKES = [
      f"plan.yaml:9: unknown layout 'splt'; did you mean 'split'? valid: split, {FITTING}"),
     ("[HD2, SS2, split]", "[HD2, HD2]", "plan.yaml:9: layout: level 'HD2' is given twice"),
     ("[HD2, SS2, split]", "[]", "plan.yaml:9: layout: at least one entry is needed"),
+    ("dfs.replication: 3", "dfs.replication: 4",
+     "plan.yaml:3: dfs.replication: 4 copies need as many workers, and the cluster has 3"),
+    ("dfs.replication: 3", "dfs.replication: all",
+     "plan.yaml:3: dfs.replication: 'all' is not a number of copies: write 1, 2, 3, …"),
+    ("[32MiB, 128MiB]", "[32MiB,\n   100kB]",
+     "plan.yaml:11: dfs.blocksize: 100kB is no block size: HDFS takes multiples of 512 bytes from 1 MiB on"),
     ("[HD2, SS2, split]", "HD2", "plan.yaml:9: layout: a list is expected here, such as [a, b]"),
     ("  layout: [HD2, SS2, split]\n", "",
      f"plan.yaml:1: the plan needs a layout: as a factor, or 'layout: NAME'; valid: split, {FITTING}"),

@@ -42,7 +42,7 @@ def expected_s(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> float
     scale, workers = plan.cluster.scale, len(plan.cluster.workers)
     reads = sum(device.read_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
     writes = sum(device.write_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
-    copies = int(planned.configuration.parameters.get("dfs.replication", "3"))
+    copies = int(planned.configuration.parameters["dfs.replication"])
     data = planned.workload.data_bytes * scale
     read_passes, write_passes, copy_passes = _PASSES[planned.workload.name]
     moved = data * read_passes / reads + data * (write_passes + copy_passes * copies) / writes

@@ -12,6 +12,7 @@ from assay.model.layout import Layout
 from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, WorkloadSpec
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
+from assay.spec.engine_parameters import engine_parameters
 from assay.spec.fields import POSITIVE, SIZE, unknown
 from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
@@ -31,6 +32,7 @@ def load_plan(path: str | Path) -> Plan:
     workloads = _workloads(file, problems)
     factors = _factors(file, workloads, problems)
     layouts = _layouts(file, cluster, problems)
+    parameters = engine_parameters(file.parameters, factors, cluster, problems)
     problems.raise_if_any()
     return Plan(
         name=file.plan,
@@ -39,14 +41,14 @@ def load_plan(path: str | Path) -> Plan:
         workloads=workloads,
         factors=factors,
         layouts=layouts,
-        parameters=dict(file.parameters),
+        parameters=parameters,
         repetitions=file.repetitions,
         seed=file.seed,
         timeout_s=file.timeout,
         attempts=file.attempts,
         source=document.text,
         fingerprint=fingerprint(
-            cluster, file.engine, layouts, workloads, factors, file.parameters, file.repetitions, file.seed
+            cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
         ),
     )
 

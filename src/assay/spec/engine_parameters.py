@@ -1,0 +1,60 @@
+"""Engine parameters that a plan's own sense depends on: how many copies HDFS keeps, and how long its blocks are.
+
+All others pass through as they are; only the engine knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from assay.model.cluster import Cluster
+from assay.model.plan import Factor
+from assay.spec.document import Location, Problems
+from assay.units import parse_bytes
+
+REPLICATION = "dfs.replication"
+BLOCK_SIZE = "dfs.blocksize"
+REPLICATION_DEFAULT = 3
+"""Hadoop's own (hdfs-default.xml); a cluster of fewer workers gets as many copies as it can hold."""
+BLOCK_MIN_BYTES = 2**20
+"""The NameNode refuses shorter blocks (dfs.namenode.fs-limits.min-block-size)."""
+
+
+def engine_parameters(
+    given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, problems: Problems
+) -> dict[str, str]:
+    """Return the parameters of all runs, with the number of copies when the plan does not say it; note mistakes."""
+    workers = len(cluster.workers)
+    checks: dict[str, Callable[[str], str | None]] = {
+        REPLICATION: lambda text: _replication_mistake(text, workers),
+        BLOCK_SIZE: _block_mistake,
+    }
+    places: list[tuple[Location, str, str]] = [(("parameters", name), name, value) for name, value in given.items()]
+    places += [
+        (("factors", factor.name, index), factor.name, level)
+        for factor in factors
+        for index, level in enumerate(factor.levels)
+    ]
+    for at, name, value in places:
+        mistake = checks[name](value) if name in checks else None
+        if mistake:
+            problems.add(at, f"{name}: {mistake}")
+    return {REPLICATION: str(min(REPLICATION_DEFAULT, workers)), **given}
+
+
+def _replication_mistake(text: str, workers: int) -> str | None:
+    if not text.isdecimal() or int(text) < 1:
+        return f"{text!r} is not a number of copies: write 1, 2, 3, …"
+    if int(text) > workers:
+        return f"{text} copies need as many workers, and the cluster has {workers}"
+    return None
+
+
+def _block_mistake(text: str) -> str | None:
+    try:
+        length = int(text) if text.isdecimal() else parse_bytes(text)
+    except ValueError as error:
+        return str(error)
+    if length < BLOCK_MIN_BYTES or length % 512:
+        return f"{text} is no block size: HDFS takes multiples of 512 bytes from 1 MiB on"
+    return None
