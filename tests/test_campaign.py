@@ -59,15 +59,17 @@ def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int)
     assert runs == planned_runs(plan)
 
 
-def test_a_valid_run_is_never_repeated_and_a_failed_one_a_bounded_number_of_times(plan: Plan) -> None:
+def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next_number(plan: Plan) -> None:
     runs = planned_runs(plan)
-    assert [number for _, number in remaining(plan, runs, [])] == [1] * len(runs)
+    assert [number for _, number in remaining(runs, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
-    left = {planned.key: number for planned, number in remaining(plan, runs, made)}
+    left = {planned.key: number for planned, number in remaining(runs, made)}
     assert runs[0].key not in left
     assert left[runs[1].key] == 2
     made.append(finished(runs[1], RunStatus.INVALID, 2))
-    assert runs[1].key not in {planned.key for planned, _ in remaining(plan, runs, made)}
+    assert (runs[1], 3) in remaining(runs, made)
+    made.append(finished(runs[1], RunStatus.VALID, 3))
+    assert runs[1].key not in {planned.key for planned, _ in remaining(runs, made)}
 
 
 def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:

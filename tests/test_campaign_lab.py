@@ -128,13 +128,16 @@ def test_ctrl_c_in_mid_run_removes_everything_and_keeps_what_was_measured(name: 
     assert [run["status"] for run in assay_json("runs", "--repository", campaign.repository)] == ["valid"]
 
 
-def test_a_full_disk_is_a_failed_run_with_its_cause(name: str, tmp_path: Path) -> None:
+def test_a_full_disk_is_a_failed_run_with_its_cause_and_tried_a_bounded_number_of_times(
+    name: str, tmp_path: Path
+) -> None:
     """120 MB in two copies do not fit on two disks of 70 MB."""
-    body = SMALL.format(layout="SSD", repetitions=1, attempts=1).replace("800MB", "2400MB")
+    body = SMALL.format(layout="SSD", repetitions=1, attempts=2).replace("800MB", "2400MB")
     plan, repository = write_lab_plan(tmp_path, name, body, capacity="1.4GB"), tmp_path / "repository"
     done = assay("run", plan, "--repository", repository, "--no-baseline", check=False)
     assert done.returncode == 1
-    (run,) = assay_json("runs", "--repository", repository)
-    assert run["status"] == "failed"
-    assert "could only be written to 0 of" in run["cause"] or "No space left" in run["cause"]
-    assert "\tat " not in run["cause"]
+    runs = assay_json("runs", "--repository", repository)
+    assert [(run["status"], run["attempt"]) for run in runs] == [("failed", 1), ("failed", 2)]
+    for run in runs:
+        assert "could only be written to 0 of" in run["cause"] or "No space left" in run["cause"]
+        assert "\tat " not in run["cause"]

@@ -75,7 +75,7 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
         if stored.get("fingerprint") != plan.fingerprint:
             continue
         journal = Journal(path.parent, stored["campaign_id"])
-        if again and not remaining(plan, runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
+        if again and not remaining(runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
             break
         return journal, True
     campaign_id = new_run_id()
@@ -96,10 +96,11 @@ def key_of(run: Run) -> tuple[str, str, int]:
     return (run.workload, levels, run.repetition)
 
 
-def remaining(plan: Plan, runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+def remaining(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
     """Return the runs that are still to be made, each with its next attempt's number.
 
-    A run is done when it has a valid result, or when it was tried ``plan.attempts`` times.
+    A run is done when it has a valid result. How often one call tries is the caller's affair: whoever starts the
+    campaign again has mended something.
     """
     tries: dict[tuple[str, str, int], list[Run]] = {}
     for run in finished:
@@ -107,7 +108,6 @@ def remaining(plan: Plan, runs: Sequence[PlannedRun], finished: Sequence[Run]) -
     left: list[tuple[PlannedRun, int]] = []
     for planned in runs:
         made = tries.get(planned.key, [])
-        if any(run.status is RunStatus.VALID for run in made) or len(made) >= plan.attempts:
-            continue
-        left.append((planned, len(made) + 1))
+        if not any(run.status is RunStatus.VALID for run in made):
+            left.append((planned, len(made) + 1))
     return left

@@ -87,7 +87,7 @@ def prepare(plan: Plan, repository: Repository, *, again: bool) -> Schedule:
     runs = schedule(plan, expand(plan))
     history = repository.runs()
     journal, continued = open_campaign(repository.root, plan, history, runs, again=again)
-    left = remaining(plan, runs, [run for run in history if run.campaign_id == journal.campaign_id])
+    left = remaining(runs, [run for run in history if run.campaign_id == journal.campaign_id])
     expected = remaining_s([planned for planned, _ in left], plan, history)
     return Schedule(runs, left, expected, journal, continued)
 
@@ -126,11 +126,11 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
 async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, watcher: Watcher) -> Counter[str]:
     statuses: Counter[str] = Counter()
     failures = 0
-    queue = list(todo.left)
+    queue = [(planned, number, setting.plan.attempts) for planned, number in todo.left]
     history = list(repository.runs())
     while queue:
-        planned, number = queue.pop(0)
-        left_s = remaining_s([planned, *(run for run, _ in queue)], setting.plan, history)
+        planned, number, tries = queue.pop(0)
+        left_s = remaining_s([planned, *(run for run, _, _ in queue)], setting.plan, history)
         title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
         watcher.begin(planned.index + 1, len(todo.runs), title, left_s)
         todo.journal.write("begin", run=planned.index, title=title, attempt=number)
@@ -142,8 +142,8 @@ async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, w
         history.append(run)
         statuses[str(run.status)] += 1
         failures = failures + 1 if run.status is RunStatus.FAILED else 0
-        if run.status is not RunStatus.VALID and number < setting.plan.attempts:
-            queue.insert(0, (planned, number + 1))
+        if run.status is not RunStatus.VALID and tries > 1:
+            queue.insert(0, (planned, number + 1, tries - 1))
         if failures >= FAILURES_IN_A_ROW_MAX:
             raise EngineError(f"{failures} runs in a row failed, the last because: {run.cause}",
                               where=f"campaign {setting.campaign_id}",
