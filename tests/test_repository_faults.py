@@ -199,7 +199,7 @@ def test_a_damaged_table_is_told_in_words(repository: Repository) -> None:
 
 
 def index_file(repository: Repository) -> Path:
-    return repository.root / "index" / "runs.parquet"
+    return max((repository.root / "index").glob("runs-*.parquet"), key=lambda path: path.stat().st_mtime_ns)
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
@@ -220,10 +220,11 @@ def test_an_index_that_is_gone_or_damaged_is_built_anew(
     for run in every:
         repository.publish(run)
     assert repository.runs() == every
-    content = damage(index_file(repository).read_bytes())
-    index_file(repository).unlink()
+    index = index_file(repository)
+    content = damage(index.read_bytes())
+    index.unlink()
     if content is not None:
-        index_file(repository).write_bytes(content)
+        index.write_bytes(content)
     assert repository.runs() == every
     assert repository.runs(limit=1) == every[-1:]
 

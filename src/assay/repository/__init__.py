@@ -2,6 +2,7 @@
 
 from assay.repository.bundle import Problem, ProblemKind
 from assay.repository.ids import new_run_id, short_length
+from assay.repository.imports import ImportSummary
 from assay.repository.repository import Repository
 
-__all__ = ["Problem", "ProblemKind", "Repository", "new_run_id", "short_length"]
+__all__ = ["ImportSummary", "Problem", "ProblemKind", "Repository", "new_run_id", "short_length"]

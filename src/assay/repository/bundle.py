@@ -1,4 +1,4 @@
-"""One bundle: a finished run's immutable folder, its contents, and whether they are still what was written.
+"""One bundle: an immutable folder of a finished run, or of an import, and whether it is still what was written.
 
 ::
 
@@ -8,6 +8,8 @@
     logs/NAME.gz          the raw files that it was made from
     NAME                  any further file, such as the device baseline
     SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them
+
+An import holds many runs, in the files that :mod:`assay.repository.imports` names.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ from assay.repository.tables import add_columns, connection, read_table, write_t
 RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
 SUMS_FILE = "SHA256SUMS"
+IMPORT_FILE = "import.json"
+IMPORT_RUNS_FILE = "runs.parquet"
 _RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE)
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
@@ -140,6 +144,11 @@ def write_bundle(folder: Path, contents: Contents) -> None:
         if name in _RESERVED or name.startswith(("trace/", "logs/")):
             raise RepositoryError(f"{name!r} is the bundle's own", where=contents.run.run_id, hint="use another name")
         _target(folder, name).write_bytes(content)
+    write_sums(folder)
+
+
+def write_sums(folder: Path) -> None:
+    """Write the checksums of all files in ``folder``, which comes last."""
     (folder / SUMS_FILE).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in file_names(folder)))
 
 
@@ -214,25 +223,36 @@ def log_names(bundle: Path) -> list[str]:
     return [name.removeprefix("logs/").removesuffix(".gz") for name in names]
 
 
+def is_import(bundle: Path) -> bool:
+    """Say whether a bundle is an import: many runs with the files that they were read from."""
+    return (bundle / IMPORT_FILE).exists()
+
+
 def check_bundle(bundle: Path) -> list[Problem]:
     """Return all that is wrong with one bundle: files missing, extra or changed, and a run that can't be read."""
-    run_id = bundle.name
+    problems = check_files(bundle)
+    return problems if is_import(bundle) else [*problems, *_check_run(bundle)]
+
+
+def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[Problem]:
+    """Return which files of a bundle, or of ``only`` those, are missing, extra or differ from their checksums."""
     sums, problems = _read_sums(bundle)
-    found = file_names(bundle)
-    for name in sorted(sums.keys() - set(found)):
-        problems.append(Problem(run_id, name, ProblemKind.MISSING, "the file is gone"))
+    found = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
+    wanted = sums.keys() if only is None else set(only)
+    for name in sorted(wanted - set(found)):
+        problems.append(Problem(bundle.name, name, ProblemKind.MISSING, "the file is gone"))
     for name in found:
         if name not in sums:
-            problems.append(Problem(run_id, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
+            problems.append(Problem(bundle.name, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
             continue
         try:
             digest = _digest(bundle / name)
         except OSError as error:
-            problems.append(Problem(run_id, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}"))
+            problems.append(Problem(bundle.name, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}"))
             continue
         if digest != sums[name]:
-            problems.append(Problem(run_id, name, ProblemKind.CHANGED, "the content differs from its checksum"))
-    return [*problems, *_check_run(bundle)]
+            problems.append(Problem(bundle.name, name, ProblemKind.CHANGED, "the content differs from its checksum"))
+    return problems
 
 
 def _check_run(bundle: Path) -> list[Problem]:

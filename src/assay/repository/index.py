@@ -1,36 +1,54 @@
-"""The index over all bundles: one Parquet file, derived from them, that can be deleted at any time.
+"""The index over all bundles: one file of runs, derived from them, that can be deleted at any time.
 
-Bundles never change, so the index is current when it names the bundles that there are. Otherwise the missing ones are
-read, the vanished ones dropped, and a new index is written aside and renamed over the old one. Readers and writers need
-no lock: whoever finds the index behind brings it up to date, and the last to rename wins. An index that can't be read
-is built anew; where none can be written, one is made in memory for the query at hand.
+Its name stands for the bundles that it covers, so it is current when the file of that name is there, and it never
+changes. Otherwise the newest older one is taken, the bundles that it lacks are read, and the result is written aside
+and renamed into place; when a bundle has vanished, all are read. Readers and writers need no lock: whoever finds no
+current index makes it. One that can't be read is made anew; where none can be kept, it is made in a temporary folder
+for the query at hand.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import hashlib
 import os
-from collections.abc import Iterable
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
-from assay.repository.bundle import Problem, ProblemKind, read_run
+from assay.repository.bundle import (
+    IMPORT_RUNS_FILE,
+    RUN_FILE,
+    Problem,
+    ProblemKind,
+    check_files,
+    is_import,
+    read_run,
+)
+from assay.repository.coded import Coding, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.staging import staging, sync
 from assay.repository.tables import connection
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-INDEX_FILE = "runs.parquet"
+Answer = TypeVar("Answer")
+_NEW = "new_runs"
+_OUTDATED_AFTER_S = 60.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Filters:
     """What a run must match; None: anything. ``limit`` keeps the newest."""
 
@@ -51,27 +69,128 @@ def bundle_names(bundles: Path) -> list[str]:
     return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
 
 
-def query_runs(
-    root: Path, filters: Filters, *, environment: bool, partial: Path, bundles: Path
-) -> tuple[list[Run], list[Problem]]:
-    """Bring the index up to date; return the matching runs, newest last, and the bundles that can't be read."""
-    index = root / INDEX_FILE
-    try:
-        return _query(index, filters, environment, partial, bundles)
-    except RepositoryError:
-        with contextlib.suppress(OSError):  # damaged where opening it did not show it: build it anew, once
-            index.unlink(missing_ok=True)
-        return _query(index, filters, environment, partial, bundles)
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The index of the repository in ``root``; ``problems`` are the bundles that the last query could not read."""
 
+    root: Path
+    problems: list[Problem] = field(default_factory=list)
 
-def _query(
-    index: Path, filters: Filters, environment: bool, partial: Path, bundles: Path
-) -> tuple[list[Run], list[Problem]]:
-    with connection() as opened:
-        problems = _bring_up_to_date(opened, index, partial, bundles, environment=environment)
-        rows = opened.execute(queries.NEWEST_RUNS, dataclasses.asdict(filters)).fetchall()
-        runs = [_run(run_json, extra if environment else None) for run_json, extra in reversed(rows)]
-    return runs, problems
+    @property
+    def _folder(self) -> Path:
+        return self.root / "index"
+
+    def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
+        """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
+        statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
+
+        def query(opened: DuckDBPyConnection, index: Path) -> list[Run]:
+            rows = opened.execute(statement, {"index": str(index), **dataclasses.asdict(filters)}).fetchall()
+            return [_run(run_json, extra) for run_json, extra in reversed(rows)]
+
+        return self._answer(query)
+
+    def table(self, metrics: Sequence[str]) -> RunTable:
+        """Return all runs as columns, with the named metrics."""
+        return self._answer(lambda opened, index: load_table(opened, index, read_coding(opened, index), metrics))
+
+    def run_ids(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of the runs with these row numbers, in their order."""
+
+        def query(opened: DuckDBPyConnection, index: Path) -> list[str]:
+            found = dict(opened.execute(queries.IDS_AT, [str(index), list(rows)]).fetchall())
+            return [str(found[row]) for row in rows]
+
+        return self._answer(query)
+
+    def all_ids(self) -> set[str]:
+        """Return the ids of all runs."""
+        return self._answer(
+            lambda opened, index: {i for (i,) in opened.execute(queries.IDS_OF, [str(index)]).fetchall()}
+        )
+
+    def ids_that_begin(self, prefix: str, most: int) -> list[str]:
+        """Return the ids that begin with ``prefix``, sorted, at most ``most``."""
+        values = [prefix, most]
+        return self._answer(
+            lambda opened, index: [
+                i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [str(index), *values]).fetchall()
+            ]
+        )
+
+    def find(self, run_id: str) -> tuple[str, Run] | None:
+        """Return the bundle that holds a run, and the run; None when there is none."""
+
+        def query(opened: DuckDBPyConnection, index: Path) -> tuple[str, Run] | None:
+            row = opened.execute(queries.ONE_RUN, [str(index), run_id]).fetchone()
+            return (str(row[0]), _run(row[1], row[2])) if row else None
+
+        return self._answer(query)
+
+    def forget(self) -> None:
+        """Throw the index away; the next query makes it from the bundles."""
+        for path in self._files():
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def _files(self) -> list[Path]:
+        try:
+            return sorted(self._folder.glob("runs*.parquet"), key=lambda path: path.stat().st_mtime)
+        except OSError:  # one was replaced in between
+            return []
+
+    def _answer(self, query: Callable[[DuckDBPyConnection, Path], Answer]) -> Answer:
+        try:
+            with connection() as opened, self._current(opened) as index:
+                return query(opened, index)
+        except RepositoryError:  # damaged where opening it did not show it, or thrown away just now: make it anew, once
+            with connection() as opened, self._current(opened, anew=True) as index:
+                return query(opened, index)
+
+    @contextmanager
+    def _current(self, opened: DuckDBPyConnection, *, anew: bool = False) -> Iterator[Path]:
+        """Yield the path of an index that covers all bundles; ``anew``: made from nothing but them."""
+        self.problems.clear()
+        names = bundle_names(self.root / "bundles")
+        path = self._path(names)
+        if path.exists() and not anew:
+            yield path
+            return
+        with tempfile.TemporaryDirectory(prefix="assay-index-") as temporary:
+            yield self._make(opened, names, [] if anew else self._files(), Path(temporary))
+
+    def _path(self, names: Iterable[str]) -> Path:
+        covers = "\n".join([str(queries.INDEX_VERSION), *names])
+        digest = hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()
+        return (self._folder / f"runs-{digest}.parquet").absolute()
+
+    def _make(self, opened: DuckDBPyConnection, names: list[str], older: Sequence[Path], temporary: Path) -> Path:
+        """Write the index over ``names`` and return its path; one that can't be kept goes into ``temporary``."""
+        stock = _gathered(opened, older, self.root / "bundles", names, self.problems)
+        if stock.base and not stock.added:  # what it lacks can't be read
+            return stock.base
+        unread = {problem.run_id for problem in self.problems}
+        path = self._path(name for name in names if name not in unread)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            with staging(self.root / "partial", "index") as folder:
+                aside = folder / path.name
+                write_runs(opened, aside, stock.query(opened), stock.coding)
+                sync(aside)
+                aside.rename(path)
+        except OSError:
+            path = temporary / path.name
+            write_runs(opened, path, stock.query(opened), stock.coding)
+            return path
+        self._remove_outdated(path)
+        return path
+
+    def _remove_outdated(self, current: Path) -> None:
+        """Remove older indexes, but not while somebody may be reading them."""
+        for file in self._files():
+            with contextlib.suppress(OSError):
+                if file.name != current.name and time.time() - file.stat().st_mtime > _OUTDATED_AFTER_S:
+                    file.unlink()
 
 
 def _run(run_json: str, environment_json: str | None) -> Run:
@@ -86,71 +205,83 @@ def _run(run_json: str, environment_json: str | None) -> Run:
         ) from error
 
 
-def _bring_up_to_date(
-    opened: DuckDBPyConnection, index: Path, partial: Path, bundles: Path, *, environment: bool
-) -> list[Problem]:
-    """Make ``runs`` in ``opened`` stand for all bundles, and return those that can't be read.
+@dataclass(slots=True)
+class _Stock:
+    """What an index is made from: queries for rows, and the codes that they share."""
 
-    The bundles are listed after the index was read, so that one published in between is missing, never vanished.
-    """
-    indexed = _load(opened, index, environment=environment)
-    names = set(bundle_names(bundles))
-    if indexed == names and index.exists():
-        return []
-    indexed = _load(opened, index, environment=True)
-    names = set(bundle_names(bundles))
-    added, problems = _read_bundles(bundles, sorted(names - indexed))
-    if added or indexed - names or not index.exists():
-        opened.execute(queries.index_insert(), _columns(added))
-        opened.execute(queries.DROP_VANISHED, [sorted(names)])
-        _write(opened, index, partial)
-    return problems
+    coding: Coding = field(default_factory=Coding)
+    parts: list[str] = field(default_factory=list)
+    base: Path | None = None
+    """The older index among the parts."""
+    covered: set[str] = field(default_factory=set)
+    added: bool = False
+    may_repeat: bool = False
+    """Whether several bundles may hold the same run: only imports that overlap do."""
+
+    def query(self, opened: DuckDBPyConnection) -> str:
+        """Return the query for the index's rows."""
+        repeated = opened.execute(queries.repeated_runs(self.parts)).fetchall() if self.may_repeat else []
+        return queries.all_rows(self.parts or [queries.NO_ROWS], repeated)
 
 
-def _load(opened: DuckDBPyConnection, index: Path, *, environment: bool) -> set[str]:
-    """Read the index into ``runs`` and return its run ids; none when it is absent, damaged or of another version."""
+def _gathered(
+    opened: DuckDBPyConnection, older: Sequence[Path], bundles: Path, names: Sequence[str], problems: list[Problem]
+) -> _Stock:
+    """Return what an index over ``names`` is made from; note the bundles that can't be read."""
     import duckdb
 
-    try:
-        if not index.exists():
-            raise FileNotFoundError(index)
-        values = [str(index.absolute()), queries.INDEX_VERSION]
-        opened.execute(queries.index_snapshot(environment=environment), values)
-    except (OSError, duckdb.Error):
-        opened.execute(queries.EMPTY_INDEX)
-    return {run_id for (run_id,) in opened.execute(queries.INDEXED_IDS).fetchall()}
-
-
-def _read_bundles(bundles: Path, names: Iterable[str]) -> tuple[list[Run], list[Problem]]:
-    runs, problems = [], []
+    stock = _base(opened, older, set(names))
+    singles: list[Run] = []
+    imports: list[tuple[str, Path, Coding]] = []
     for name in names:
+        if name in stock.covered:
+            continue
         try:
-            runs.append(read_run(bundles / name))
-        except RepositoryError as error:
-            problems.append(Problem(name, "run.json", ProblemKind.UNREADABLE, error.message))
-    return runs, problems
+            if is_import(bundles / name):
+                imports.append((name, *_import_file(opened, bundles / name)))
+            else:
+                singles.append(read_run(bundles / name))
+        except (duckdb.Error, RepositoryError, OSError) as error:
+            detail = error.message if isinstance(error, RepositoryError) else str(error).splitlines()[0]
+            problems.append(Problem(name, RUN_FILE, ProblemKind.UNREADABLE, detail))
+    for _, _, own in imports:
+        stock.coding.merged(own)
+    if singles:
+        opened.register(_NEW, rows_of(singles, None, stock.coding))
+        stock.parts.append(f"SELECT * FROM {_NEW}")  # noqa: S608 - a constant
+    for name, file, own in imports:
+        stock.parts.append(recoded(queries.parquet(str(file.absolute())), own, stock.coding, bundle=name))
+    stock.added, stock.may_repeat = bool(singles or imports), bool(imports)
+    return stock
 
 
-def _columns(runs: list[Run]) -> list[list[Any]]:
-    """Return the index's columns for ``runs``; a column that a run has no field for is worked out."""
-    derived: dict[str, list[Any]] = {
-        "index_version": [queries.INDEX_VERSION for _ in runs],
-        "run_json": [msgspec.json.encode(dataclasses.replace(run, environment={})).decode() for run in runs],
-        "environment_json": [msgspec.json.encode(run.environment).decode() for run in runs],
-    }
-    return [derived.get(name) or [getattr(run, name) for run in runs] for name in queries.INDEX_COLUMNS]
+def _base(opened: DuckDBPyConnection, older: Sequence[Path], names: set[str]) -> _Stock:
+    """Return the newest older index that can be read and covers nothing that has vanished; else nothing."""
+    for path in reversed(older):
+        found = _usable(opened, path)
+        if found and found[1] <= names:
+            coding, covered = found
+            part = recoded(queries.parquet(str(path.absolute())), coding, coding)
+            return _Stock(coding, [part], path.absolute(), covered)
+    return _Stock()
 
 
-def _write(opened: DuckDBPyConnection, index: Path, partial: Path) -> None:
-    """Write ``runs`` as the new index, where it can be written: it is only a shortcut."""
+def _import_file(opened: DuckDBPyConnection, bundle: Path) -> tuple[Path, Coding]:
+    """Return an import's runs file and its coding. Raises :class:`RepositoryError` when it was changed."""
+    changed = check_files(bundle, (IMPORT_RUNS_FILE,))
+    if changed:
+        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+    file = bundle / IMPORT_RUNS_FILE
+    return file, read_coding(opened, file)
+
+
+def _usable(opened: DuckDBPyConnection, path: Path) -> tuple[Coding, set[str]] | None:
+    """Return an older index's coding and bundles; None when it can't be read or is of another version."""
     import duckdb
 
     try:
-        index.parent.mkdir(exist_ok=True)
-        with staging(partial, "index") as folder:
-            aside = folder / INDEX_FILE
-            opened.sql(queries.ALL_SORTED).write_parquet(str(aside.absolute()), compression="zstd")
-            sync(aside)
-            aside.rename(index)
-    except (OSError, duckdb.Error):
-        return
+        coding = read_coding(opened, path)
+        kept = {name for (name,) in opened.execute(queries.BUNDLES_OF, [str(path)]).fetchall()}
+    except (duckdb.Error, RepositoryError):
+        return None
+    return coding, kept

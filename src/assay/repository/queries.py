@@ -1,14 +1,11 @@
-"""Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types).
-
-``runs`` is the index as it was at one moment: the file may be replaced by another process between two statements.
-"""
+"""Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-INDEX_VERSION = 1
-"""Rows of the index with another number are read again from their bundles."""
+INDEX_VERSION = 2
+"""An index of another version is not looked at."""
 
 TRACE_COLUMNS: Mapping[str, str] = {
     "t_s": "DOUBLE", "node": "VARCHAR", "subject": "VARCHAR", "metric": "VARCHAR", "counter": "BOOLEAN",
@@ -22,21 +19,22 @@ TASK_COLUMNS: Mapping[str, str] = {
     "local_write_bytes": "BIGINT", "spilled_records": "BIGINT", "cpu_s": "DOUBLE", "gc_s": "DOUBLE",
 }  # fmt: skip
 
-INDEX_COLUMNS: Mapping[str, str] = {
-    "index_version": "INTEGER", "run_id": "VARCHAR", "campaign_id": "VARCHAR", "plan": "VARCHAR", "origin": "VARCHAR",
-    "status": "VARCHAR", "workload": "VARCHAR", "layout": "VARCHAR", "started_at": "VARCHAR", "duration_s": "DOUBLE",
-    "cold": "BOOLEAN", "run_json": "VARCHAR", "environment_json": "VARCHAR",
-}  # fmt: skip
-"""``run_json`` is the whole run but its environment, which has a column of its own because it is by far the largest."""
+RUN_TEXTS = ("run_id", "bundle", "campaign_id", "plan", "origin", "status", "workload", "layout", "started_at",
+             "run_json", "environment_json")  # fmt: skip
+"""The text columns of a file of runs. ``run_json`` is the whole run but its environment, by far the largest part."""
 
-EMPTY_INDEX = "CREATE OR REPLACE TEMP TABLE runs (" + ", ".join(f"{n} {k}" for n, k in INDEX_COLUMNS.items()) + ")"
-INDEXED_IDS = "SELECT run_id FROM runs"
-DROP_VANISHED = "DELETE FROM runs WHERE NOT list_contains(?::VARCHAR[], run_id)"
-ALL_SORTED = "SELECT * FROM runs ORDER BY started_at, run_id"
+CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
+BUNDLES_OF = "SELECT DISTINCT bundle FROM read_parquet(?)"
+IDS_AT = """
+SELECT file_row_number, run_id FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
+"""
+IDS_OF = "SELECT run_id FROM read_parquet(?)"
+IDS_THAT_BEGIN = "SELECT run_id FROM read_parquet(?) WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
+ONE_RUN = "SELECT bundle, run_json, environment_json FROM read_parquet(?) WHERE run_id = ?"
 
 NEWEST_RUNS = """
 SELECT run_json, environment_json
-FROM runs
+FROM read_parquet($index)
 WHERE ($workload IS NULL OR workload = $workload)
   AND ($layout IS NULL OR layout = $layout)
   AND ($status IS NULL OR status = $status)
@@ -45,6 +43,61 @@ WHERE ($workload IS NULL OR workload = $workload)
 ORDER BY started_at DESC, run_id DESC
 LIMIT $limit
 """
+NEWEST_RUNS_WITHOUT_ENVIRONMENT = NEWEST_RUNS.replace("run_json, environment_json", "run_json, NULL")
+
+NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)} WHERE false"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def parquet(path: str) -> str:
+    """Return SQL for the table in one Parquet file."""
+    return f"read_parquet({_quoted(path)})"
+
+
+def copy_with_coding(query: str, path: str, coding: str) -> str:
+    """Return the statement that writes a query's rows to a Parquet file with ``coding`` in its metadata."""
+    options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{coding: {_quoted(coding)}}}"
+    return f"COPY ({query}) TO {_quoted(path)} ({options})"
+
+
+def recoded_column(name: str, mapping: Sequence[int], target: str) -> str:
+    """Return a column of codes under another name, each code replaced by the one that ``mapping`` has in its place."""
+    if list(mapping) == list(range(len(mapping))):
+        return f'{name}::INTEGER AS "{target}"'
+    return f'coalesce(list_extract({list(mapping)}::INTEGER[], {name} + 1), -1)::INTEGER AS "{target}"'
+
+
+def recoded_rows(columns: Sequence[str], source: str, bundle: str | None) -> str:
+    """Return the query for a file's rows with ``columns`` in place of its codes and values."""
+    texts = [f"{_quoted(bundle)} AS bundle" if bundle and name == "bundle" else name for name in RUN_TEXTS]
+    return f"SELECT {', '.join([*texts, *columns])} FROM {source}"  # noqa: S608 - own names and quoted texts
+
+
+def table_of_codes(columns: int, values: Sequence[int]) -> str:
+    """Return the query for ``columns`` columns of codes and the value columns of these numbers."""
+    picked = [f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in range(columns)]
+    picked += [f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values]
+    return f"SELECT {', '.join([*picked, 'file_row_number'])} FROM read_parquet(?, file_row_number = true)"  # noqa: S608
+
+
+def all_rows(parts: Sequence[str], repeated: Sequence[tuple[str, str]]) -> str:
+    """Return the query for the rows of all ``parts`` but the ``repeated`` ones, given by run id and bundle."""
+    united = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
+    if not repeated:
+        return united
+    left = ", ".join(f"({_quoted(run_id)}, {_quoted(bundle)})" for run_id, bundle in repeated)
+    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN ({left})"  # noqa: S608
+
+
+def repeated_runs(parts: Sequence[str]) -> str:
+    """Return the query for the runs that several bundles hold, with each bundle but the first."""
+    united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)  # noqa: S608
+    firsts = "min(bundle) OVER (PARTITION BY run_id)"
+    return f"SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"  # noqa: S608
+
 
 TRACE_NODES = "SELECT DISTINCT node FROM trace ORDER BY node"
 TRACE_OF_NODE = "SELECT * FROM trace WHERE node = ?"
@@ -60,17 +113,6 @@ def selected(columns: Mapping[str, str]) -> str:
     return "SELECT " + ", ".join(f'"{name}"' for name in columns) + " FROM read_parquet(?)"  # noqa: S608 - constants
 
 
-def index_snapshot(*, environment: bool) -> str:
-    """Return the statement that reads the index into ``runs``, with or without its one large column."""
-    kinds = INDEX_COLUMNS.items()
-    sources = [f'"{name}"' if environment or name != "environment_json" else "NULL" for name in INDEX_COLUMNS]
-    columns = ", ".join(f'{source}::{kind} AS "{name}"' for source, (name, kind) in zip(sources, kinds, strict=True))
-    return (
-        f"CREATE OR REPLACE TEMP TABLE runs AS SELECT {columns} "  # noqa: S608 - constants
-        "FROM read_parquet(?) WHERE index_version = ?"
-    )
-
-
-def index_insert() -> str:
-    """Return the statement that adds rows to ``runs``, its parameters the index's columns as lists."""
-    return f"INSERT INTO runs {literal(INDEX_COLUMNS)}"
+def rows_of_run(names: Sequence[str]) -> str:
+    """Return the query for one run's rows of an import's tasks or traces, in their order."""
+    return f"SELECT {', '.join(names)} FROM read_parquet(?) WHERE run_id = ?"  # noqa: S608 - own names

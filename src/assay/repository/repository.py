@@ -1,10 +1,11 @@
-"""The repository: a folder of immutable bundles, one per run, with an index over them.
+"""The repository: a folder of immutable bundles, one per run or import, with an index over them.
 
 ::
 
     repository.json       marks the folder and says which version of this arrangement it has
     bundles/RUN_ID/       finished runs, see :mod:`assay.repository.bundle`
-    index/runs.parquet    derived, see :mod:`assay.repository.index`
+    bundles/IMPORT_ID/    imports of many runs, see :mod:`assay.repository.imports`
+    index/runs-*.parquet  derived, see :mod:`assay.repository.index`
     partial/              what is being written, see :mod:`assay.repository.staging`
 
 A bundle is written aside, flushed to the device, and renamed into place: it is there whole or not at all, under kill -9
@@ -13,27 +14,39 @@ and power loss too. Many readers and writers work at once without locks.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
+from assay import __version__
+from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
+from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import bundle as bundle_files
 from assay.repository.bundle import Contents, Problem, ProblemKind
-from assay.repository.index import INDEX_FILE, Filters, bundle_names, query_runs
+from assay.repository.imports import (
+    ImportSummary,
+    gathered,
+    import_id,
+    imported_tasks,
+    imported_trace,
+    source_file,
+    write_import,
+)
+from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.staging import clear_dead, staging, sync, sync_tree
 
 MARKER: Final = "repository.json"
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
+_COUNTED_MAX = 10_000
 
 
 class Repository:
@@ -41,6 +54,7 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._problems: list[Problem] = []
 
     @classmethod
     def open(cls, root: Path) -> Repository:
@@ -108,16 +122,20 @@ class Repository:
         ``logs`` are compressed; a path is copied. ``files`` are stored as they are. Names may have folders (``w1/x``).
         Raises :class:`RepositoryError` when the run id is taken, something can't be stored, or the disk is full.
         """
-        target = self.root / "bundles" / run.run_id
         if not _RUN_ID.match(run.run_id):
             raise RepositoryError(f"{run.run_id!r} can't be a run's id", hint="use new_run_id()")
+        contents = Contents(run, tasks, trace, logs or {}, files or {})
+        return self._place(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
+
+    def _place(self, name: str, write: Callable[[Path], None]) -> Path:
+        """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
+        target = self.root / "bundles" / name
         if target.exists():
             raise _taken(target)
-        contents = Contents(run, tasks, trace, logs or {}, files or {})
         try:
             target.parent.mkdir(exist_ok=True)
-            with staging(self.root / "partial", run.run_id) as folder:
-                bundle_files.write_bundle(folder, contents)
+            with staging(self.root / "partial", name) as folder:
+                write(folder)
                 sync_tree(folder)
                 folder.rename(target)
             sync(target.parent)
@@ -125,11 +143,45 @@ class Repository:
             if target.exists():
                 raise _taken(target) from error
             raise RepositoryError(
-                f"the run could not be stored: {error.strerror}",
+                f"it could not be stored: {error.strerror}",
                 where=str(error.filename or target),
-                hint="nothing of it was stored; make room or mend the disk and run it again",
+                hint="nothing of it was stored; make room or mend the disk and do it again",
             ) from error
         return target
+
+    def import_runs(
+        self,
+        format_name: str,
+        items: Callable[[], Iterable[Found | Left]],
+        sources: Sequence[tuple[str, Path]],
+        *,
+        plan: str = "",
+        strict: bool = False,
+        progress: Callable[[int], None] = lambda _: None,
+    ) -> ImportSummary:
+        """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
+
+        What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left.
+        ``plan`` names the import where the runs do not tell; ``progress`` takes how many were seen. Raises
+        :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
+        """
+        files = [source_file(name, path) for name, path in sources]
+        bundle = self.root / "bundles" / import_id(format_name, files)
+        if bundle.exists():
+            taken = msgspec.json.decode((bundle / bundle_files.IMPORT_FILE).read_bytes())["taken"]
+            return ImportSummary(None, format_name, 0, int(taken), ())
+        batch = gathered(items(), format_name=format_name, sources=files, known=self._index.all_ids(), plan=plan,
+                         progress=progress)  # fmt: skip
+        left = tuple(batch.left)
+        if not batch.runs or (strict and left):
+            return ImportSummary(None, format_name, 0, batch.already_there, left)
+        try:
+            self._place(batch.import_id, lambda folder: write_import(folder, batch, __version__))
+        except RepositoryError:
+            if bundle.exists():  # somebody imported the same files at the same time
+                return ImportSummary(None, format_name, 0, len(batch.runs), left)
+            raise
+        return ImportSummary(batch.import_id, format_name, len(batch.runs), batch.already_there, left)
 
     def runs(
         self,
@@ -148,29 +200,49 @@ class Repository:
         left out with a logged warning. Raises :class:`RepositoryError` when the index can't be made.
         """
         filters = Filters(workload, layout, status, plan, campaign_id, limit)
-        runs, problems = query_runs(
-            self.root / "index",
-            filters,
-            environment=environment,
-            partial=self.root / "partial",
-            bundles=self.root / "bundles",
-        )
-        for problem in problems:
+        runs = self._index.runs(filters, environment=environment)
+        self._warn()
+        return runs
+
+    def table(self, metrics: Sequence[str] = ()) -> RunTable:
+        """Return all runs as columns, with the named metrics; see :meth:`run_ids`. Fast for a million of them."""
+        table = self._index.table(metrics)
+        self._warn()
+        return table
+
+    def run_ids(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of runs by their ``rows`` of :meth:`table`, in that order."""
+        return self._index.run_ids(rows)
+
+    @property
+    def _index(self) -> Index:
+        return Index(self.root, self._problems)
+
+    def _warn(self) -> None:
+        for problem in self._problems:
             logging.getLogger(__name__).warning(
                 "run %s is left out: %s. `assay verify` lists all damage.", problem.run_id, problem.detail
             )
-        return runs
 
     def run(self, prefix: str) -> Run:
         """Return the run whose id begins with ``prefix``.
 
         Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
         """
-        return bundle_files.read_run(self.bundle_path(self._complete(prefix)))
+        run_id = self._complete(prefix)
+        bundle = self.root / "bundles" / run_id
+        if bundle.is_dir():
+            return bundle_files.read_run(bundle)
+        return self._imported(run_id)[1]
 
     def _complete(self, prefix: str) -> str:
-        names = bundle_names(self.root / "bundles")
-        matches = [name for name in names if name.startswith(prefix)] if prefix else []
+        bundles = self.root / "bundles"
+        matches = [name for name in bundle_names(bundles) if prefix and name.startswith(prefix)]
+        matches = [name for name in matches if not bundle_files.is_import(bundles / name)]
+        if prefix in matches:
+            return prefix
+        if prefix:
+            matches = sorted({*matches, *self._index.ids_that_begin(prefix, _COUNTED_MAX)})
         if prefix in matches:
             return prefix
         if len(matches) == 1:
@@ -185,27 +257,37 @@ class Repository:
             f"{len(matches)} runs' ids begin with {prefix!r}", where=str(self.root), hint=f"one of\n    {shown}{more}"
         )
 
-    def bundle_path(self, run_id: str) -> Path:
-        """Return the bundle's folder. Raises :class:`RepositoryError` when there is no such run."""
-        path = self.root / "bundles" / run_id
-        if not _RUN_ID.match(run_id) or not path.is_dir():
+    def _imported(self, run_id: str) -> tuple[Path, Run]:
+        """Return the import that holds a run, and the run."""
+        found = self._index.find(run_id) if _RUN_ID.match(run_id) else None
+        if found is None:
             raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
-        return path
+        return self.root / "bundles" / found[0], found[1]
+
+    def bundle_path(self, run_id: str) -> Path:
+        """Return the folder of the run's bundle, or of the import that holds it.
+
+        Raises :class:`RepositoryError` when there is no such run.
+        """
+        path = self.root / "bundles" / run_id
+        return path if _RUN_ID.match(run_id) and path.is_dir() else self._imported(run_id)[0]
 
     def tasks(self, run_id: str) -> list[Task]:
         """Return the run's task attempts; empty when it had none."""
-        return bundle_files.read_tasks(self.bundle_path(run_id))
+        bundle = self.bundle_path(run_id)
+        return bundle_files.read_tasks(bundle) if bundle.name == run_id else imported_tasks(bundle, run_id)
 
     def trace(self, run_id: str) -> Trace:
         """Return the run's trace, node by node; empty when none was taken."""
-        return bundle_files.read_trace(self.bundle_path(run_id))
+        bundle = self.bundle_path(run_id)
+        return bundle_files.read_trace(bundle) if bundle.name == run_id else imported_trace(bundle, run_id)
 
     def log(self, run_id: str, name: str) -> bytes:
         """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""
         return bundle_files.read_log(self.bundle_path(run_id), name)
 
     def logs(self, run_id: str) -> list[str]:
-        """Return the names of the run's logs, sorted."""
+        """Return the names of the run's logs, sorted; an import has none: its files lie in ``source/``."""
         return bundle_files.log_names(self.bundle_path(run_id))
 
     def files(self, run_id: str) -> dict[str, int]:
@@ -225,8 +307,7 @@ class Repository:
             problems += bundle_files.check_bundle(self.root / "bundles" / name)
             if progress:
                 progress(done, len(names))
-        with contextlib.suppress(OSError):
-            (self.root / "index" / INDEX_FILE).unlink()
+        self._index.forget()
         return problems
 
     def _strays(self, names: Sequence[str]) -> list[Problem]:
@@ -238,4 +319,4 @@ class Repository:
 
 
 def _taken(target: Path) -> RepositoryError:
-    return RepositoryError("this run is already stored, and a bundle is never changed", where=str(target))
+    return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))

@@ -1,0 +1,148 @@
+"""Files of many runs: one Parquet row a run, in which what tells runs apart is an integer.
+
+::
+
+    run_id bundle campaign_id plan origin status workload layout started_at   texts, to filter and to list by
+    c0 c1 c2 …          codes of the columns of a :class:`RunTable`; absent: -1 or NULL
+    v0 v1 v2 …          values: duration_s, started_unix_s and metrics; absent: NULL or NaN
+    run_json environment_json    the whole run, its environment apart because it is by far the largest
+
+What codes and values stand for is JSON in the file's own metadata (``coding``). The index has this form, and imports
+have it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from assay.analysis.table import ABSENT, Column, RunTable, described, started_unix_s
+from assay.errors import RepositoryError
+from assay.model.run import Run
+from assay.repository import queries
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+OWN_VALUES = ("duration_s", "started_unix_s")
+
+
+@dataclass(slots=True)
+class Coding:
+    """What a file's codes and values stand for. Grows as runs are added; a code never changes its meaning."""
+
+    columns: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Column name to the codes of its levels; the first name is ``c0``'s."""
+    values: dict[str, int] = field(default_factory=dict)
+    """Name of a quantity to the number of its column."""
+
+    def encoded(self) -> str:
+        """Return it as JSON."""
+        columns = {name: list(levels) for name, levels in self.columns.items()}
+        return msgspec.json.encode({"columns": columns, "values": list(self.values)}).decode()
+
+    @staticmethod
+    def decoded(text: str | bytes) -> Coding:
+        """Return what :meth:`encoded` wrote. Raises :class:`RepositoryError` when it is something else."""
+        try:
+            stored = msgspec.json.decode(text, type=_Stored)
+        except msgspec.MsgspecError as error:
+            raise RepositoryError(f"the codes are damaged: {error}") from error
+        columns = {name: {level: code for code, level in enumerate(ls)} for name, ls in stored.columns.items()}
+        return Coding(columns, {name: number for number, name in enumerate(stored.values)})
+
+    def merged(self, other: Coding) -> None:
+        """Add what ``other`` has and this does not."""
+        for name, levels in other.columns.items():
+            own = self.columns.setdefault(name, {})
+            for level in levels:
+                own.setdefault(level, len(own))
+        for name in other.values:
+            self.values.setdefault(name, len(self.values))
+
+
+class _Stored(msgspec.Struct):
+    columns: dict[str, list[str]]
+    values: list[str]
+
+
+def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
+    """Return the columns of ``runs`` as arrays, and add to ``coding`` what they bring; ``bundle`` None: their own."""
+    number = len(runs)
+    codes: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    environments: dict[int, str] = {}
+    texts: dict[str, list[Any]] = {name: [] for name in queries.RUN_TEXTS}
+    for row, run in enumerate(runs):
+        for name, level in described(run).items():
+            levels = coding.columns.setdefault(name, {})
+            if name not in codes:
+                codes[name] = np.full(number, ABSENT, dtype=np.int32)
+            codes[name][row] = levels.setdefault(level, len(levels))
+        own = {"duration_s": run.duration_s, "started_unix_s": started_unix_s(run)}
+        for name, value in (own | run.metrics).items():
+            if name not in values:
+                coding.values.setdefault(name, len(coding.values))
+                values[name] = np.full(number, np.nan)
+            values[name][row] = value
+        key = id(run.environment)
+        if key not in environments:
+            environments[key] = msgspec.json.encode(run.environment).decode()
+        bare = msgspec.json.encode(dataclasses.replace(run, environment={})).decode()
+        line = (run.run_id, bundle or run.run_id, run.campaign_id, run.plan, str(run.origin), str(run.status),
+                run.workload, run.layout, run.started_at, bare, environments[key])  # fmt: skip
+        for column, text in zip(texts.values(), line, strict=True):
+            column.append(text)
+    found: dict[str, Any] = {name: np.asarray(column, dtype=object) for name, column in texts.items()}
+    found |= {f"c{_number(coding.columns, name)}": codes[name] for name in codes}
+    return found | {f"v{coding.values[name]}": values[name] for name in values}
+
+
+def _number(columns: Mapping[str, Any], name: str) -> int:
+    return list(columns).index(name)
+
+
+def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
+    """Return a file's coding. Raises :class:`RepositoryError` or DuckDB's error when it has none."""
+    rows = opened.execute(queries.CODING_OF, [str(path.absolute())]).fetchall()
+    if len(rows) != 1:
+        raise RepositoryError("this is no file of runs", where=str(path))
+    return Coding.decoded(rows[0][0])
+
+
+def write_runs(opened: DuckDBPyConnection, path: Path, query: str, coding: Coding) -> None:
+    """Write the rows of ``query`` as a file of runs."""
+    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded()))
+
+
+def recoded(source: str, own: Coding, into: Coding, *, bundle: str | None = None) -> str:
+    """Return a query over ``source`` (SQL for a table) with the codes of ``into``, which must hold all of ``own``'s."""
+    numbers = {name: number for number, name in enumerate(into.columns)}
+    columns = []
+    for position, (name, levels) in enumerate(own.columns.items()):
+        target = into.columns[name]
+        mapping = [target[level] for level in levels]
+        columns.append(queries.recoded_column(f"c{position}", mapping, f"c{numbers[name]}"))
+    columns += [f'v{number}::DOUBLE AS "v{into.values[name]}"' for name, number in own.values.items()]
+    return queries.recoded_rows(columns, source, bundle)
+
+
+def load_table(opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]) -> RunTable:
+    """Return all runs of a file as a table, with the named metrics."""
+    values = [name for name in (*OWN_VALUES, *metrics) if name in coding.values]
+    query = queries.table_of_codes(len(coding.columns), [coding.values[name] for name in values])
+    arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
+    columns = {
+        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(levels))
+        for number, (name, levels) in enumerate(coding.columns.items())
+    }
+    found = {name: np.asarray(arrays[f"v{coding.values[name]}"], dtype=np.float64) for name in values}
+    nothing = np.full(len(arrays["file_row_number"]), np.nan)
+    found |= {name: nothing for name in (*OWN_VALUES, *metrics) if name not in found}
+    return RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found)

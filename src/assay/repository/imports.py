@@ -1,0 +1,206 @@
+"""A bulk import: one bundle of many runs that somebody else made, with the files that they were read from.
+
+::
+
+    import.json           format, files with checksums, what was taken, what was not and why
+    runs.parquet          the runs, see :mod:`assay.repository.coded`
+    tasks.parquet         their task attempts with the run's id; absent when there are none
+    trace.parquet         their traces with the run's id; absent when there are none
+    source/NUMBER-NAME.gz the files as they were given
+    SHA256SUMS            checksums of all the others
+
+Ids are made from content. An import's comes from its format and files, so the same files make the same bundle, wherever
+that is done. A run's comes from its format and what makes it this run there (:class:`Found`'s key), so a longer copy of
+a file adds only what is new.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import hashlib
+import re
+import shutil
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import RepositoryError
+from assay.model.imported import Found, Left
+from assay.model.run import Run, Task
+from assay.model.trace import Trace
+from assay.repository import queries
+from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, encode_run, write_sums
+from assay.repository.coded import Coding, rows_of, write_runs
+from assay.repository.tables import connection, write_table
+
+TRACE_FILE = "trace.parquet"
+IMPORT_SCHEMA_VERSION = 1
+_GZIP_LEVEL = 4
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One file of an import: its name as messages have it, where it lies, its SHA-256 and its size in bytes."""
+
+    name: str
+    path: Path
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportSummary:
+    """What became of an import. ``import_id`` is None when it added nothing."""
+
+    import_id: str | None
+    format: str
+    taken: int
+    already_there: int
+    left: tuple[Left, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Runs that are ready to be stored, with their ids, and what goes with them."""
+
+    import_id: str
+    format: str
+    runs: Sequence[Run]
+    tasks: Sequence[tuple[str, Task]]
+    traces: Sequence[tuple[str, Trace]]
+    left: Sequence[Left]
+    already_there: int
+    sources: Sequence[SourceFile]
+
+
+def source_file(name: str, path: Path) -> SourceFile:
+    """Return a file with its checksum. Raises :class:`RepositoryError` when it can't be read."""
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return SourceFile(name, path, digest, path.stat().st_size)
+    except OSError as error:
+        raise RepositoryError(f"can't read it: {error.strerror}", where=name) from error
+
+
+def import_id(format_name: str, sources: Sequence[SourceFile]) -> str:
+    """Return the id of an import of these files: a UUID of version 8 (RFC 9562) from their checksums."""
+    return _uuid8("import", format_name, *sorted(source.sha256 for source in sources))
+
+
+def gathered(
+    items: Iterable[Found | Left],
+    *,
+    format_name: str,
+    sources: Sequence[SourceFile],
+    known: set[str],
+    plan: str,
+    progress: Callable[[int], None],
+) -> Batch:
+    """Give every run its id, and drop those whose id is ``known``; ``progress`` takes how many were seen so far."""
+    own = import_id(format_name, sources)
+    seen: Counter[str] = Counter()
+    runs: list[Run] = []
+    tasks: list[tuple[str, Task]] = []
+    traces: list[tuple[str, Trace]] = []
+    left: list[Left] = []
+    already = 0
+    for number, item in enumerate(items, start=1):
+        if number % 500 == 0:
+            progress(number)
+        if isinstance(item, Left):
+            left.append(item)
+            continue
+        run_id = _uuid8("run", format_name, item.key, str(seen[item.key]))
+        seen[item.key] += 1
+        if run_id in known:
+            already += 1
+            continue
+        position = len(runs)
+        run = dataclasses.replace(item.run, run_id=run_id, campaign_id=own, plan=item.run.plan or plan,
+                                  block=position, position=position)  # fmt: skip
+        runs.append(run)
+        tasks += ((run_id, task) for task in item.tasks)
+        if item.trace:
+            traces.append((run_id, item.trace))
+    return Batch(own, format_name, runs, tasks, traces, left, already, sources)
+
+
+def _uuid8(*parts: str) -> str:
+    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
+    return str(uuid.UUID(int=int.from_bytes(digest[:16], "big") & _UUID_MASK | 8 << 76 | 0b10 << 62))
+
+
+_UUID_MASK = ~(0xF << 76 | 0b11 << 62)
+
+
+def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
+    """Write a batch into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
+    facts = {
+        "schema_version": IMPORT_SCHEMA_VERSION,
+        "import_id": batch.import_id,
+        "format": batch.format,
+        "assay_version": assay_version,
+        "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "taken": len(batch.runs),
+        "already_there": batch.already_there,
+        "left": batch.left,
+        "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
+    }
+    (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
+    encode_run(batch.runs[0])
+    with connection() as opened:
+        coding = Coding()
+        opened.register("imported", rows_of(batch.runs, batch.import_id, coding))
+        write_runs(opened, folder / IMPORT_RUNS_FILE, "SELECT * FROM imported", coding)
+    if batch.tasks:
+        columns: list[list[Any]] = [[run_id for run_id, _ in batch.tasks]]
+        columns += [[getattr(task, name) for _, task in batch.tasks] for name in queries.TASK_COLUMNS]
+        write_table(folder / TASKS_FILE, {"run_id": "VARCHAR", **queries.TASK_COLUMNS}, columns)
+    if batch.traces:
+        _write_traces(folder / TRACE_FILE, batch.traces)
+    (folder / "source").mkdir()
+    for number, source in enumerate(batch.sources):
+        name = _PLAIN.sub("_", source.path.name)[-100:]
+        target = folder / "source" / f"{number:05d}-{name}.gz"
+        with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
+            shutil.copyfileobj(file, packed, 1 << 20)
+    write_sums(folder)
+
+
+def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
+    names = list(queries.TRACE_COLUMNS)
+    columns: list[list[Any]] = [[] for _ in range(len(names) + 1)]
+    for run_id, trace in traces:
+        rows = len(getattr(trace, names[0]))
+        columns[0] += [run_id] * rows
+        for column, name in zip(columns[1:], names, strict=True):
+            column.extend(getattr(trace, name))
+    write_table(path, {"run_id": "VARCHAR", **queries.TRACE_COLUMNS}, columns)
+
+
+def imported_tasks(bundle: Path, run_id: str) -> list[Task]:
+    """Return one run's task attempts; empty when it has none."""
+    rows = _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS))
+    return [Task(*row) for row in rows]
+
+
+def imported_trace(bundle: Path, run_id: str) -> Trace:
+    """Return one run's trace; empty when it has none."""
+    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS))
+    return Trace(*(list(column) for column in zip(*rows, strict=True))) if rows else Trace()
+
+
+def _rows_of_run(path: Path, run_id: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    if not path.exists():
+        return []
+    with connection() as opened:
+        return opened.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()
