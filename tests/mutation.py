@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable, Iterator
 
 _ODD = (b"", b"\0", b"\xff", b"-", b"-0", b"NaN", b"1e999", b"99999999999999999999999", b",", b"\t", b'"', b"{", b"\r")
+_DIGIT = re.compile(rb"[0-9]")
 STEPS_MAX = 3
 
 
@@ -79,10 +81,10 @@ def _lines(content: bytes, chance: random.Random) -> bytes:
 
 def _digits(content: bytes, chance: random.Random) -> bytes:
     """Put something else in the place of a digit: another digit, a sign, nothing, a word that parses as a number."""
-    at = [index for index, byte in enumerate(content) if 48 <= byte <= 57]
-    if not at:
+    found = _DIGIT.search(content, chance.randint(0, len(content))) or _DIGIT.search(content)
+    if not found:
         return content
-    place = chance.choice(at)
+    place = found.start()
     new = chance.choice((*_ODD, *(b"%d" % digit for digit in range(10))))
     return content[:place] + new + content[place + 1 :]
 

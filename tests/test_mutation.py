@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from mutation import fuzz_count, mutations
 
 SOUND = b"".join(b"line %d: value %d.%d\n" % (n, n * 7, n) for n in range(40))
