@@ -52,7 +52,15 @@ Average of Aggregated Throughput : 250.5 mb/sec
 -- Result Analyse -- : 31s
 """
 _COLUMNS = "%-12s %-10s %-8s %-20s %-20s %-20s %-20s\n"
-HEADING = _COLUMNS % ("Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node")
+HEADING = _COLUMNS % (
+    "Type",
+    "Date",
+    "Time",
+    "Input_data_size",
+    "Duration(s)",
+    "Throughput(bytes/s)",
+    "Throughput/node",
+)
 ROWS = (
     _COLUMNS % ("HadoopTerasort", "2016-03-01", "10:15:00", 3200000000, "64.000", 50000000, 12500000),
     _COLUMNS % ("ScalaSparkSort", "2016-03-01", "10:25:30", 328492000, "20.125", 16322583, 16322583),

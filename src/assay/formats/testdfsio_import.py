@@ -15,7 +15,15 @@ from collections.abc import Iterator
 
 from assay.errors import FormatError
 from assay.formats.importing import Format, one_by_one
-from assay.formats.printed import BYTES_MAX, MIB, RATE_MAX_MB_PER_S, duration_problem, iso_utc, java_date_unix_s, mib_to_mb
+from assay.formats.printed import (
+    BYTES_MAX,
+    MIB,
+    RATE_MAX_MB_PER_S,
+    duration_problem,
+    iso_utc,
+    java_date_unix_s,
+    mib_to_mb,
+)
 from assay.formats.source import Source
 from assay.formats.testdfsio import DfsioBlock, DfsioResult, dfsio_blocks
 from assay.model.imported import Found, Left, foreign_run
@@ -40,8 +48,7 @@ def problem(result: DfsioResult) -> str | None:
     if result.megabytes * MIB > BYTES_MAX or max(rates) > RATE_MAX_MB_PER_S or result.files > FILES_MAX:
         return "a number is larger than any cluster's"
     least_mib_per_s = result.megabytes / (result.files * result.exec_time_s)
-    if result.throughput_mib_per_s + FILES_MAX = 10**9
-_ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
+    if result.throughput_mib_per_s + _ROUNDING_MIB_PER_S < least_mib_per_s * 0.99:
         return (
             f"the numbers do not fit together: {result.megabytes:g} MiB in {result.files} files within "
             f"{result.exec_time_s:g} s are at least {least_mib_per_s:.3g} MiB/s a file, but the block says "
