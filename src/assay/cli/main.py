@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "runs": ("assay.cli.runs", "runs", "List the runs in the repository."),
     "show": ("assay.cli.runs", "show", "Show one run: phases, checks, metrics, environment."),
     "verify": ("assay.cli.runs", "verify", "Check every bundle against its checksums."),
+    "import": ("assay.cli.imports", "import_results", "Take in results that exist already, in any known format."),
     "compare": ("assay.cli.compare", "compare", "Compare a factor's levels: speedups with their intervals."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
     "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),

@@ -1,0 +1,165 @@
+"""``assay import``: takes in results that exist already, in whichever of the known formats they are."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.errors import FormatError
+from assay.formats.catalogue import TABLE, chosen, formats, sorted_by_format
+from assay.formats.importing import Format
+from assay.formats.source import Source, sources_in
+from assay.formats.table import table_format
+from assay.model.imported import Left
+from assay.model.run import Origin
+from assay.repository import ImportSummary, Repository
+
+_LEFT_SHOWN = 20
+
+
+@click.command(name="import")
+@click.argument("words", nargs=-1, metavar="[FORMAT] PATH…")
+@click.option("--map", "mapping", multiple=True, metavar="COLUMN=FIELD", help="For tables: what a column holds.")
+@click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="For tables: a field of every row.")
+@click.option("--origin", type=click.Choice([Origin.MEASURED.value, Origin.PUBLISHED.value]), default="measured",
+              show_default=True, help="For tables: where its numbers come from.")  # fmt: skip
+@click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
+@click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
+@click.option("--list", "list_formats", is_flag=True, help="List the formats.")
+@json_option
+@repository_option
+def import_results(words: tuple[str, ...], mapping: tuple[str, ...], defaults: tuple[str, ...], origin: str, label: str,
+                   strict: bool, list_formats: bool, as_json: bool, repository: Path) -> None:  # fmt: skip
+    """Import results from files and folders; without FORMAT each file's is found out.
+
+    What is in the repository already is not taken twice. What can't be taken is listed with its place and the reason.
+    """
+    if list_formats:
+        _list(as_json)
+        return
+    job = _job(words, mapping, defaults, Origin(origin))
+    opened = Repository.create(repository)
+    for format_, sources in job.by_format:
+        with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
+            summary = opened.import_runs(
+                format_.name,
+                partial(format_.read, sources),
+                [(source.name, source.path) for source in sources],
+                plan=label or format_.name,
+                strict=strict,
+                progress=bar.show,
+            )
+        job.summaries.append(summary)
+    _print(job, strict, as_json)
+    taken = sum(summary.taken + summary.already_there for summary in job.summaries)
+    sys.exit(0 if taken and not (strict and job.left) else FormatError.exit_code)
+
+
+@dataclass(slots=True)
+class _Job:
+    by_format: list[tuple[Format, list[Source]]]
+    unknown: dict[str, str]
+    summaries: list[ImportSummary] = field(default_factory=list)
+
+    @property
+    def left(self) -> list[Left]:
+        """Everything that was not taken, files of no known format included."""
+        files = [Left(name, why) for name, why in self.unknown.items()]
+        return [*files, *(item for summary in self.summaries for item in summary.left)]
+
+
+def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
+    """Return what to import. Raises FormatError for paths that do not exist and formats that are not known."""
+    known = formats()
+    named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
+    paths = [Path(word) for word in (words[1:] if named else words)]
+    if not paths:
+        raise FormatError("no file is named", hint="`assay import PATH…`; `assay import --list` shows the formats")
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
+        chosen(str(missing))  # a word that is neither: say which formats there are
+    sources = list(sources_in(paths))
+    if (mapping or defaults) and not (named and words[0] == TABLE):
+        raise FormatError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
+    if named:
+        format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else chosen(words[0])
+        return _Job([(format_, sources)], {})
+    found, unknown = sorted_by_format(sources, known)
+    return _Job([(known[name], files) for name, files in found.items()], unknown)
+
+
+def _pairs(options: Sequence[str]) -> dict[str, str]:
+    found = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name or not value:
+            raise FormatError(f"{option!r} has no form NAME=VALUE", where="--map or --set")
+        found[name] = value
+    return found
+
+
+class _Bar:
+    """A line on the terminal that counts what was read; nothing where nobody looks."""
+
+    def __init__(self, title: str, *, quiet: bool) -> None:
+        from rich.console import Console  # imported here to keep start-up short
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed} read"),
+            TimeElapsedColumn(),
+        )
+        console = Console(stderr=True)
+        self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
+        self._task = self._progress.add_task(title, total=None)
+
+    def __enter__(self) -> _Bar:
+        """Show it."""
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take it away."""
+        self._progress.stop()
+
+    def show(self, number: int) -> None:
+        """Show how many entries were read."""
+        self._progress.update(self._task, completed=number)
+
+
+def _print(job: _Job, strict: bool, as_json: bool) -> None:
+    left = job.left
+    if as_json:
+        value: dict[str, Any] = {
+            "imports": [msgspec.to_builtins(summary) for summary in job.summaries],
+            "left": [{"where": item.where, "why": item.why} for item in left],
+        }
+        print_json(value)
+        return
+    for summary in job.summaries:
+        there = f", {summary.already_there} were there already" if summary.already_there else ""
+        click.echo(f"{summary.format}: {summary.taken} runs taken{there}, {len(summary.left)} left")
+    for item in left[:_LEFT_SHOWN]:
+        click.echo(f"  left: {item.where}: {item.why}", err=True)
+    if len(left) > _LEFT_SHOWN:
+        click.echo(f"  and {len(left) - _LEFT_SHOWN} more: --json lists them all", err=True)
+    if strict and left:
+        click.echo("nothing was taken of what is not whole, because of --strict", err=True)
+
+
+def _list(as_json: bool) -> None:
+    rows = [(item.name, item.title) for item in formats().values()] + [(TABLE, "any CSV or TSV table, with --map")]
+    if as_json:
+        print_json([{"name": name, "title": title} for name, title in rows])
+    else:
+        print_table(("format", "what it is"), rows)

@@ -1,0 +1,49 @@
+"""Which formats can be imported, and which of them a file is in."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+
+from assay.errors import FormatError
+from assay.formats.importing import Format
+from assay.formats.source import Source
+
+_MODULES = ("testdfsio_import", "dfsioe", "hibench_report", "tpcxhs", "published")
+"""Modules of this package with a ``FORMAT``, in the order in which they are asked whether a file is theirs."""
+TABLE = "table"
+"""The name of the format that needs a mapping: see :func:`assay.formats.table.table_format`."""
+
+
+def formats() -> dict[str, Format]:
+    """Return the formats by name, in the order in which they are tried."""
+    found = [importlib.import_module(f"assay.formats.{name}").FORMAT for name in _MODULES]
+    return {item.name: item for item in found}
+
+
+def chosen(name: str) -> Format:
+    """Return the format of this name. Raises :class:`FormatError` with those that there are."""
+    known = formats()
+    if name not in known:
+        raise FormatError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
+    return known[name]
+
+
+def sorted_by_format(
+    sources: Sequence[Source], known: Mapping[str, Format]
+) -> tuple[dict[str, list[Source]], dict[str, str]]:
+    """Return the files of each format, and why each of the others is of none, by name."""
+    found: dict[str, list[Source]] = {}
+    unknown: dict[str, str] = {}
+    for source in sources:
+        try:
+            head = source.head()
+        except FormatError as error:
+            unknown[source.name] = error.message
+            continue
+        name = next((name for name, item in known.items() if item.recognises(source.name, head)), None)
+        if name is None:
+            unknown[source.name] = "is empty" if not head else "is in no format that is known here"
+        else:
+            found.setdefault(name, []).append(source)
+    return found, unknown
