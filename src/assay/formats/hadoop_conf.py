@@ -70,7 +70,7 @@ _CURRENT: Final = {
 _SIZES: Final = re.compile(r"dfs\.(blocksize|client-write-packet-size)|io\.file\.buffer\.size|.*\.m(in|ax)size.*")
 _SIZE: Final = re.compile(r"([0-9]+)([kmgtpe])", re.IGNORECASE)
 _JVM: Final = ("java.opts", "command-opts")
-_PLAIN: Final = re.compile(r"[\w.+,%*()\[\] -]{1,200}")
+_PLAIN: Final = re.compile(r"[\w.+,% -]{1,200}")
 
 
 @dataclass(frozen=True, slots=True)
