@@ -112,9 +112,10 @@ def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
         except FormatError as error:
             yield Left(error.where or log.name, error.message)
             continue
-        key = f"{application.app_id or application.name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
+        name = application.app_id or application.name
+        key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
         if key in seen:
-            yield Left(log.name, f"{application.app_id} once more, as in {seen[key]}")
+            yield Left(log.name, f"{name} once more, as in {seen[key]}")
         elif why := _unusable(application):
             yield Left(log.name, why)
         else:
