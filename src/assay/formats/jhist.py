@@ -55,8 +55,8 @@ class JobHistory:
         return _counter(self.counters, name)
 
 
-def parse_jhist(content: bytes, *, start_unix_s: float = 0.0, source: str = "job history") -> JobHistory:
-    """Return the job in ``content``, with task times counted from ``start_unix_s``.
+def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str = "job history") -> JobHistory:
+    """Return the job in ``content``, with task times counted from ``start_unix_s``; None: from its submission.
 
     Raises :class:`FormatError`, naming line or byte offset, when the file is damaged, cut off, or of a job that had not
     ended when the file was copied.
@@ -190,8 +190,10 @@ class _Job:
         kind = event.type.partition("_")[0].lower()
         return self.attempts.setdefault(event.text("attemptId"), _Attempt(event.text("taskid"), kind))
 
-    def history(self, submitted: Event, ended: Event, start_unix_s: float) -> JobHistory:
+    def history(self, submitted: Event, ended: Event, given_start_unix_s: float | None) -> JobHistory:
         job_id = submitted.text("jobid")
+        submit_unix_s = (self.submit_ms or 0) / 1000
+        start_unix_s = submit_unix_s if given_start_unix_s is None else given_start_unix_s
         finish_ms = ended.integer("finishTime")
         failed = list(self.failed_tasks.values())
         failed_maps, failed_reduces = ended.optional_integer("failedMaps"), ended.optional_integer("failedReduces")
@@ -200,7 +202,7 @@ class _Job:
             job_name=submitted.text("jobName"),
             user=submitted.text("userName"),
             start_unix_s=start_unix_s,
-            submit_unix_s=(self.submit_ms or 0) / 1000,
+            submit_unix_s=submit_unix_s,
             launch_unix_s=None if self.launch_ms is None else self.launch_ms / 1000,
             finish_unix_s=finish_ms / 1000,
             status="succeeded" if ended.type == "JOB_FINISHED" else ended.text("jobStatus").lower(),

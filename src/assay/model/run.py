@@ -55,13 +55,18 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task attempt of a job. ``shuffle_end_s`` and ``merge_end_s`` are None for maps."""
+    """One task attempt of a job. ``shuffle_end_s`` and ``merge_end_s`` are None for maps and in Spark.
+
+    Of Spark, ``job_id`` is the number of the first job that has the stage, ``task_id`` is ``stage.attempt.partition``,
+    the ``hdfs_*`` bytes are all that was read from storage or Spark's cache and written to storage, and
+    ``spilled_records`` is 0: Spark counts bytes, which stand among the metrics.
+    """
 
     job_id: str
     task_id: str
     attempt_id: str
     kind: str
-    """``map`` or ``reduce``."""
+    """``map`` or ``reduce``; of Spark ``shuffle_map`` or ``result``, and ``task`` where its type is not told."""
     node: str
     status: str
     """``succeeded``, ``failed`` or ``killed``."""

@@ -1,0 +1,252 @@
+"""How many events of a job history assay reads per second, beside Hadoop's own Rumen TraceBuilder on the same files.
+
+A history of one job is generated in both encodings, with the schema that the Hadoop at hand writes and the counters
+that its tasks have. Each reader takes each file several times: Rumen within one JVM, so that its start-up (printed
+apart) and its just-in-time compiler's warm-up count for nothing but the first time. Compared are the fastest times.
+
+Run: ``.venv/bin/python benchmarks/jhist_rumen.py [attempts] [times]`` (20,000 and 3: about 2 min, 300 MB of temporary
+files). It needs a JDK and a Hadoop (HADOOP_HOME, or the one that ``assay hadoop fetch`` assembled); Rumen is fetched
+with Maven into a temporary folder when it is not in there.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import fastavro
+
+from assay.engines.hadoop.distribution import Distribution, find
+from assay.formats.jhist import JobHistory, parse_jhist
+
+JOB = "1700000000000_0001"
+SUBMIT_MS = 1_700_000_100_000
+REDUCE_SHARE = 0.1
+HARNESS = """
+import org.apache.hadoop.mapreduce.jobhistory.Event;
+import org.apache.hadoop.tools.rumen.TraceBuilder;
+
+public class Harness {
+  public static void main(String[] args) throws Throwable {
+    if (args.length == 0) { System.out.println(Event.SCHEMA$); return; }
+    for (int i = 0; i < Integer.parseInt(args[0]); i++) {
+      long began = System.nanoTime();
+      TraceBuilder.main(new String[] {args[1], args[2], args[3]});
+      System.out.println("took_ns " + (System.nanoTime() - began));
+    }
+  }
+}
+"""
+FILES = [f"{scheme}_{what}" for scheme in ("FILE", "HDFS")
+         for what in ("BYTES_READ", "BYTES_WRITTEN", "READ_OPS", "LARGE_READ_OPS", "WRITE_OPS")]  # fmt: skip
+MAP_COUNTERS = ["MAP_INPUT_RECORDS", "MAP_OUTPUT_RECORDS", "MAP_OUTPUT_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES",
+                "SPLIT_RAW_BYTES", "COMBINE_INPUT_RECORDS", "SPILLED_RECORDS", "FAILED_SHUFFLE", "MERGED_MAP_OUTPUTS",
+                "GC_TIME_MILLIS", "CPU_MILLISECONDS", "PHYSICAL_MEMORY_BYTES", "VIRTUAL_MEMORY_BYTES",
+                "COMMITTED_HEAP_BYTES", "MAP_PHYSICAL_MEMORY_BYTES_MAX", "MAP_VIRTUAL_MEMORY_BYTES_MAX"]  # fmt: skip
+REDUCE_COUNTERS = ["COMBINE_INPUT_RECORDS", "COMBINE_OUTPUT_RECORDS", "REDUCE_INPUT_GROUPS", "REDUCE_SHUFFLE_BYTES",
+                   "REDUCE_INPUT_RECORDS", "REDUCE_OUTPUT_RECORDS", "SPILLED_RECORDS", "SHUFFLED_MAPS",
+                   "FAILED_SHUFFLE", "MERGED_MAP_OUTPUTS", "GC_TIME_MILLIS", "CPU_MILLISECONDS",
+                   "PHYSICAL_MEMORY_BYTES", "VIRTUAL_MEMORY_BYTES", "COMMITTED_HEAP_BYTES"]  # fmt: skip
+
+Told = dict[str, Any]
+
+
+class Schema:
+    """Fills records of an Avro schema: what is not given gets an empty value of its kind."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.event = json.loads(text)
+        self.named: dict[str, Any] = {}
+        self._note(self.event)
+
+    def _note(self, kind: Any) -> None:
+        if isinstance(kind, list):
+            for one in kind:
+                self._note(one)
+        elif isinstance(kind, dict):
+            if "name" in kind and kind["type"] in ("record", "enum"):
+                self.named[kind["name"]] = kind
+            for inner in (*(field["type"] for field in kind.get("fields", ())), kind.get("items"), kind.get("type")):
+                self._note(inner)
+
+    def filled(self, kind: Any, given: Any, as_json: bool) -> Any:
+        """Return ``given`` completed, in the form that the binary writer takes, or as Avro's JSON has it."""
+        if isinstance(kind, str) and kind.rpartition(".")[2] in self.named:
+            kind = self.named[kind.rpartition(".")[2]]
+        if isinstance(kind, list):
+            if given is None:
+                return None
+            (branch,) = [one for one in kind if one != "null"]
+            value = self.filled(branch, given, as_json)
+            return {self.name(branch): value} if as_json else value
+        name = kind["type"] if isinstance(kind, dict) else kind
+        if name == "record":
+            told = given or {}
+            return {field["name"]: self.filled(field["type"], told.get(field["name"]), as_json)
+                    for field in kind["fields"]}  # fmt: skip
+        if name == "array":
+            return [self.filled(kind["items"], item, as_json) for item in given or ()]
+        empty: dict[str, Any] = {"map": {}, "string": "", "boolean": False}
+        return empty.get(name, 0) if given is None else given
+
+    def name(self, kind: Any) -> str:
+        """Return how Avro's JSON calls a branch of a union."""
+        own = kind if isinstance(kind, str) else kind.get("name", kind["type"])
+        return f"{self.event['namespace']}.{own}" if own in self.named else str(own)
+
+
+def counters(kind: str, number: int) -> Told:
+    """Return the counters of one task, with values that differ from task to task."""
+    own = MAP_COUNTERS if kind == "MAP" else REDUCE_COUNTERS
+    groups = {"FileSystemCounter": FILES, "TaskCounter": own}
+    if kind == "MAP":
+        groups["lib.input.FileInputFormatCounter"] = ["BYTES_READ"]
+    return {"name": "COUNTERS", "groups": [
+        {"name": f"org.apache.hadoop.mapreduce.{group}", "displayName": group, "counts": [
+            {"name": name, "displayName": name.replace("_", " ").capitalize(), "value": number * 7919 + place}
+            for place, name in enumerate(names)]}
+        for group, names in groups.items()]}  # fmt: skip
+
+
+def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
+    """Yield a job's events: type, record, and the fields that are not empty."""
+    job = f"job_{JOB}"
+    reduces = int(attempts * REDUCE_SHARE)
+    end_ms = SUBMIT_MS + 100_000 + attempts * 20
+    yield ("JOB_SUBMITTED", "JobSubmitted", {
+        "jobid": job, "jobName": "TeraSort", "userName": "ann", "submitTime": SUBMIT_MS, "jobQueueName": "default",
+        "jobConfPath": "hdfs://master:9000/job.xml"})  # fmt: skip
+    yield ("JOB_INITED", "JobInited", {"jobid": job, "launchTime": SUBMIT_MS + 5000, "totalMaps": attempts - reduces,
+                                       "totalReduces": reduces, "jobStatus": "INITED"})  # fmt: skip
+    for number in range(attempts):
+        kind = "MAP" if number < attempts - reduces else "REDUCE"
+        letter, begin_ms = kind[0].lower(), SUBMIT_MS + 6000 + number * 20
+        task = {"taskid": f"task_{JOB}_{letter}_{number:06d}", "taskType": kind}
+        attempt = task | {"attemptId": f"attempt_{JOB}_{letter}_{number:06d}_0"}
+        node = f"worker{number % 40}"
+        done = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
+        middle = {"mapFinishTime": begin_ms + 29_000} if kind == "MAP" else {
+            "shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}  # fmt: skip
+        yield "TASK_STARTED", "TaskStarted", task | {"startTime": begin_ms, "splitLocations": node}
+        yield (f"{kind}_ATTEMPT_STARTED", "TaskAttemptStarted", attempt | {
+            "startTime": begin_ms + 900, "trackerName": node, "httpPort": 8042, "shufflePort": 13562,
+            "containerId": f"container_{JOB}_01_{number + 2:06d}", "locality": "NODE_LOCAL", "avataar": "VIRGIN"})
+        yield (f"{kind}_ATTEMPT_FINISHED", f"{kind.capitalize()}AttemptFinished", attempt | done | middle | {
+            "taskStatus": "SUCCEEDED", "hostname": node, "port": 45454, "rackname": "/default-rack",
+            "state": "done", **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"),
+                                             [number % 97] * 12)})  # fmt: skip
+        yield "TASK_FINISHED", "TaskFinished", task | done | {"status": "SUCCEEDED",
+                                                              "successfulAttemptId": attempt["attemptId"]}  # fmt: skip
+    yield ("JOB_FINISHED", "JobFinished", {
+        "jobid": job, "finishTime": end_ms, "finishedMaps": attempts - reduces, "finishedReduces": reduces,
+        "totalCounters": counters("MAP", attempts), "mapCounters": counters("MAP", attempts),
+        "reduceCounters": counters("REDUCE", attempts)})  # fmt: skip
+
+
+def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
+    """Write the history and return how many events it has."""
+    parsed = fastavro.parse_schema(json.loads(schema.text))
+    count = 0
+    with path.open("wb") as file:
+        file.write((b"Avro-Json\n" if as_json else b"Avro-Binary\n") + schema.text.encode() + b"\n")
+        for kind, record, told in events(attempts):
+            full = schema.filled(record, told, as_json)
+            name = f"{schema.event['namespace']}.{record}"
+            if as_json:
+                file.write(json.dumps({"type": kind, "event": {name: full}}, separators=(",", ":")).encode() + b"\n\n")
+            else:
+                stream = io.BytesIO()
+                fastavro.schemaless_writer(stream, parsed, {"type": kind, "event": (name, full)})
+                file.write(stream.getvalue())
+            count += 1
+    return count
+
+
+def classpath(hadoop: Distribution, scratch: Path) -> str | None:
+    """Return Hadoop's class path with Rumen on it; None, said aloud, when Rumen can't be had."""
+    own = hadoop.classpath_at(str(hadoop.home))
+    if tools := [*hadoop.home.rglob("hadoop-rumen-*.jar")]:
+        return f"{own}:{tools[0]}"
+    command = ["mvn", "-B", "-q", "dependency:copy", f"-DoutputDirectory={scratch / 'rumen'}",
+               f"-Dartifact=org.apache.hadoop:hadoop-rumen:{hadoop.version}"]  # fmt: skip
+    done = None
+    if shutil.which("mvn"):
+        done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
+    jars = [*(scratch / "rumen").glob("*.jar")]
+    if not jars:
+        print("Rumen is not beside Hadoop, and Maven did not fetch it:", done.stdout[-500:] if done else "no mvn here")
+        return None
+    return f"{own}:{jars[0]}"
+
+
+def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
+    """Run the harness; return what it prints, and its wall time."""
+    began = time.perf_counter()
+    command = ["java", "-cp", path, str(scratch / "Harness.java"), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"java failed:\n{done.stderr[-2000:]}")
+    return done.stdout, time.perf_counter() - began
+
+
+def rumen_s(path: str, scratch: Path, history: Path, times: int) -> list[float]:
+    """Return how long TraceBuilder took each time, and require that it found all that is in the history."""
+    trace = scratch / "trace.json"
+    out, _ = java(path, scratch, str(times), f"file://{trace}", f"file://{scratch / 'topology.json'}",
+                  f"file://{history}")  # fmt: skip
+    found = json.loads(trace.read_text())
+    tasks = sum(len(task["attempts"]) for task in found["mapTasks"] + found["reduceTasks"])
+    print(f"  Rumen found {tasks} attempts")
+    return [int(line.split()[1]) / 1e9 for line in out.splitlines() if line.startswith("took_ns")]
+
+
+def assay_s(history: Path, times: int) -> list[float]:
+    """Return how long parse_jhist took each time, the file's reading included."""
+    found: list[float] = []
+    parsed: JobHistory | None = None
+    for _ in range(times):
+        parsed = None
+        began = time.perf_counter()
+        parsed = parse_jhist(history.read_bytes(), start_unix_s=None)
+        found.append(time.perf_counter() - began)
+    assert parsed is not None
+    print(f"  assay found {len(parsed.tasks)} attempts")
+    return found
+
+
+def main(attempts: int, times: int) -> None:
+    """Generate, measure, print."""
+    hadoop = find()
+    if hadoop is None:
+        raise SystemExit("no Hadoop here: set HADOOP_HOME, or run `assay hadoop fetch`")
+    with tempfile.TemporaryDirectory(prefix="jhist-") as folder:
+        scratch = Path(folder)
+        (scratch / "Harness.java").write_text(HARNESS)
+        path = classpath(hadoop, scratch)
+        if path is None:
+            raise SystemExit(1)
+        schema, start_up_s = java(path, scratch)
+        print(f"Hadoop {hadoop.version}; JVM's start-up, compiling the harness: {start_up_s:.1f} s (not counted)")
+        for encoding, as_json in (("Avro-Binary", False), ("Avro-Json", True)):
+            history = scratch / f"job_{JOB}-{SUBMIT_MS}-ann-TeraSort-{SUBMIT_MS}-1-1-SUCCEEDED-default-0.jhist"
+            count = write(history, Schema(schema.strip()), attempts, as_json=as_json)
+            print(f"{encoding}: {count} events, {history.stat().st_size / 1e6:.0f} MB, {times} times each")
+            ours, theirs = assay_s(history, times), rumen_s(path, scratch, history, times)
+            for name, took in (("assay parse_jhist", ours), ("Rumen TraceBuilder", theirs)):
+                print(f"  {name}: first {took[0]:.2f} s, fastest {min(took):.2f} s = {count / min(took):,.0f} events/s")
+            print(f"  ratio of the fastest: {min(theirs) / min(ours):.1f}, of the first: {theirs[0] / ours[0]:.1f} "
+                  f"(n = {times})")  # fmt: skip
+
+
+if __name__ == "__main__":
+    given = [int(argument) for argument in sys.argv[1:]]
+    main(given[0] if given else 20_000, given[1] if len(given) > 1 else 3)
