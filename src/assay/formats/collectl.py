@@ -138,10 +138,12 @@ def _observed(name: str, recording: _Recording) -> Iterator[Found | Left]:
     recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.fine else _CLOCK_S)
     left = len(recording.left)
     for sample, time_s, interval_s in zip(samples, times_s, distances, strict=True):
-        if not 0 < interval_s <= INTERVAL_S_MAX / 2 or time_s - begin_s <= recorder.end_s:
-            if interval_s or sample is not samples[0]:
-                left += 1
-                yield Left(f"{name}:{sample.line}", "its time is not after that of the sample before it")
+        if sample is samples[0] and not interval_s:
+            continue
+        after_s = time_s - begin_s - recorder.end_s
+        if not 0 < interval_s <= INTERVAL_S_MAX / 2 or not 0 < after_s <= INTERVAL_S_MAX:
+            left += 1
+            yield Left(f"{name}:{sample.line}", "its time is not within a day after that of the sample before it")
             continue
         grown, gauges = _growth(sample, interval_s)
         recorder.sample(time_s - begin_s, interval_s, grown, gauges)
@@ -153,7 +155,7 @@ def _observed(name: str, recording: _Recording) -> Iterator[Found | Left]:
         started = datetime.fromtimestamp(begin_s, UTC) - (
             timedelta() if recording.utc or not recording.zone else recording.zone.utcoffset(None)
         )
-    warnings = [f"{left} lines could not be read"] if left else []
+    warnings = [f"lines that could not be read: {left}"] if left else []
     environment = {"node": recording.host} if recording.host else {}
     run = recorder.run(started=started, environment=environment, source="collectl", warnings=warnings)
     yield Found(f"{recording.host} {_beginning(recording)}", where, run, trace=recorder.trace)
@@ -179,17 +181,23 @@ def _times(recording: _Recording) -> tuple[list[float], list[float]]:
         raise FormatError("some of its samples have a time and others have not")
     if not recording.dated:
         day_s = 0.0
-        clock_s = list(known)
+        of_day_s = list(known)
         for index in range(1, count):
-            day_s += _DAY_S if clock_s[index - 1] - clock_s[index] > _DAY_S / 2 else 0.0
-            known[index] = day_s + clock_s[index]
-    distances = intervals_s(known, _FINE_CLOCK_S if recording.fine else _CLOCK_S)
-    if distances and len(set(distances)) == 1:
-        first = distances[0] if declared is None else declared
-        return [known[0] + distances[0] * index for index in range(count)], [first, *distances]
-    usual = declared or (median(distances) if distances else 0.0)
-    usual_max = _MISSING * usual + _CLOCK_S
-    return known, [declared or 0.0, *(usual if distance > usual_max else distance for distance in distances)]
+            day_s += _DAY_S if of_day_s[index - 1] - of_day_s[index] > _DAY_S / 2 else 0.0
+            known[index] = day_s + of_day_s[index]
+    clock_s = _FINE_CLOCK_S if recording.fine else _CLOCK_S
+    distances = intervals_s(known, 0.0 if recording.left else clock_s)
+    even = len(set(distances)) == 1 and distances[0] > 0
+    if even:
+        known = [known[0] + distances[0] * index for index in range(count)]
+    usual = median(distances) if distances else declared or 0.0
+    if declared and usual < _MISSING * declared and declared < _MISSING * usual:
+        short_s = declared / _MISSING - (0.0 if recording.fine else _CLOCK_S)
+        return known, [declared, *(distance if distance < short_s else declared for distance in distances)]
+    if even:
+        return known, [usual] * count
+    usual_max = _MISSING * usual + (0.0 if recording.fine else _CLOCK_S / 2)
+    return known, [0.0, *(usual if distance >= usual_max else distance for distance in distances)]
 
 
 def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:

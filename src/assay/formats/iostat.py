@@ -107,7 +107,7 @@ def _read_host(where: str, host: Host) -> Iterator[Found | Left]:
     if not len(recorder.trace):
         yield Left(where, "has no figures of CPU or disks")
         return
-    warnings = [f"{left} reports could not be read"] if left else []
+    warnings = [f"{left} of {len(reports)} reports could not be read"] if left else []
     run = recorder.run(started=started, environment=host.environment(), source="iostat", warnings=warnings)
     begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
     yield Found(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)

@@ -143,7 +143,7 @@ class Recorder:
         self, *, started: datetime | None, environment: Mapping[str, Any], source: str, warnings: Sequence[str] = ()
     ) -> Run:
         """Return the run of what was recorded. ``started``: None when the source tells no time zone."""
-        gaps = (f"{self.gaps} gaps between the samples: what happened in them is unknown",) if self.gaps else ()
+        gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
         return foreign_run(
             workload=OBSERVATION, engine="", duration_s=self.end_s,
             started_at=started.astimezone(UTC).isoformat(timespec="seconds") if started else "",
@@ -156,7 +156,7 @@ class Recorder:
 def day_time(year: int, month: int, day: int, hour: int, minute: int, second: float) -> datetime:
     """Return a moment without a zone; raise FormatError when there is none such, or no monitor can have seen it."""
     try:
-        moment = datetime(year, month, day, hour, minute, int(second), int(second % 1 * 1e6))
+        moment = datetime(year, month, day, hour, minute, int(second), min(999_999, round(second % 1 * 1e6)))
     except ValueError as error:
         raise FormatError(f"{year}-{month}-{day} {hour}:{minute}:{second} is no time: {error}") from error
     if not 1990 <= year <= 2200:

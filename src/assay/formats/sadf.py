@@ -83,9 +83,9 @@ def _read_host(source: Source, host: Host) -> Iterator[Found | Left]:
     if not len(recorder.trace):
         yield Left(f"{source.name}: {host.nodename}", "has no sample of CPU, memory, disks or network")
         return
-    warnings = [f"{left} samples could not be read"] if left else []
+    warnings = [f"{left} of {len(host.statistics)} samples could not be read"] if left else []
     if host.restarts:
-        warnings.append(f"the host was started anew {len(host.restarts)} times")
+        warnings.append(f"restarts of the host between the samples: {len(host.restarts)}")
     run = recorder.run(started=started.replace(tzinfo=UTC) if in_utc else None, environment=host.environment(),
                        source="sadf", warnings=warnings)  # fmt: skip
     key = f"{host.nodename} {started.isoformat(timespec='seconds')}{'Z' if in_utc else ''}"
