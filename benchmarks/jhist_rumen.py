@@ -137,9 +137,20 @@ def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
         middle = {"mapFinishTime": begin_ms + 29_000} if kind == "MAP" else {
             "shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}  # fmt: skip
         yield "TASK_STARTED", "TaskStarted", task | {"startTime": begin_ms, "splitLocations": node}
-        yield (f"{kind}_ATTEMPT_STARTED", "TaskAttemptStarted", attempt | {
-            "startTime": begin_ms + 900, "trackerName": node, "httpPort": 8042, "shufflePort": 13562,
-            "containerId": f"container_{JOB}_01_{number + 2:06d}", "locality": "NODE_LOCAL", "avataar": "VIRGIN"})
+        yield (
+            f"{kind}_ATTEMPT_STARTED",
+            "TaskAttemptStarted",
+            attempt
+            | {
+                "startTime": begin_ms + 900,
+                "trackerName": node,
+                "httpPort": 8042,
+                "shufflePort": 13562,
+                "containerId": f"container_{JOB}_01_{number + 2:06d}",
+                "locality": "NODE_LOCAL",
+                "avataar": "VIRGIN",
+            },
+        )
         yield (f"{kind}_ATTEMPT_FINISHED", f"{kind.capitalize()}AttemptFinished", attempt | done | middle | {
             "taskStatus": "SUCCEEDED", "hostname": node, "port": 45454, "rackname": "/default-rack",
             "state": "done", **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"),

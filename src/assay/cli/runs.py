@@ -19,23 +19,30 @@ from assay.repository import Repository, short_length
 from assay.units import format_duration
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
+_SHOWN = 50
 
 
 @click.command()
 @click.option("--workload", help="Only runs of this workload.")
 @click.option("--layout", help="Only runs on this layout.")
 @click.option("--status", type=click.Choice([status.value for status in RunStatus]), help="Only runs that ended so.")
+@click.option("--limit", type=click.IntRange(min=1), help=f"Only the newest so many; a table has {_SHOWN} unless told.")
 @json_option
 @repository_option
-def runs(workload: str | None, layout: str | None, status: str | None, as_json: bool, repository: Path) -> None:
+def runs(workload: str | None, layout: str | None, status: str | None, limit: int | None, as_json: bool,
+         repository: Path) -> None:  # fmt: skip
     """List the runs in the repository, newest last."""
     opened = Repository.open(repository)
-    found = opened.runs(workload=workload, layout=layout, status=status, environment=False)
+    most = limit if limit or as_json else _SHOWN + 1
+    found = opened.runs(workload=workload, layout=layout, status=status, limit=most, environment=False)
     if as_json:
         print_json([_without_environment(run) for run in found])
     elif found:
-        length = short_length(run.run_id for run in found)
-        print_table(_HEADERS, [_row(run, length) for run in found])
+        shown = found if limit else found[-_SHOWN:]
+        length = short_length(run.run_id for run in shown)
+        print_table(_HEADERS, [_row(run, length) for run in shown])
+        if len(found) > len(shown):
+            click.echo(f"These are the newest {_SHOWN}; there are more: --limit N, --workload, --layout, --status.")
     else:
         click.echo(_nothing_found(opened.runs(environment=False), repository))
 

@@ -321,4 +321,6 @@ def _duration(text: str, delimiter: str) -> float | str:
     return seconds
 
 
-FORMAT = Format("aloja", "ALOJA's tables of runs (execs, and the wider one), with its list of clusters", recognises, read)
+FORMAT = Format(
+    "aloja", "ALOJA's tables of runs (execs, and the wider one), with its list of clusters", recognises, read
+)

@@ -40,9 +40,7 @@ DOUBTFUL: Final = (
     "not known: the table's start is 0000-00-00, and its end_time is neither the run's end nor, for all that the folder's "
     "name tells, its start"
 )
-AMBIGUOUS: Final = (
-    "not known: before March 2014 ALOJA's end time is a start in some rows, and this table has no column that tells which"
-)
+AMBIGUOUS: Final = "not known: before March 2014 ALOJA's end time is a start in some rows, and this table has no column that tells which"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +97,7 @@ def moment(text: str) -> datetime | None:
 
 def _unread(*texts: str) -> tuple[str, ...]:
     """Return a warning for every text that is there but is no time."""
-    odd = (text.strip() for text in texts if known(text) and not text.strip().startswith(_ZERO) and moment(text) is None)
+    odd = (
+        text.strip() for text in texts if known(text) and not text.strip().startswith(_ZERO) and moment(text) is None
+    )
     return tuple(f"{text[:40]!r} is not a time" for text in odd)

@@ -9,7 +9,10 @@ from assay.errors import FormatError
 from assay.formats.importing import Format
 from assay.formats.source import Source
 
-_MODULES = ("testdfsio_import", "dfsioe", "hibench_report", "tpcxhs", "published")
+_MODULES = (
+    "aloja_execs", "jhist_import", "spark_import", "sadf", "iostat", "fio_import", "iperf3_import", "collectl",
+    "tpcxhs", "dfsioe", "testdfsio_import", "hibench_report", "published",
+)  # fmt: skip
 """Modules of this package with a ``FORMAT``, in the order in which they are asked whether a file is theirs."""
 TABLE = "table"
 """The name of the format that needs a mapping: see :func:`assay.formats.table.table_format`."""
