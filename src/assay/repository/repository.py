@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -127,7 +128,7 @@ class Repository:
         contents = Contents(run, tasks, trace, logs or {}, files or {})
         return self._place(run.run_id, lambda folder: bundle_files.write_bundle(folder, contents))
 
-    def _place(self, name: str, write: Callable[[Path], None]) -> Path:
+    def _place(self, name: str, write: Callable[[Path], object]) -> Path:
         """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
         target = self.root / "bundles" / name
         if target.exists():
@@ -148,6 +149,16 @@ class Repository:
                 hint="nothing of it was stored; make room or mend the disk and do it again",
             ) from error
         return target
+
+    def place_copy(self, bundle: Path) -> bool:
+        """Take a copy of another repository's bundle; say whether it was new here. Raises :class:`RepositoryError`."""
+        try:
+            self._place(bundle.name, lambda folder: shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True))
+        except RepositoryError:
+            if (self.root / "bundles" / bundle.name).exists():
+                return False
+            raise
+        return True
 
     def import_runs(
         self,

@@ -1,0 +1,107 @@
+"""``assay export``, ``assay pull`` and ``assay push``: runs for other tools, and repositories that merge."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import click
+
+from assay.cli.common import json_option, print_json, repository_option
+from assay.errors import RepositoryError
+from assay.model.run import Run
+from assay.repository import Repository
+from assay.repository.exchange import (
+    Copied,
+    copy_bundles,
+    write_csv,
+    write_json_lines,
+    write_otava,
+    write_parquet,
+    write_perfkit,
+)
+
+_WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
+    "csv": write_csv,
+    "jsonl": write_json_lines,
+    "perfkit": write_perfkit,
+    "otava": write_otava,
+}
+
+
+@click.command()
+@click.argument("form", type=click.Choice([*_WRITERS, "parquet"]))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else to the terminal."
+)
+@click.option("--workload", help="Only runs of this workload.")
+@click.option("--layout", help="Only runs on this layout.")
+@repository_option
+def export(form: str, output: Path | None, workload: str | None, layout: str | None, repository: Path) -> None:
+    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker's samples or Apache Otava's CSV."""
+    found = Repository.open(repository).runs(workload=workload, layout=layout)
+    if not found:
+        raise RepositoryError("there is no such run", where=str(repository), hint="`assay runs` lists them")
+    if form == "parquet":
+        if output is None:
+            raise RepositoryError("Parquet is no text", hint="name a file with -o")
+        write_parquet(found, output)
+    else:
+        with _opened(output) as file:
+            _WRITERS[form](found, file)
+    if output:
+        click.echo(f"wrote {len(found)} runs to {output}", err=True)
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[IO[str]]:
+    if output is None:
+        yield sys.stdout
+        return
+    try:
+        with output.open("w", encoding="utf-8", newline="") as file:
+            yield file
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            output.unlink(missing_ok=True)
+        raise RepositoryError(f"can't write it: {error.strerror}", where=str(output)) from error
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, file_okay=False))
+@json_option
+@repository_option
+def pull(source: Path, as_json: bool, repository: Path) -> None:
+    """Take every run of another repository, a folder SOURCE, that is not here yet."""
+    _copy(Repository.open(source), Repository.create(repository), as_json)
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@json_option
+@repository_option
+def push(target: Path, as_json: bool, repository: Path) -> None:
+    """Give another repository, a folder TARGET, every run that it lacks."""
+    _copy(Repository.open(repository), Repository.create(target), as_json)
+
+
+def _copy(source: Repository, target: Repository, as_json: bool) -> None:
+    from rich.console import Console  # imported here to keep start-up short
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
+        task = bar.add_task("copying bundles")
+        done: Copied = copy_bundles(source, target, lambda n, total: bar.update(task, completed=n, total=total))
+    if as_json:
+        refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in done.refused]
+        print_json({"copied": done.copied, "already_there": done.already_there, "refused": refused})
+    else:
+        click.echo(f"{done.copied} bundles copied, {done.already_there} were there already")
+        for problem in done.refused:
+            click.echo(f"  refused: {problem.run_id}: {problem.file}: {problem.detail}", err=True)
+    sys.exit(RepositoryError.exit_code if done.refused else 0)

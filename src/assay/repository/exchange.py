@@ -1,0 +1,156 @@
+"""Runs leave a repository: whole bundles into another one, or their figures as tables and samples for other tools.
+
+Bundles never change and their ids are unique, so two repositories are merged by copying. Every bundle is checked
+against its checksums before it is taken.
+
+Forms of figures: a wide table (CSV, Parquet) with one row a run, whose columns are named as ``assay import table``
+names fields; JSON lines of whole runs; PerfKitBenchmarker's samples (one JSON object a line, as its
+``NewlineDelimitedJSONPublisher`` writes them); and Apache Otava's CSV (a time, attributes, and a column per metric).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from assay.analysis.table import started_unix_s
+from assay.errors import RepositoryError
+from assay.model.run import Run
+from assay.repository.bundle import Problem, check_bundle
+from assay.repository.index import bundle_names
+from assay.repository.repository import Repository
+from assay.repository.tables import write_table
+
+_FIELDS = ("run_id", "workload", "layout", "cluster", "engine", "engine_version", "status", "origin", "started_at",
+           "duration_s", "data_bytes")  # fmt: skip
+_KINDS = {"duration_s": "DOUBLE", "data_bytes": "BIGINT", "cold": "BOOLEAN", "repetition": "INTEGER"}
+_MORE = ("cold", "repetition", "plan", "campaign_id", "lab_scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What a copy between repositories did; ``refused`` are bundles that do not match their checksums."""
+
+    copied: int
+    already_there: int
+    refused: tuple[Problem, ...]
+
+
+def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> Copied:
+    """Copy every bundle of ``source`` that ``target`` lacks; ``progress`` takes how many of how many are done.
+
+    Raises :class:`RepositoryError` when ``target`` can't take one, such as on a full disk; those before it stay.
+    """
+    there = set(bundle_names(target.root / "bundles"))
+    names = bundle_names(source.root / "bundles")
+    missing = [name for name in names if name not in there]
+    refused: list[Problem] = []
+    copied = 0
+    for done, name in enumerate(missing, start=1):
+        bundle = source.root / "bundles" / name
+        problems = check_bundle(bundle)
+        if problems:
+            refused.append(problems[0])
+        else:
+            copied += target.place_copy(bundle)
+        progress(done, len(missing))
+    return Copied(copied, len(names) - len(missing), tuple(refused))
+
+
+def wide(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]]]:
+    """Return the columns of a wide table with their SQL types, and their values; a run without a value has None."""
+    levels = sorted({name for run in runs for name in run.levels if name != "layout"})
+    parameters = sorted({name for run in runs for name in run.parameters})
+    options = sorted({name for run in runs for name in run.workload_parameters})
+    metrics = sorted({name for run in runs for name in run.metrics})
+    kinds = {name: _KINDS.get(name, "VARCHAR") for name in (*_FIELDS, *_MORE)} | {"lab_scale": "DOUBLE"}
+    columns: list[list[Any]] = [[_plain(getattr(run, name)) for run in runs] for name in (*_FIELDS, *_MORE)]
+    groups = (
+        ("level", levels, "levels", "VARCHAR"),
+        ("parameter", parameters, "parameters", "VARCHAR"),
+        ("option", options, "workload_parameters", "VARCHAR"),
+        ("metric", metrics, "metrics", "DOUBLE"),
+    )
+    for kind, names, attribute, sql in groups:
+        for name in names:
+            kinds[f"{kind}:{name}"] = sql
+            columns.append([getattr(run, attribute).get(name) for run in runs])
+    return kinds, columns
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, str) else value
+
+
+def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
+    """Write the wide table as CSV (RFC 4180, UTF-8)."""
+    kinds, columns = wide(runs)
+    writer = csv.writer(file)
+    writer.writerow(kinds)
+    writer.writerows(zip(*columns, strict=True))
+
+
+def write_parquet(runs: Sequence[Run], path: Path) -> None:
+    """Write the wide table as Parquet."""
+    kinds, columns = wide(runs)
+    write_table(path, kinds, columns)
+
+
+def write_json_lines(runs: Sequence[Run], file: IO[str]) -> None:
+    """Write whole runs, one JSON object a line."""
+    for run in runs:
+        file.write(msgspec.json.encode(run).decode() + "\n")
+
+
+def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
+    """Yield PerfKitBenchmarker's samples of a run: its time and each metric, with the configuration as labels."""
+    facts = {"layout": run.layout, "cluster": run.cluster, "engine": run.engine, "status": str(run.status),
+             "origin": str(run.origin), **run.levels, **run.parameters}  # fmt: skip
+    labels = ",".join(f"|{name}:{value}|" for name, value in facts.items() if value)
+    figures = {"duration_s": run.duration_s, **run.metrics}
+    started = started_unix_s(run)
+    for number, (name, value) in enumerate(figures.items()):
+        yield {
+            "test": run.workload, "metric": name, "value": value, "unit": _unit(name), "run_uri": run.run_id[:8],
+            "sample_uri": f"{run.run_id}-{number}", "product_name": "assay", "owner": "",
+            "timestamp": started if not math.isnan(started) else 0.0, "labels": labels,
+        }  # fmt: skip
+
+
+def _unit(name: str) -> str:
+    endings = {"_mb_per_s": "MB/s", "_per_s": "1/s", "_bytes": "bytes", "_s": "seconds", "_share": "share"}
+    return next((unit for ending, unit in endings.items() if name.endswith(ending)), "")
+
+
+def write_perfkit(runs: Sequence[Run], file: IO[str]) -> None:
+    """Write samples, one JSON object a line."""
+    for run in runs:
+        for sample in perfkit_samples(run):
+            file.write(msgspec.json.encode(sample).decode() + "\n")
+
+
+def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
+    """Write Otava's CSV: valid runs by time. Raises :class:`RepositoryError` when they are of several configurations.
+
+    Otava looks for changes in one series, so runs that differ in more than their time do not belong in one file.
+    """
+    valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
+    kinds = {
+        (run.workload, run.layout, run.cluster, tuple(sorted((run.levels | run.parameters).items()))) for run in valid
+    }
+    if len(kinds) > 1:
+        raise RepositoryError(
+            f"these are runs of {len(kinds)} configurations, and a series is of one",
+            hint="choose with --workload and --layout, or import them into a repository of their own",
+        )
+    metrics = sorted({name for run in valid for name in run.metrics})
+    writer = csv.writer(file)
+    writer.writerow(["time", "run_id", "duration_s", *metrics])
+    for run in valid:
+        writer.writerow([run.started_at, run.run_id, run.duration_s, *(run.metrics.get(name, "") for name in metrics)])
