@@ -7,6 +7,7 @@ import json
 import math
 import struct
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -277,8 +278,7 @@ def test_a_missing_package_is_named(head: bytes, tmp_path: Path, monkeypatch: py
 
 
 def packed_lz4(content: bytes) -> bytes:
-    import cramjam
-
+    cramjam = import_module("cramjam")
     blocks = b""
     for number, begin in enumerate(range(0, len(content), 2000)):
         part = content[begin : begin + 2000]
@@ -288,8 +288,7 @@ def packed_lz4(content: bytes) -> bytes:
 
 
 def packed_snappy(content: bytes) -> bytes:
-    import cramjam
-
+    cramjam = import_module("cramjam")
     whole = b""
     for begin in range(0, len(content), 2000):
         body = bytes(cramjam.snappy.compress_raw(content[begin : begin + 2000]))
@@ -299,8 +298,7 @@ def packed_snappy(content: bytes) -> bytes:
 
 
 def packed_zstd(content: bytes) -> bytes:
-    import cramjam
-
+    cramjam = import_module("cramjam")
     return bytes(cramjam.zstd.compress(content))
 
 
