@@ -211,9 +211,8 @@ AVERAGE = {name: value for name, value in CPU.items() if name != "cpu"}
 
 
 def reports(disks: list[list[Json]], times: list[str] | None = None, **host: Any) -> str:
-    statistics: list[Json] = [{"avg-cpu": AVERAGE, "disk": disk} for disk in disks]
-    for report, time in zip(statistics, times or [], strict=False):
-        report["timestamp"] = time
+    stamps = [{"timestamp": time} for time in times or []] or [{}] * len(disks)
+    statistics = [{**stamp, "avg-cpu": AVERAGE, "disk": disk} for stamp, disk in zip(stamps, disks, strict=False)]
     return sysstat(statistics, **{"date": "05/11/24", **host})
 
 
@@ -296,6 +295,18 @@ def test_a_clock_of_whole_seconds_does_not_bend_even_intervals(tmp_path: Path) -
     assert [value for _, value in points] == pytest.approx([0, 12.5, 25, 37.5, 50])
 
 
+def test_an_iostat_that_was_killed_leaves_whole_reports(tmp_path: Path) -> None:
+    text = reports([[EXTENDED]] * 4, ISO)
+    last = text.index("10:00:15")
+    for end in (last - 30, text.rindex('"util"'), text.rindex("}\n      ]") + 1):
+        left, result = read(iostat.FORMAT, text[:end], tmp_path)
+        assert isinstance(left, Left)
+        assert "cut off" in left.why
+        assert isinstance(result, Found)
+        check(result)
+        assert growth(result, "disk:sda", "reads") == 100
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -308,7 +319,8 @@ def test_a_clock_of_whole_seconds_does_not_bend_even_intervals(tmp_path: Path) -
         (reports([[{**EXTENDED, "r/s": None}, EXTENDED]] * 4, ISO), "twice"),
         (reports([[{**EXTENDED, "rkB/s": 1e300}]] * 4, ISO), "can't be"),
         (reports([SINCE_BOOT, [{**basic(1000, 500, 5), "kB_wrtn": 77_000}]], ISO), "contradicts"),
-        (reports([[EXTENDED]] * 4, ISO)[:-200], "not a JSON report of iostat"),
+        (reports([[EXTENDED]] * 4, ISO)[:300], "not a JSON report of iostat"),
+        (reports([[EXTENDED]] * 4, ISO).replace('"r/s"', '"r/s', 1), "not a JSON report of iostat"),
         ("not JSON", "not a JSON report"),
         ("", "not a JSON report"),
         (b"\0\1\2", "binary"),

@@ -14,6 +14,8 @@ tells day from month, nor the time zone. Without ``-t`` the short form tells the
 over its rates; the extended one does not, and is left. The first report of a file is the average since boot, unless
 ``-y`` was given: it only begins the trace, except when its own amounts over rates show that it is an interval like the
 others.
+
+iostat that is ended by anything but Ctrl-C leaves a file without its end: the whole reports in it are taken.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ from assay.formats.rates import (
     shown,
 )
 from assay.formats.source import Source
-from assay.formats.sysstat import Host, cpu_growth, parse_hosts
+from assay.formats.sysstat import Host, cpu_growth, parse_cut
 from assay.model.imported import Found, Left
 
 _MIB: Final = 2**20
@@ -72,7 +74,10 @@ def _recognises(name: str, head: bytes) -> bool:
 
 
 def _read(source: Source) -> Iterator[Found | Left]:
-    for host in parse_hosts(source, "iostat"):
+    hosts, cut = parse_cut(source, "iostat")
+    if cut:
+        yield Left(source.name, cut)
+    for host in hosts:
         where = f"{source.name}: {host.nodename}"
         try:
             yield from _read_host(where, host)

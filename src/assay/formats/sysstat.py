@@ -7,6 +7,7 @@ only the long form (``cpu-load-all``) tells them apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from assay.formats.source import Source
 
 _SUM_MAX: Final = 1.02
 """Ten shares, each rounded to 0.01 %, and the clock's own error."""
+_SAMPLE_END = re.compile(r"[\]}]\s*\}")
+"""A sample ends with its list of disks or, where there is none, with its object of CPU shares."""
 _CPU_PARTS: Final = {
     "user_s": ("user", "usr", "nice", "guest", "gnice"),
     "system_s": ("system", "sys"),
@@ -56,11 +59,31 @@ class _Report(msgspec.Struct):
 
 def parse_hosts(source: Source, program: str) -> list[Host]:
     """Return the report's hosts; raise FormatError when it is none of sysstat's."""
+    return _decoded(source.text(), source.name, program)
+
+
+def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
+    """Return the report's hosts, and why the last sample is missing, when the program was killed while it wrote.
+
+    What was written until then is whole samples and a part of one, so the file's end can be put back.
+    """
+    text = source.text()
     try:
-        return msgspec.json.decode(source.text().encode(), type=_Report).sysstat.hosts
+        return _decoded(text, source.name, program), None
+    except FormatError:
+        ends = [match.end() for match in _SAMPLE_END.finditer(text)]
+        if not ends:
+            raise
+        hosts = _decoded(text[: ends[-1]] + "]}]}}", source.name, program)
+        return hosts, f"the file was cut off: {program} was killed while it wrote; what is whole was taken"
+
+
+def _decoded(text: str, name: str, program: str) -> list[Host]:
+    try:
+        return msgspec.json.decode(text.encode(), type=_Report).sysstat.hosts
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         hint = "was it cut off? End the program with Ctrl-C, which closes the file"
-        raise FormatError(f"not a JSON report of {program}: {error}", where=source.name, hint=hint) from error
+        raise FormatError(f"not a JSON report of {program}: {error}", where=name, hint=hint) from error
 
 
 def cpu_growth(row: Mapping[str, Any], cores: int | None, interval_s: float) -> Growth:
