@@ -21,13 +21,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.analysis.intervals import Estimate
 from assay.analysis.keys import (
     Floats,
     Groups,
     Ints,
-    Mask,
     combined,
     groups_by,
     has_level,
@@ -46,6 +46,8 @@ SETS_MIN = 5
 OVER_SETS = "Student's t on log ratios of matched sets"
 WITHIN_SETS = "Welch's t within matched sets: these configurations only"
 OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
+COUNTED, FAILED, INVALID, WARM = range(4)
+REASONS = ("counted", "failed", "invalid", "warm beside cold runs")
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
 
@@ -93,16 +95,20 @@ class Speedup:
 
 @dataclass(frozen=True, slots=True)
 class MatchedSets:
-    """All sets of a table for one factor; arrays over rows that count, and over sets."""
+    """The sets of a table for one factor; arrays are over the rows that count, sorted by level."""
 
     table: RunTable
-    """Rows that count: valid, with a level of the factor, and not warm beside cold ones."""
+    """All rows, also those that do not count."""
     factor: str
-    groups: Groups
-    """The set of each row."""
+    why: NDArray[np.int8]
+    """For each row of the table, its place in :data:`REASONS`."""
+    positions: Ints
+    """Rows of the table that count: valid, with a level of the factor, and not warm beside cold ones."""
+    starts: Ints
+    """Where each level begins in ``positions``, and where the last ends."""
+    sets: Groups
+    """The set of each row that counts."""
     logs: Floats
-    excluded: Mapping[str, RunTable]
-    """The rows that do not count, by reason."""
     ignored: tuple[str, ...]
 
 
@@ -129,24 +135,24 @@ def match(table: RunTable, factor: str, ignore: frozenset[str] = frozenset()) ->
     if ignore & set(STRATA) or factor in STRATA:
         raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
     names = [name for name in table.factors if name != factor and name not in ignore]
-    failed = has_level(table, "status", RunStatus.FAILED.value)
-    good = usable(table)
-    named = column.codes != ABSENT
     groups = groups_by(table, names)
-    warm = warm_beside_cold(table, groups, good & named)
-    keep = good & named & ~warm
-    reasons = {"failed": failed, "invalid": ~good & ~failed, "warm beside cold runs": warm}
-    excluded = {why: table.taken(rows & named) for why, rows in reasons.items() if (rows & named).any()}
-    kept, ids = table.taken(keep), groups.of_row[keep]
-    return MatchedSets(
-        kept, factor, Groups(ids, groups.count), np.log(kept.values["duration_s"]), excluded, tuple(sorted(ignore))
-    )
+    good = usable(table)
+    why = np.where(good, COUNTED, INVALID).astype(np.int8)
+    why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
+    why[warm_beside_cold(table, groups, good & (column.codes != ABSENT))] = WARM
+    keep = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
+    small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
+    positions = keep[np.argsort(small, kind="stable")]
+    starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
+    logs = np.log(table.values["duration_s"][positions])
+    sets = Groups(groups.of_row[positions], groups.count)
+    return MatchedSets(table, factor, why, positions, starts, sets, logs, tuple(sorted(ignore)))
 
 
 def side(matched: MatchedSets, level: int) -> Means:
     """Return the mean log times of the runs of one level (a code of the factor) in each set."""
-    rows = np.flatnonzero(matched.table.columns[matched.factor].codes == level)
-    return means_by(matched.logs[rows], matched.groups.of_row[rows], matched.groups.count)
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    return means_by(matched.logs[rows], matched.sets.of_row[rows], matched.sets.count)
 
 
 def pairs(b: Means, c: Means) -> Pairs:
@@ -223,98 +229,86 @@ def _text(table: RunTable, name: str, row: int) -> str | None:
     return table.columns[name].text(row) if name in table.columns else None
 
 
-def _differing(matched: MatchedSets, found: Pairs, rows: Mask) -> dict[str, int]:
-    """Return in how many of the found sets each ignored factor had more than one level among ``rows``."""
-    ids = matched.groups.of_row[rows]
+def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> dict[str, int]:
+    """Return in how many of the found sets each ignored factor had more than one level on the two sides."""
+    parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
+    rows = np.concatenate(parts)
     counts = {}
     for name in matched.ignored:
-        codes = matched.table.columns[name].codes[rows].astype(np.float64)
-        spread = means_by(codes, ids, matched.groups.count).variance[found.sets]
+        codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
+        spread = means_by(codes, matched.sets.of_row[rows], matched.sets.count).variance[found.sets]
         counts[name] = int(np.count_nonzero(spread > 0))
     return counts
 
 
-def _pick(found: Pairs, keep: Mask) -> Pairs:
+def _pick(found: Pairs, keep: Ints) -> Pairs:
     return Pairs(
         found.sets[keep], found.log_ratio[keep], (found.n[0][keep], found.n[1][keep]), found.error_within[keep],
         found.degrees_within[keep],
     )  # fmt: skip
 
 
-class _Stratification:
-    """Which group (origin, lab scale, and level of ``by``) each set and each excluded run belongs to."""
+@dataclass(frozen=True, slots=True)
+class _Strata:
+    """Groups of origin, lab scale, and level of ``by``: what figures are made for."""
 
-    def __init__(self, matched: MatchedSets, by: str | None) -> None:
-        self.by = by
-        self.names = _strata(matched.table, by)
-        self.kept = groups_by(matched.table, self.names)
-        self.of_set = np.full(matched.groups.count, ABSENT, dtype=np.int64)
-        self.of_set[matched.groups.of_row] = self.kept.of_row
-        self.first_row = np.zeros(self.kept.count, dtype=np.int64)
-        self.first_row[self.kept.of_row[::-1]] = np.arange(len(matched.table))[::-1]
-        self.table = matched.table
+    by: str | None
+    names: tuple[str, ...]
+    of_set: Ints
+    """The stratum of each set; arbitrary for a set without a row that counts."""
+    first_row: Ints
+    counts: Ints
+    """Runs by stratum, level of the factor, and reason."""
 
-    def key(self, group: int) -> tuple[str | None, ...]:
-        return tuple(_text(self.table, name, int(self.first_row[group])) for name in self.names)
-
-    def count_excluded(self, rows: RunTable, levels: tuple[int, int], factor: str) -> dict[tuple[str | None, ...], int]:
-        """Return how many of the excluded runs of two levels fall in each group, by its key."""
-        taken = rows.taken(np.isin(rows.columns[factor].codes, levels))
-        if len(taken) == 0:
-            return {}
-        groups = groups_by(taken, self.names)
-        first = np.full(groups.count, 0, dtype=np.int64)
-        first[groups.of_row] = np.arange(len(taken))
-        sizes = np.bincount(groups.of_row, minlength=groups.count)
-        return {
-            tuple(_text(taken, name, int(first[group])) for name in self.names): int(sizes[group])
-            for group in range(groups.count)
-        }
+    def levels(self, table: RunTable, stratum: int) -> dict[str, str | None]:
+        row = int(self.first_row[stratum])
+        return {name: table.columns[name].text(row) for name in self.names}
 
 
-def _without_partner(
-    matched: MatchedSets, strata: _Stratification, found: Pairs, level: int, missing: str
-) -> tuple[str, Ints]:
-    rows = matched.table.columns[matched.factor].codes == level
-    has_both = np.zeros(matched.groups.count, dtype=np.bool_)
-    has_both[found.sets] = True
-    alone = rows & ~has_both[matched.groups.of_row]
-    return f"no run of {missing} is otherwise equal", np.bincount(
-        strata.kept.of_row[alone], minlength=strata.kept.count
-    )
+def _stratify(matched: MatchedSets, by: str | None) -> _Strata:
+    table, column = matched.table, matched.table.columns[matched.factor]
+    names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
+    strata = groups_by(table, names)
+    first_row = np.zeros(strata.count, dtype=np.int64)
+    first_row[strata.of_row[::-1]] = np.arange(len(table))[::-1]
+    of_set = np.zeros(matched.sets.count, dtype=np.int64)
+    of_set[matched.sets.of_row] = strata.of_row[matched.positions]
+    levels = len(column.levels) + 1  # the last is for rows without one
+    key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
+    counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
+    return _Strata(by, names, of_set, first_row, counts.reshape(strata.count, levels, len(REASONS)))
+
+
+def _unmatched(strata: _Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]
+               ) -> dict[str, int]:  # fmt: skip
+    counts = strata.counts[stratum]
+    reasons = {f"no run of {names[1 - at]} is otherwise equal": int(counts[levels[at], COUNTED]) - used[at]
+               for at in (1, 0)}  # fmt: skip
+    reasons |= {REASONS[why]: int(counts[list(levels), why].sum()) for why in (FAILED, INVALID, WARM)}
+    return {why: count for why, count in reasons.items() if count}
 
 
 def _candidate_speedups(
-    matched: MatchedSets, strata: _Stratification, baseline: int, reference: Means, candidate: int
+    matched: MatchedSets, strata: _Strata, baseline: int, reference: Means, candidate: int
 ) -> list[tuple[int, Speedup]]:
-    """Return the speedups of one level, with the number of their group."""
+    """Return the speedups of one level, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
     names = column.levels[baseline], column.levels[candidate]
     found = pairs(reference, side(matched, candidate))
-    alone = [
-        _without_partner(matched, strata, found, candidate, names[0]),
-        _without_partner(matched, strata, found, baseline, names[1]),
-    ]
-    excluded = {
-        why: strata.count_excluded(rows, (baseline, candidate), matched.factor)
-        for why, rows in matched.excluded.items()
-    }
-    has_level_here = np.bincount(strata.kept.of_row[column.codes == candidate], minlength=strata.kept.count) > 0
-    either = (column.codes == candidate) | (column.codes == baseline) if matched.ignored else np.zeros(0, np.bool_)
+    stratum_of = strata.of_set[found.sets]
+    order = np.argsort(stratum_of, kind="stable")
+    bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
     speedups = []
-    for group in np.flatnonzero(has_level_here):
-        key = strata.key(int(group))
-        level = dict(zip(strata.names, key, strict=True))
-        mine = _pick(found, strata.of_set[found.sets] == group)
-        reasons = {why: int(count[group]) for why, count in alone} | {
-            why: counts.get(key, 0) for why, counts in excluded.items()
-        }
-        speedups.append((int(group), _speedup(
+    for stratum in np.flatnonzero(strata.counts[:, candidate].sum(axis=1)):
+        mine = _pick(found, order[bounds[stratum] : bounds[stratum + 1]])
+        level = strata.levels(matched.table, int(stratum))
+        used = int(mine.n[0].sum()), int(mine.n[1].sum())
+        speedups.append((int(stratum), _speedup(
             log_mean(mine), factor=matched.factor, baseline=names[0], candidate=names[1], by=strata.by,
             group=(level.get(strata.by) or "") if strata.by else "", origin=level.get("origin") or "",
-            lab_scale=level.get("lab_scale"), sets=len(mine.sets), runs_baseline=int(mine.n[0].sum()),
-            runs_candidate=int(mine.n[1].sum()), unmatched={why: count for why, count in reasons.items() if count},
-            ignored=_differing(matched, mine, either) if matched.ignored else {},
+            lab_scale=level.get("lab_scale"), sets=len(mine.sets), runs_baseline=used[0], runs_candidate=used[1],
+            unmatched=_unmatched(strata, int(stratum), (baseline, candidate), used, names),
+            ignored=_differing(matched, mine, (baseline, candidate)) if matched.ignored else {},
         )))  # fmt: skip
     return speedups
 
@@ -371,7 +365,7 @@ def matched_speedups(
         return over_groups(parts)
     require_factor(table, by)
     matched = match(table, factor, ignore)
-    strata = _Stratification(matched, by)
+    strata = _stratify(matched, by)
     code_b = column.code(baseline)
     reference = side(matched, code_b)
     found = [
