@@ -31,6 +31,7 @@ from assay.analysis.keys import (
     combined,
     groups_by,
     has_level,
+    level_of_group,
     require_factor,
     usable,
     warm_beside_cold,
@@ -45,9 +46,11 @@ SETS_MIN = 5
 """Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""
 OVER_SETS = "Student's t on log ratios of matched sets"
 WITHIN_SETS = "Welch's t within matched sets: these configurations only"
+OVER_DEPLOYMENTS = "Student's t on log ratios of deployments"
 OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm beside cold runs")
+DEPLOYMENT = "campaign_id"
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
 
@@ -110,6 +113,8 @@ class MatchedSets:
     """The set of each row that counts."""
     logs: Floats
     ignored: tuple[str, ...]
+    deployment: Ints
+    """The campaign of each set, where sets are within campaigns; empty otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +124,20 @@ class Pairs:
     sets: Ints
     log_ratio: Floats
     n: tuple[Ints, Ints]
+    deployment: Ints
+    """The campaign of each set, where campaigns are the unit; empty otherwise."""
     error_within: Floats
     """Variance of the log ratio from repetitions within the set; NaN when a side has one run."""
     degrees_within: Floats
 
 
-def match(table: RunTable, factor: str, ignore: frozenset[str] = frozenset()) -> MatchedSets:
+def match(
+    table: RunTable, factor: str, ignore: frozenset[str] = frozenset(), *, deployments: bool = False
+) -> MatchedSets:
     """Put runs in sets that are equal in every factor but ``factor`` and those in ``ignore``.
 
-    SpecificationError when no run has one of them, and when a stratum (origin, lab scale) is to be ignored.
+    ``deployments``: runs of one set are also of one campaign, and campaigns are the unit of what follows.
+    SpecificationError when no run has one of the factors, and when a stratum (origin, lab scale) is to be ignored.
     """
     column = require_factor(table, factor)
     for name in sorted(ignore):
@@ -135,7 +145,8 @@ def match(table: RunTable, factor: str, ignore: frozenset[str] = frozenset()) ->
     if ignore & set(STRATA) or factor in STRATA:
         raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
     names = [name for name in table.factors if name != factor and name not in ignore]
-    groups = groups_by(table, names)
+    within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
+    groups = groups_by(table, [*names, *within])
     good = usable(table)
     why = np.where(good, COUNTED, INVALID).astype(np.int8)
     why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
@@ -146,7 +157,8 @@ def match(table: RunTable, factor: str, ignore: frozenset[str] = frozenset()) ->
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
     logs = np.log(table.values["duration_s"][positions])
     sets = Groups(groups.of_row[positions], groups.count)
-    return MatchedSets(table, factor, why, positions, starts, sets, logs, tuple(sorted(ignore)))
+    deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
+    return MatchedSets(table, factor, why, positions, starts, sets, logs, tuple(sorted(ignore)), deployment)
 
 
 def side(matched: MatchedSets, level: int) -> Means:
@@ -155,7 +167,7 @@ def side(matched: MatchedSets, level: int) -> Means:
     return means_by(matched.logs[rows], matched.sets.of_row[rows], matched.sets.count)
 
 
-def pairs(b: Means, c: Means) -> Pairs:
+def pairs(b: Means, c: Means, deployment: Ints) -> Pairs:
     """Return the sets that have runs on both sides, from each side's means by set."""
     sets = np.flatnonzero((b.n > 0) & (c.n > 0))
     from_b, from_c = b.variance[sets] / b.n[sets], c.variance[sets] / c.n[sets]
@@ -163,7 +175,8 @@ def pairs(b: Means, c: Means) -> Pairs:
     with np.errstate(invalid="ignore", divide="ignore"):
         degrees = total**2 / (from_b**2 / (b.n[sets] - 1) + from_c**2 / (c.n[sets] - 1))
     degrees = np.where(total > 0, degrees, b.n[sets] + c.n[sets] - 2.0)
-    return Pairs(sets, b.mean[sets] - c.mean[sets], (b.n[sets], c.n[sets]), total, degrees)
+    unit = deployment[sets] if len(deployment) else deployment
+    return Pairs(sets, b.mean[sets] - c.mean[sets], (b.n[sets], c.n[sets]), unit, total, degrees)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +199,8 @@ def log_mean(found: Pairs) -> LogMean | None:
     m = len(found.sets)
     if m == 0:
         return None
+    if len(found.deployment):
+        return over_deployments(found.log_ratio, found.deployment)
     mean = float(found.log_ratio.mean())
     if m < SETS_MIN and np.isfinite(found.error_within).all():
         error = float(np.sqrt(found.error_within.sum()) / m)
@@ -193,6 +208,18 @@ def log_mean(found: Pairs) -> LogMean | None:
     if m < 2:
         return LogMean(mean, float("nan"), 0.0, OVER_SETS)
     return LogMean(mean, float(found.log_ratio.std(ddof=1) / np.sqrt(m)), m - 1.0, OVER_SETS)
+
+
+def over_deployments(log_ratio: Floats, deployment: Ints) -> LogMean:
+    """Return the mean over deployments of their mean log ratios.
+
+    Runs of one deployment share its effect, so it counts once, however many sets and runs it has.
+    """
+    _, dense = np.unique(deployment, return_inverse=True)
+    each = means_by(log_ratio, dense, int(dense.max()) + 1).mean
+    n = len(each)
+    error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS)
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
@@ -243,13 +270,14 @@ def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> d
 
 def _pick(found: Pairs, keep: Ints) -> Pairs:
     return Pairs(
-        found.sets[keep], found.log_ratio[keep], (found.n[0][keep], found.n[1][keep]), found.error_within[keep],
+        found.sets[keep], found.log_ratio[keep], (found.n[0][keep], found.n[1][keep]),
+        found.deployment[keep] if len(found.deployment) else found.deployment, found.error_within[keep],
         found.degrees_within[keep],
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class _Strata:
+class Strata:
     """Groups of origin, lab scale, and level of ``by``: what figures are made for."""
 
     by: str | None
@@ -261,11 +289,17 @@ class _Strata:
     """Runs by stratum, level of the factor, and reason."""
 
     def levels(self, table: RunTable, stratum: int) -> dict[str, str | None]:
+        """Return the levels that a stratum stands for, by column."""
         row = int(self.first_row[stratum])
         return {name: table.columns[name].text(row) for name in self.names}
 
+    def only(self, found: Pairs, stratum: int) -> Pairs:
+        """Return the pairs of one stratum."""
+        return _pick(found, np.flatnonzero(self.of_set[found.sets] == stratum))
 
-def _stratify(matched: MatchedSets, by: str | None) -> _Strata:
+
+def stratify(matched: MatchedSets, by: str | None) -> Strata:
+    """Return the strata of a table's runs and sets."""
     table, column = matched.table, matched.table.columns[matched.factor]
     names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
     strata = groups_by(table, names)
@@ -276,10 +310,10 @@ def _stratify(matched: MatchedSets, by: str | None) -> _Strata:
     levels = len(column.levels) + 1  # the last is for rows without one
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
-    return _Strata(by, names, of_set, first_row, counts.reshape(strata.count, levels, len(REASONS)))
+    return Strata(by, names, of_set, first_row, counts.reshape(strata.count, levels, len(REASONS)))
 
 
-def _unmatched(strata: _Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]
+def _unmatched(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]
                ) -> dict[str, int]:  # fmt: skip
     counts = strata.counts[stratum]
     reasons = {f"no run of {names[1 - at]} is otherwise equal": int(counts[levels[at], COUNTED]) - used[at]
@@ -289,12 +323,12 @@ def _unmatched(strata: _Strata, stratum: int, levels: tuple[int, int], used: tup
 
 
 def _candidate_speedups(
-    matched: MatchedSets, strata: _Strata, baseline: int, reference: Means, candidate: int
+    matched: MatchedSets, strata: Strata, baseline: int, reference: Means, candidate: int
 ) -> list[tuple[int, Speedup]]:
     """Return the speedups of one level, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
     names = column.levels[baseline], column.levels[candidate]
-    found = pairs(reference, side(matched, candidate))
+    found = pairs(reference, side(matched, candidate), matched.deployment)
     stratum_of = strata.of_set[found.sets]
     order = np.argsort(stratum_of, kind="stable")
     bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
@@ -337,6 +371,13 @@ def first_level(table: RunTable, factor: str) -> str:
     return column.levels[int(column.codes[present[0]])]
 
 
+def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:
+    """Return the table and the factor's name; several names are made one factor first."""
+    if isinstance(factor, str):
+        return table, factor
+    return combined(table, list(factor)), " + ".join(factor)
+
+
 def matched_speedups(
     table: RunTable,
     factor: str | Sequence[str],
@@ -344,16 +385,17 @@ def matched_speedups(
     *,
     by: str | None = "workload",
     ignore: frozenset[str] = frozenset(),
+    deployments: bool = False,
 ) -> list[Speedup]:
     """Return every level of ``factor`` against ``baseline`` (the level that ran first unless named).
 
     ``factor``: a name, or several, whose levels are then joined by `` + ``. ``by``: the factor that makes groups, each
     with its own speedups, in the order of the rows; None for one figure over all workloads, in which every workload
     counts the same (:func:`over_groups`). ``ignore``: factors that may differ within a set; each speedup says how often
-    they did. SpecificationError for names and levels that no run has.
+    they did. ``deployments``: match within campaigns only, and take campaigns, not sets, as the unit: for one plan
+    that was deployed and measured several times. SpecificationError for names and levels that no run has.
     """
-    if not isinstance(factor, str):
-        table, factor = combined(table, list(factor)), " + ".join(factor)
+    table, factor = combined_or_named(table, factor)
     column = require_factor(table, factor)
     baseline = first_level(table, factor) if baseline is None else baseline
     if baseline not in column.levels:
@@ -361,11 +403,11 @@ def matched_speedups(
     if by is not None and (by == factor or by in ignore):
         raise SpecificationError(f"runs can't be grouped by {by!r}: it differs within the matched sets")
     if by is None:
-        parts = matched_speedups(table, factor, baseline, by="workload", ignore=ignore)
+        parts = matched_speedups(table, factor, baseline, by="workload", ignore=ignore, deployments=deployments)
         return over_groups(parts)
     require_factor(table, by)
-    matched = match(table, factor, ignore)
-    strata = _stratify(matched, by)
+    matched = match(table, factor, ignore, deployments=deployments)
+    strata = stratify(matched, by)
     code_b = column.code(baseline)
     reference = side(matched, code_b)
     found = [
