@@ -21,9 +21,9 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 _RADIX_MAX = 2**62
-_LOG_BITS = 32
 _LOG_SPAN = 64.0
-"""Logarithms of seconds are packed as 32-bit fixed point in [-32, 32): a resolution of 1.5e-8."""
+"""Logarithms of seconds are packed as fixed point in [-32, 32), in the bits that group numbers leave."""
+_LOG_BITS_MAX = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +67,42 @@ def level_of_group(column: Column, groups: Groups) -> Ints:
     return found
 
 
+def _packed(logs: Floats, groups: Groups) -> tuple[Ints, int]:
+    bits = min(_LOG_BITS_MAX, 62 - int(groups.count).bit_length())
+    fixed = logs + _LOG_SPAN / 2
+    fixed *= 2.0**bits / _LOG_SPAN
+    np.clip(fixed, 0, 2.0**bits - 1, out=fixed)
+    packed = groups.of_row << bits
+    packed |= fixed.astype(np.int64)
+    packed.sort()
+    return packed, bits
+
+
+def _unpacked(packed: Ints, bits: int) -> Floats:
+    values: Floats = ((packed & (2**bits - 1)) + 0.5) * (_LOG_SPAN / 2.0**bits)
+    values -= _LOG_SPAN / 2
+    return values
+
+
+def sorted_within(logs: Floats, groups: Groups) -> tuple[Floats, Ints]:
+    """Return ``logs`` and their groups, sorted by group, then by value: one sort of packed integers.
+
+    Values are rounded to some 1e-11, so exact times are to be looked up elsewhere.
+    """
+    packed, bits = _packed(logs, groups)
+    return _unpacked(packed, bits), packed >> bits
+
+
 def median_by(logs: Floats, groups: Groups) -> Floats:
-    """Return the median of ``logs`` in each group, to 1.5e-8: one sort of packed integers instead of two of rows."""
-    scale = 2.0**_LOG_BITS / _LOG_SPAN
-    fixed = np.clip((logs + _LOG_SPAN / 2) * scale, 0, 2.0**_LOG_BITS - 1).astype(np.int64)
-    packed = np.sort((groups.of_row << _LOG_BITS) | fixed)
+    """Return the median of ``logs`` in each group, to some 1e-11; NaN for a group without any."""
     sizes = np.bincount(groups.of_row, minlength=groups.count)
-    starts = np.cumsum(sizes) - sizes
-    low, high = starts + (sizes - 1) // 2, starts + sizes // 2
-    values = packed & (2**_LOG_BITS - 1)
-    middle: Floats = (values[low] + values[high]) / (2 * scale) - _LOG_SPAN / 2
+    if len(logs) == 0:
+        return np.full(groups.count, np.nan)
+    packed, bits = _packed(logs, groups)
+    starts = np.minimum(np.cumsum(sizes) - sizes, len(packed) - 1)
+    low, high = starts + np.maximum(sizes - 1, 0) // 2, np.minimum(starts + sizes // 2, len(packed) - 1)
+    middle: Floats = (_unpacked(packed[low], bits) + _unpacked(packed[high], bits)) / 2
+    middle[sizes == 0] = np.nan
     return middle
 
 

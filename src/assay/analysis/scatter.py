@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.keys import Floats, Groups, Ints, Mask, groups_by, median_by
+from assay.analysis.keys import Floats, Groups, Ints, Mask, groups_by, median_by, sorted_within
 from assay.analysis.table import RunTable
 
 REPETITIONS_MIN = 3
@@ -34,6 +34,7 @@ ABOVE_MIN = 5
 FIT_CONFIGURATIONS_MAX = 40_000
 """The log-linear model is fitted to at most so many configurations, evenly taken: its effects are sure long before."""
 _SWEEPS, _ROUNDS, _HUBER = 6, 3, 1.345
+_ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
 
@@ -69,8 +70,7 @@ def work_of(table: RunTable) -> Groups:
 
 def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     """Return, by work, the middle of the highest gap with enough runs above it, and the log time of its upper end."""
-    order = np.lexsort((logs, work))
-    logs, work = logs[order], work[order]
+    logs, work = sorted_within(logs, Groups(work, count))
     sizes = np.bincount(work, minlength=count)
     ends = np.cumsum(sizes)
     above = ends[work[1:]] - np.arange(1, len(work))
@@ -87,36 +87,50 @@ def learn_floors(table: RunTable, learn: Mask) -> Floors:
     """Return each work's floor and the runs below it; only rows of ``learn`` are looked at.
 
     A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
-    gap up to the fastest that did something. A run below the gap is let off where a level of its configuration explains
-    the short time: at least :data:`ABOVE_MIN` runs have it and none of them lies above.
+    gap up to the fastest that did something. A run below the gap is let off where its cluster, layout, network, or a
+    workload option explains the short time: at least :data:`ABOVE_MIN` runs share that level, none of them lies above,
+    and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
+    seldom makes a job that much faster, while a setting with which every job dies at once is common.
     """
     work = work_of(table)
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
     middle, upper = _gap_middles(logs, ids, work.count)
     below = logs < middle[ids]
-    affected = np.isfinite(middle)[ids]
-    suspects, good = np.flatnonzero(below), np.flatnonzero(affected & ~below)
-    explained = np.zeros(len(suspects), dtype=np.bool_)
+    flagged = np.zeros(len(table), dtype=np.bool_)
+    if below.any():
+        excused = _excused(table, rows, logs, Groups(ids, work.count), below)
+        flagged[rows[below & ~excused]] = True
+    return Floors(work, np.round(np.exp(upper), 6), flagged)
+
+
+def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
+    """Return the runs below the gap that a level of a factor explains."""
+    good, low = np.flatnonzero(~below), np.flatnonzero(below)
+    pace = logs[good] - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row[good]]
+    excused = np.zeros(len(rows), dtype=np.bool_)
     for name in table.factors:
         column = table.columns[name]
-        if name in _SAME_WORK or len(column.levels) + 1 <= 1 or len(suspects) == 0:
+        if name in _SAME_WORK or name.startswith(_ENGINE_PARAMETERS):
             continue
         levels = len(column.levels) + 1
-        key = ids * levels + column.codes[rows] + 1
-        low = np.bincount(key[suspects], minlength=work.count * levels)
-        high = np.bincount(key[good], minlength=work.count * levels)
-        explained |= ((low >= ABOVE_MIN) & (high == 0))[key[suspects]]
-    flagged = np.zeros(len(table), dtype=np.bool_)
-    flagged[rows[suspects[~explained]]] = True
-    return Floors(work, np.exp(upper), flagged)
+        code = column.codes[rows] + 1
+        key = work.of_row * levels + code
+        runs_low = np.bincount(key[low], minlength=work.count * levels)
+        runs_high = np.bincount(key[good], minlength=work.count * levels)
+        elsewhere = np.bincount(code[good], minlength=levels)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            usual = np.bincount(code[good], weights=pace, minlength=levels) / elsewhere
+        refuted = (elsewhere >= ABOVE_MIN) & (usual > -np.log(GAP_MIN) / 2)
+        excuse = (runs_low >= ABOVE_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
+        excused[low] |= excuse[key[low]]
+    return excused
 
 
-def _fit(response: Floats, codes: Ints, offsets: Ints, size: int) -> Floats:
+def _fit(response: Floats, codes: Ints, size: int) -> Floats:
     """Return effects of all levels (rows of ``codes`` index them, one row a factor), by robust backfitting."""
     effects = np.zeros(size)
     weights = np.ones(len(response))
-    del offsets
     for _ in range(_ROUNDS):
         residual = response - effects[codes].sum(axis=0)
         for _ in range(_SWEEPS):
@@ -146,17 +160,16 @@ def _model(table: RunTable, work: Groups, configurations: Groups, medians: Float
         size += work.count * width
     codes = np.stack(levels)
     step = max(1, -(-configurations.count // FIT_CONFIGURATIONS_MAX))
-    effects = _fit(medians[::step], codes[:, ::step], work_ids, size)
-    expected: Floats = effects[codes].sum(axis=0)
+    effects = _fit(medians[::step], codes[:, ::step], size)
+    expected = np.zeros(configurations.count)
+    for level in codes:
+        expected += effects[level]
     return expected
 
 
 def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
     """Return a robust standard deviation by work; the largest of all where a work has no scatter to learn from."""
-    scale = np.full(count, np.nan)
-    if len(apart):
-        present, dense = np.unique(work, return_inverse=True)
-        scale[present] = NORMAL * median_by(np.abs(apart), Groups(dense, len(present)))
+    scale = NORMAL * median_by(np.abs(apart), Groups(work, count))
     known = scale[np.isfinite(scale)]
     scale[~np.isfinite(scale)] = known.max() if len(known) else np.nan
     return np.maximum(scale, SCATTER_MIN)
@@ -179,8 +192,10 @@ def expectations(table: RunTable, learn: Mask) -> Expectation:
     # The median of few runs lies on or near one of them, so deviations from it come out too small.
     widened = apart * np.sqrt(n / np.maximum(n - 1.0, 1.0))
     scatter = _scale_by_work(widened[repeated], work.of_row[repeated], work.count)[work.of_row]
-    own = NORMAL * median_by(np.abs(apart), configurations)[configurations.of_row]
-    scatter = np.where(n >= OWN_SCATTER_MIN, np.maximum(own, SCATTER_MIN), scatter)
+    often = np.flatnonzero(n >= OWN_SCATTER_MIN)
+    if len(often):
+        groups = Groups(configurations.of_row[often], configurations.count)
+        scatter[often] = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
     expected = medians[configurations.of_row]
     if not repeated.all():
         model = _model(part, work, configurations, medians)
@@ -188,7 +203,7 @@ def expectations(table: RunTable, learn: Mask) -> Expectation:
         modelled_scatter = _scale_by_work(misfit[~repeated], work.of_row[~repeated], work.count)[work.of_row]
         expected = np.where(repeated, expected, model[configurations.of_row])
         scatter = np.where(repeated, scatter, modelled_scatter)
-    result.expected_s[rows] = np.exp(expected)
+    result.expected_s[rows] = np.round(np.exp(expected), 6)
     result.scatter[rows] = scatter
     result.z[rows] = (logs - expected) / scatter
     result.repetitions[rows] = n

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from assay.analysis.intervals import EXACT_ARRANGEMENTS_MAX, LEVEL, geometric_mean, rank_test_p
-from assay.analysis.keys import Floats, Mask
+from assay.analysis.keys import Floats
 from assay.analysis.matched import Pairs, combined_or_named, log_mean, match, pairs, side, stratify
 from assay.analysis.table import RunTable
 from assay.errors import SpecificationError
@@ -180,19 +180,17 @@ class _Tournament:
 def _tournament(names: list[str], outcome: list[list[tuple[float, float]]]) -> _Tournament:
     """Return who may be best; ``outcome[a][b]`` tells how much faster b is than a (log), and p; NaN: not known."""
     count = len(names)
-    table = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
-    gain, p = table[..., 0], table[..., 1]
-    known: Mask = np.isfinite(p)
-    corrected = np.where(known, np.minimum(p * known.sum(axis=1)[:, None], 1.0), 2.0)
+    table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
+    gain, p = table[:, :, 0], table[:, :, 1]
+    rivals = np.count_nonzero(np.isfinite(p), axis=1)
+    corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None], 1.0), 2.0)
+    clearest = corrected.min(axis=1)
     slower = {
-        names[a]: (names[int(corrected[a].argmin())], float(corrected[a].min()))
-        for a in range(count)
-        if corrected[a].min() < ALPHA
+        names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in range(count) if clearest[a] < ALPHA
     }
     with np.errstate(invalid="ignore"):
-        defeats = (gain > 0).sum(axis=1)
-    measured: Mask = np.isfinite(gain)
-    compared = measured.any(axis=1)
+        defeats = np.count_nonzero(gain > 0, axis=1)
+    compared = np.count_nonzero(np.isfinite(gain), axis=1) > 0
     front = min(range(count), key=lambda a: (names[a] in slower, not compared[a], defeats[a], a))
     alone = tuple(names[a] for a in range(count) if not compared[a] and count > 1)
     return _Tournament(names[front], tuple(name for name in names if name not in slower), slower, alone)
