@@ -18,8 +18,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.analysis.keys import Floats, Groups, Ints, Mask, groups_by, median_by, usable
-from assay.analysis.scatter import REPETITIONS_MIN, Expectation, Floors, expectations, learn_floors
+from assay.analysis.keys import Floats, Groups, Ints, Mask, coarser, median_by, usable
+from assay.analysis.scatter import (
+    REPETITIONS_MIN,
+    Expectation,
+    Floors,
+    configurations_of,
+    expectations,
+    learn_floors,
+)
 from assay.analysis.table import RunTable
 
 REPEATED_Z = 3.5
@@ -34,6 +41,7 @@ FEW_BYTES_WORK = 0.25
 RUNS_OF_WORK_MIN = 10
 IMBALANCE_MIN = 1.5
 IMBALANCE_SUFFIX = "_imbalance"
+_ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
 
 class Kind(StrEnum):
@@ -166,24 +174,17 @@ def _medians(values: Floats, groups: Groups, runs_min: int) -> Floats:
     return medians[groups.of_row]
 
 
-def _few_bytes(table: RunTable, name: str, learn: Mask) -> _Flags:
-    """Return the runs whose bytes are far below the others'; cold and warm runs are apart, as are layouts."""
+def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
+    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
-    part = table.taken(rows)
-    values = part.values[name]
-    state = ["cold"] if "cold" in part.columns else []
-    own = _medians(values, groups_by(part, [*part.factors, *state]), REPETITIONS_MIN)
-    work = _medians(values, groups_by(part, [*_work_and_layout(part), *state]), RUNS_OF_WORK_MIN)
+    values = table.values[name][rows]
+    own = _medians(values, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(values, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
     with np.errstate(invalid="ignore"):
         few = np.where(np.isfinite(own), values < FEW_BYTES_OWN * own, values < FEW_BYTES_WORK * work)
     expected = np.where(np.isfinite(own), own, work)
     nothing = np.full(int(few.sum()), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected[few], nothing, ~np.isfinite(own[few]))
-
-
-def _work_and_layout(table: RunTable) -> list[str]:
-    names = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout")
-    return [name for name in names if name in table.columns]
 
 
 def _imbalanced(table: RunTable, name: str, learn: Mask) -> _Flags:
@@ -209,11 +210,14 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     with np.errstate(invalid="ignore"):
         timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
     learn = usable(table) if look_at is None else look_at & timed
-    floors = learn_floors(table, learn)
+    configurations = configurations_of(table)
+    floors = learn_floors(table, configurations, learn)
     done = learn & ~floors.below
-    expected = expectations(table, done)
+    expected = expectations(table, configurations, done)
+    byte_metrics = [name for name in table.values if name.endswith("_bytes")]
+    alike = coarser(table, configurations, [name for name in _ALIKE if name in table.columns])
     parts = [_not_done(table, floors), *_off_pace(table, expected)]
-    parts += [_few_bytes(table, name, done) for name in table.values if name.endswith("_bytes")]
+    parts += [_few_bytes(table, configurations, alike, name, done) for name in byte_metrics]
     parts += [_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
     parts = [part for part in parts if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))

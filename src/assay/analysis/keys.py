@@ -60,6 +60,21 @@ def groups_by(table: RunTable, names: Sequence[str]) -> Groups:
     return Groups(*_dense(key, size))
 
 
+def first_rows(groups: Groups) -> Ints:
+    """Return the first row of each group."""
+    first = np.zeros(groups.count, dtype=np.int64)
+    first[groups.of_row[::-1]] = np.arange(len(groups.of_row))[::-1]
+    return first
+
+
+def coarser(table: RunTable, groups: Groups, names: Sequence[str]) -> Groups:
+    """Return what :func:`groups_by` gives for some of the columns that ``groups`` were made by, but faster."""
+    first = first_rows(groups)
+    columns = {name: Column(table.columns[name].codes[first], table.columns[name].levels) for name in names}
+    found = groups_by(RunTable(table.rows[first], columns, {}), names)
+    return Groups(found.of_row[groups.of_row], found.count)
+
+
 def level_of_group(column: Column, groups: Groups) -> Ints:
     """Return each group's code in ``column``, which must be one that the groups were made by."""
     found = np.full(groups.count, ABSENT, dtype=np.int64)

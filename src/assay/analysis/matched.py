@@ -29,6 +29,7 @@ from assay.analysis.keys import (
     Groups,
     Ints,
     combined,
+    first_rows,
     groups_by,
     has_level,
     level_of_group,
@@ -303,14 +304,12 @@ def stratify(matched: MatchedSets, by: str | None) -> Strata:
     table, column = matched.table, matched.table.columns[matched.factor]
     names = tuple(dict.fromkeys(name for name in (*STRATA, *([by] if by else [])) if name in table.columns))
     strata = groups_by(table, names)
-    first_row = np.zeros(strata.count, dtype=np.int64)
-    first_row[strata.of_row[::-1]] = np.arange(len(table))[::-1]
     of_set = np.zeros(matched.sets.count, dtype=np.int64)
     of_set[matched.sets.of_row] = strata.of_row[matched.positions]
     levels = len(column.levels) + 1  # the last is for rows without one
     key = (strata.of_row * levels + np.where(column.codes == ABSENT, levels - 1, column.codes)) * len(REASONS)
     counts = np.bincount(key + matched.why, minlength=strata.count * levels * len(REASONS))
-    return Strata(by, names, of_set, first_row, counts.reshape(strata.count, levels, len(REASONS)))
+    return Strata(by, names, of_set, first_rows(strata), counts.reshape(strata.count, levels, len(REASONS)))
 
 
 def _unmatched(strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.keys import Floats, Groups, Ints, Mask, groups_by, median_by, sorted_within
+from assay.analysis.keys import Floats, Groups, Ints, Mask, coarser, first_rows, groups_by, median_by, sorted_within
 from assay.analysis.table import RunTable
 
 REPETITIONS_MIN = 3
@@ -63,9 +63,14 @@ class Expectation:
     """Whether the log-linear model gave the expectation, for want of repetitions."""
 
 
-def work_of(table: RunTable) -> Groups:
+def configurations_of(table: RunTable) -> Groups:
+    """Return which runs are repetitions: equal in every factor, and in whether caches were cold."""
+    return groups_by(table, [*table.factors, *(["cold"] if "cold" in table.columns else [])])
+
+
+def work_of(table: RunTable, configurations: Groups) -> Groups:
     """Return which runs had the same work to do."""
-    return groups_by(table, [name for name in _SAME_WORK if name in table.columns])
+    return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns])
 
 
 def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
@@ -83,7 +88,7 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, learn: Mask) -> Floors:
+def learn_floors(table: RunTable, configurations: Groups, learn: Mask) -> Floors:
     """Return each work's floor and the runs below it; only rows of ``learn`` are looked at.
 
     A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
@@ -92,7 +97,7 @@ def learn_floors(table: RunTable, learn: Mask) -> Floors:
     and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
     seldom makes a job that much faster, while a setting with which every job dies at once is common.
     """
-    work = work_of(table)
+    work = work_of(table, configurations)
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
     middle, upper = _gap_middles(logs, ids, work.count)
@@ -101,7 +106,8 @@ def learn_floors(table: RunTable, learn: Mask) -> Floors:
     if below.any():
         excused = _excused(table, rows, logs, Groups(ids, work.count), below)
         flagged[rows[below & ~excused]] = True
-    return Floors(work, np.round(np.exp(upper), 6), flagged)
+    floor_s: Floats = np.round(np.exp(upper), 6)
+    return Floors(work, floor_s, flagged)
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
@@ -145,23 +151,20 @@ def _fit(response: Floats, codes: Ints, size: int) -> Floats:
     return effects
 
 
-def _model(table: RunTable, work: Groups, configurations: Groups, medians: Floats) -> Floats:
-    """Return the log-linear model's expected log time of each configuration, fitted to their medians."""
-    first = np.zeros(configurations.count, dtype=np.int64)
-    first[configurations.of_row] = np.arange(len(configurations.of_row))
-    work_ids = work.of_row[first]
-    levels, size = [work_ids], work.count
+def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> Floats:
+    """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``."""
+    levels, size = [work], works
     for name in table.factors:
         column = table.columns[name]
         if name in _SAME_WORK or len(column.levels) < 2:
             continue
         width = len(column.levels) + 1
-        levels.append(size + work_ids * width + column.codes[first] + 1)
-        size += work.count * width
+        levels.append(size + work * width + column.codes[rows] + 1)
+        size += works * width
     codes = np.stack(levels)
-    step = max(1, -(-configurations.count // FIT_CONFIGURATIONS_MAX))
+    step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
     effects = _fit(medians[::step], codes[:, ::step], size)
-    expected = np.zeros(configurations.count)
+    expected = np.zeros(len(rows))
     for level in codes:
         expected += effects[level]
     return expected
@@ -175,34 +178,38 @@ def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
     return np.maximum(scale, SCATTER_MIN)
 
 
-def expectations(table: RunTable, learn: Mask) -> Expectation:
+def expectations(table: RunTable, configurations: Groups, learn: Mask) -> Expectation:
     """Return what the rows of ``learn`` let one expect of each of them; NaN for the other rows."""
     rows = np.flatnonzero(learn)
     nothing = np.full(len(table), np.nan)
     result = Expectation(nothing, nothing.copy(), nothing.copy(), np.zeros(len(table), np.int64), learn & False)
     if len(rows) == 0:
         return result
-    part = table.taken(rows)
-    logs = np.log(part.values["duration_s"])
-    configurations, work = groups_by(part, part.factors), work_of(part)
-    n = np.bincount(configurations.of_row, minlength=configurations.count)[configurations.of_row]
-    medians = median_by(logs, configurations)
-    apart = logs - medians[configurations.of_row]
+    logs = np.log(table.values["duration_s"][rows])
+    same = Groups(configurations.of_row[rows], configurations.count)
+    works = work_of(table, configurations)
+    work = works.of_row[rows]
+    sizes = np.bincount(same.of_row, minlength=same.count)
+    n = sizes[same.of_row]
+    medians = median_by(logs, same)
+    expected = medians[same.of_row]
+    apart = logs - expected
     repeated = n >= REPETITIONS_MIN
     # The median of few runs lies on or near one of them, so deviations from it come out too small.
-    widened = apart * np.sqrt(n / np.maximum(n - 1.0, 1.0))
-    scatter = _scale_by_work(widened[repeated], work.of_row[repeated], work.count)[work.of_row]
+    widened = apart[repeated] * np.sqrt(n[repeated] / (n[repeated] - 1.0))
+    scatter = _scale_by_work(widened, work[repeated], works.count)[work]
     often = np.flatnonzero(n >= OWN_SCATTER_MIN)
     if len(often):
-        groups = Groups(configurations.of_row[often], configurations.count)
+        groups = Groups(same.of_row[often], same.count)
         scatter[often] = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
-    expected = medians[configurations.of_row]
     if not repeated.all():
-        model = _model(part, work, configurations, medians)
-        misfit = (medians - model)[configurations.of_row]
-        modelled_scatter = _scale_by_work(misfit[~repeated], work.of_row[~repeated], work.count)[work.of_row]
-        expected = np.where(repeated, expected, model[configurations.of_row])
-        scatter = np.where(repeated, scatter, modelled_scatter)
+        present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
+        example = first_rows(same)[present]
+        model[present] = _model(table, rows[example], work[example], works.count, medians[present])
+        rare = np.flatnonzero(~repeated)
+        expected[rare] = model[same.of_row[rare]]
+        misfit = medians[same.of_row[rare]] - expected[rare]
+        scatter[rare] = _scale_by_work(misfit, work[rare], works.count)[work[rare]]
     result.expected_s[rows] = np.round(np.exp(expected), 6)
     result.scatter[rows] = scatter
     result.z[rows] = (logs - expected) / scatter
