@@ -26,6 +26,7 @@ from assay.analysis.scatter import (
     configurations_of,
     expectations,
     learn_floors,
+    work_of,
 )
 from assay.analysis.table import RunTable
 
@@ -211,11 +212,12 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
         timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
     learn = usable(table) if look_at is None else look_at & timed
     configurations = configurations_of(table)
-    floors = learn_floors(table, configurations, learn)
+    works = work_of(table, configurations)
+    floors = learn_floors(table, works, learn)
     done = learn & ~floors.below
-    expected = expectations(table, configurations, done)
+    expected = expectations(table, configurations, works, done)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
-    alike = coarser(table, configurations, [name for name in _ALIKE if name in table.columns])
+    alike = coarser(table, configurations, [n for n in _ALIKE if n in table.columns]) if byte_metrics else works
     parts = [_not_done(table, floors), *_off_pace(table, expected)]
     parts += [_few_bytes(table, configurations, alike, name, done) for name in byte_metrics]
     parts += [_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)]

@@ -11,6 +11,7 @@ Handle Outliers (1993). Nothing is learned from a run's status.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +32,9 @@ GAP_MIN = 4.0
 ABOVE_SHARE_MIN = 0.2
 ABOVE_MIN = 5
 """So many runs, and this share of their workload's, must lie above a gap: fewer are slow runs, not the normal ones."""
-FIT_CONFIGURATIONS_MAX = 40_000
+FIT_CONFIGURATIONS_MAX = 20_000
 """The log-linear model is fitted to at most so many configurations, evenly taken: its effects are sure long before."""
-_SWEEPS, _ROUNDS, _HUBER = 6, 3, 1.345
+_SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
 _ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
 
@@ -88,8 +89,8 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     return middle, upper
 
 
-def learn_floors(table: RunTable, configurations: Groups, learn: Mask) -> Floors:
-    """Return each work's floor and the runs below it; only rows of ``learn`` are looked at.
+def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
+    """Return the floor of each work (:func:`work_of`) and the runs below it; only rows of ``learn`` are looked at.
 
     A job that does nothing ends in a narrow range of short times whatever its configuration, and there is a wide empty
     gap up to the fastest that did something. A run below the gap is let off where its cluster, layout, network, or a
@@ -97,7 +98,6 @@ def learn_floors(table: RunTable, configurations: Groups, learn: Mask) -> Floors
     and the level is not known to be no faster than others at other work. An engine parameter is no such excuse: it
     seldom makes a job that much faster, while a setting with which every job dies at once is common.
     """
-    work = work_of(table, configurations)
     rows = np.flatnonzero(learn)
     logs, ids = np.log(table.values["duration_s"][rows]), work.of_row[rows]
     middle, upper = _gap_middles(logs, ids, work.count)
@@ -106,8 +106,7 @@ def learn_floors(table: RunTable, configurations: Groups, learn: Mask) -> Floors
     if below.any():
         excused = _excused(table, rows, logs, Groups(ids, work.count), below)
         flagged[rows[below & ~excused]] = True
-    floor_s: Floats = np.round(np.exp(upper), 6)
-    return Floors(work, floor_s, flagged)
+    return Floors(work, np.exp(upper).round(6), flagged)
 
 
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
@@ -133,17 +132,17 @@ def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mas
     return excused
 
 
-def _fit(response: Floats, codes: Ints, size: int) -> Floats:
-    """Return effects of all levels (rows of ``codes`` index them, one row a factor), by robust backfitting."""
+def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
+    """Return effects of all levels (each of ``codes`` is a factor's index into them), by robust backfitting."""
     effects = np.zeros(size)
     weights = np.ones(len(response))
     for _ in range(_ROUNDS):
-        residual = response - effects[codes].sum(axis=0)
+        residual = response - _sum_of(effects, codes)
+        total = [np.bincount(level, weights=weights, minlength=size) for level in codes]
         for _ in range(_SWEEPS):
-            for level in codes:
-                total = np.bincount(level, weights=weights, minlength=size)
+            for level, weight in zip(codes, total, strict=True):
                 change = np.bincount(level, weights=weights * residual, minlength=size)
-                change = np.divide(change, total, out=np.zeros(size), where=total > 0)
+                change = np.divide(change, weight, out=np.zeros(size), where=weight > 0)
                 effects += change
                 residual -= change[level]
         scale = max(NORMAL * float(np.median(np.abs(residual))), SCATTER_MIN)
@@ -161,13 +160,16 @@ def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats)
         width = len(column.levels) + 1
         levels.append(size + work * width + column.codes[rows] + 1)
         size += works * width
-    codes = np.stack(levels)
     step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
-    effects = _fit(medians[::step], codes[:, ::step], size)
-    expected = np.zeros(len(rows))
-    for level in codes:
-        expected += effects[level]
-    return expected
+    effects = _fit(medians[::step], [level[::step].copy() for level in levels], size)
+    return _sum_of(effects, levels)
+
+
+def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
+    total = np.zeros(len(levels[0]))
+    for level in levels:
+        total += effects[level]
+    return total
 
 
 def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
@@ -178,7 +180,7 @@ def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
     return np.maximum(scale, SCATTER_MIN)
 
 
-def expectations(table: RunTable, configurations: Groups, learn: Mask) -> Expectation:
+def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
     """Return what the rows of ``learn`` let one expect of each of them; NaN for the other rows."""
     rows = np.flatnonzero(learn)
     nothing = np.full(len(table), np.nan)
@@ -187,7 +189,6 @@ def expectations(table: RunTable, configurations: Groups, learn: Mask) -> Expect
         return result
     logs = np.log(table.values["duration_s"][rows])
     same = Groups(configurations.of_row[rows], configurations.count)
-    works = work_of(table, configurations)
     work = works.of_row[rows]
     sizes = np.bincount(same.of_row, minlength=same.count)
     n = sizes[same.of_row]
