@@ -10,6 +10,7 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model.price import LineItem
 from assay.spec import load_prices
+from assay.spec.prices import COUNTED_BY, LineItemSection
 
 BOOK = """\
 prices: book
@@ -38,14 +39,15 @@ def test_a_price_book_holds_its_items_exactly(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("$2000.50", "€2000", "prices.yaml:7: €2,000 is in EUR, but the book's currency is USD"),
+        ("$2000.50", "€2000", "prices.yaml:7: €2,000 is in EUR, but the book's currency is USD "
+         "and it has no exchange rate for EUR"),
         ("per: worker", "per: rack",
-         "prices.yaml:7: per: unknown way to count 'rack'; valid: cluster, node, master, worker, device"),
+         "prices.yaml:7: per: unknown way to count 'rack'; valid: " + ", ".join(COUNTED_BY)),
         (", device: hdd", "",
-         "prices.yaml:8: items: 'per: device' and the key device go together; valid devices: hdd, ssd, nvme"),
+         "prices.yaml:8: items: 'per: device' and the key device go together; valid devices: hdd, ssd, nvme, remote"),
         ("per: worker", "per: worker, device: ssd",
-         "prices.yaml:7: items: 'per: device' and the key device go together; valid devices: hdd, ssd, nvme"),
-        ("device: hdd", "device: disk", "prices.yaml:8: device: unknown device kind 'disk'; valid: hdd, ssd, nvme"),
+         "prices.yaml:7: items: 'per: device' and the key device go together; valid devices: hdd, ssd, nvme, remote"),
+        ("device: hdd", "device: disk", "prices.yaml:8: device: unknown device kind 'disk'; valid: hdd, ssd, nvme, remote"),
         ("2014-06-01", "2014-02-30",
          "prices.yaml:3: date: '2014-02-30' is not a date; write year-month-day, such as 2014-06-01"),
         ("currency: USD", "currency: dollars",
@@ -53,7 +55,7 @@ def test_a_price_book_holds_its_items_exactly(tmp_path: Path) -> None:
         ('source: "a paper"\n', "", "prices.yaml:1: key 'source' is missing"),
         ("layouts: [HD2]", "layout: HD2",
          "prices.yaml:6: unknown key 'layout'; did you mean 'layouts'? "
-         "valid: name, price, per, device, layouts, source"),
+         "valid: " + ", ".join(LineItemSection.model_fields)),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_file_line_and_choices(tmp_path: Path, old: str, new: str, expected: str) -> None:

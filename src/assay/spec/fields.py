@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -133,6 +134,34 @@ Count: TypeAlias = Annotated[int, COUNT]
 Positive: TypeAlias = Annotated[int, POSITIVE]
 Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
 Port: TypeAlias = Annotated[int, _whole(1, 65535)]
+
+
+def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Form:
+    """Return the form of an exact number from ``low`` to ``high``; ``pattern`` has it in its group ``number``."""
+
+    def validate(value: object) -> Decimal:
+        text = text_of(value).strip()
+        match = re.fullmatch(pattern, text)
+        number = Decimal(match["number"]) if match and len(text) <= _UNIT_LENGTH_MAX else None
+        if number is None or not Decimal(low) <= number <= Decimal(high):
+            raise ValueError(f"{text[:20]!r} is not {what} from {low} to {high}; write {' or '.join(examples)}")
+        return number
+
+    schema = _text_schema(f"^{pattern}$", f"{what[0].upper()}{what[1:]}", *examples)
+    return Form(validate, {**schema, "type": ["string", "number"]} if "%" not in pattern and "W" not in pattern else schema)
+
+
+_PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
+Number: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.000001", "1000000", "a number", "1.08")]
+Years: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.1", "100", "a number of years", "3")]
+Pue: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "1", "10", "a power usage effectiveness", "1.5")]
+_PERCENTAGE = _decimal(_PLAIN_NUMBER + r"\s*%", "0", "100", "a percentage", "10%")
+Percentage: TypeAlias = Annotated[
+    Decimal, Form(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
+]
+Power: TypeAlias = Annotated[
+    Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")
+]
 
 
 def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
