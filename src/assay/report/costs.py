@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from assay.analysis.compare import Comparison, compare
 from assay.analysis.groups import levels_of
 from assay.analysis.summary import LevelSummary, summarise_levels
-from assay.cost.prices import Counts, LayoutPrice, run_price
+from assay.cost.parts import Counts, counts_from_facts
+from assay.cost.prices import LayoutPrice, run_price
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.errors import RepositoryError
 from assay.model.plan import LAYOUT_FACTOR
@@ -55,20 +55,14 @@ def _name(of: LevelSummary | Comparison) -> str:
     return f"{of.workload} ({of.context})" if of.context else of.workload
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def counts_of(runs: Sequence[Run], layout: str) -> Counts:
-    """Return what the runs of ``layout`` say that their cluster has; unknown where they say nothing."""
-    for run in runs:
-        cluster = run.environment.get("cluster")
-        if run.layout == layout and isinstance(cluster, Mapping):
-            devices = cluster.get("layout_devices")
-            found = {str(kind): _whole(n) or 0 for kind, n in devices.items()} if isinstance(devices, Mapping) else {}
-            nodes, masters, workers = (_whole(cluster.get(name)) for name in ("nodes", "masters", "workers"))
-            return Counts(nodes, masters, workers, found)
-    return Counts()
+    """Return what the runs of ``layout`` say that their cluster has; unknown where they say nothing, or differ."""
+    chosen = [run for run in runs if run.layout == layout]
+    told = (run.environment.get("cluster") for run in chosen)
+    facts = next((found for found in told if isinstance(found, Mapping)), {})
+    found = [{"cluster": run.cluster, **run.parameters, **run.levels} for run in chosen]
+    levels = dict(set.intersection(*(set(each.items()) for each in found))) if found else {}
+    return counts_from_facts(facts, layout, levels)
 
 
 def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRatio | None:
@@ -101,7 +95,7 @@ def cost_view(
     if not summaries:
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
     layouts = list(dict.fromkeys(summary.level for summary in summaries))
-    bills = {layout: run_price(book, counts_of(runs, layout), layout) for layout in layouts}
+    bills = {layout: run_price(book, counts_of(runs, layout), layout, years=years) for layout in layouts}
     runtimes = {(_name(s), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n) for s in summaries}
     prices = {layout: bill.total for layout, bill in bills.items()}
     first = (
