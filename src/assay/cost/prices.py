@@ -190,7 +190,8 @@ def _refuse_unnamed_levels(
     book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str, day: str
 ) -> None:
     """Refuse a level that no price names, of a factor that the book's prices depend on."""
-    depends = {factor: None for item in book.items if _holds(item.valid_from, item.valid_to, day) for factor in item.when}
+    holding = [item for item in book.items if _holds(item.valid_from, item.valid_to, day)]
+    depends = dict.fromkeys(factor for item in holding for factor in item.when)
     for factor in depends:
         level = counts.levels.get(factor)
         if level is None:
@@ -258,9 +259,7 @@ def _bill(book: PriceBook, counted: Counted, years: Decimal) -> list[PricedItem]
     return lines
 
 
-def run_price(
-    book: PriceBook, counts: Counts, layout: str, *, years: float = 3, on: str | None = None
-) -> LayoutPrice:
+def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3, on: str | None = None) -> LayoutPrice:
     """Return the bill for a cluster in ``layout`` over ``years``: purchases less what they are worth at the end, rents,
     maintenance and power.
 

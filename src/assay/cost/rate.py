@@ -121,7 +121,7 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
 
 
 def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
-    """Return an amount of the book's currency in another that it has an exchange rate for; SpecificationError if not."""
+    """Return an amount of the book's currency in another; SpecificationError when it has no exchange rate for that."""
     if currency == book.currency:
         return amount
     if currency not in book.exchange:

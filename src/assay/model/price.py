@@ -67,8 +67,8 @@ class LineItem:
     """The lowest and highest price thought possible; None: the price is taken as exact."""
     high: Decimal | None = None
     device_name: str | None = None
-    """Only devices of this name in the node type (``nvme`` also stands for nvme1, nvme2): the kind's price holds for the
-    others."""
+    """Only devices of this name in the node type (``nvme`` also stands for nvme1, nvme2); the kind's price holds for
+    the others."""
     node_type: str | None = None
     """With ``per: node``: only nodes of this type; an item without a type holds for the others."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

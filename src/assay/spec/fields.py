@@ -136,6 +136,9 @@ Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
 Port: TypeAlias = Annotated[int, _whole(1, 65535)]
 
 
+_PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
+
+
 def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Form:
     """Return the form of an exact number from ``low`` to ``high``; ``pattern`` has it in its group ``number``."""
 
@@ -148,10 +151,10 @@ def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Fo
         return number
 
     schema = _text_schema(f"^{pattern}$", f"{what[0].upper()}{what[1:]}", *examples)
-    return Form(validate, {**schema, "type": ["string", "number"]} if "%" not in pattern and "W" not in pattern else schema)
+    bare = pattern == _PLAIN_NUMBER
+    return Form(validate, {**schema, "type": ["string", "number"]} if bare else schema)
 
 
-_PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
 Number: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.000001", "1000000", "a number", "1.08")]
 Years: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.1", "100", "a number of years", "3")]
 Pue: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "1", "10", "a power usage effectiveness", "1.5")]
@@ -159,9 +162,7 @@ _PERCENTAGE = _decimal(_PLAIN_NUMBER + r"\s*%", "0", "100", "a percentage", "10%
 Percentage: TypeAlias = Annotated[
     Decimal, Form(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
 ]
-Power: TypeAlias = Annotated[
-    Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")
-]
+Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 
 def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
