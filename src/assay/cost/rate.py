@@ -12,7 +12,7 @@ and night. Every line is linear in one price, so that ranges and flips need its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from assay.cost.parts import Counts
@@ -131,3 +131,15 @@ def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
             hint=f"add exchange: {{{currency}: {{rate: …, date: …, source: …}}}} to the book",
         )
     return amount / book.exchange[currency].rate
+
+
+def exchanged(rate: Rate, book: PriceBook, currency: str) -> Rate:
+    """Return ``rate`` in another currency of the book."""
+    items = tuple(
+        replace(item, price=replace(
+            item.price, amount=in_currency(item.price.amount, book, currency),
+            low=in_currency(item.price.low, book, currency), high=in_currency(item.price.high, book, currency),
+        ))
+        for item in rate.items
+    )  # fmt: skip
+    return Rate(currency, items)

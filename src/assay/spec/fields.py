@@ -220,7 +220,8 @@ CurrencyCode: TypeAlias = Annotated[
 ]
 
 
-def _parse_date(value: object) -> str:
+def parse_date(value: object) -> str:
+    """Return ``value`` when it is a day written year-month-day; otherwise raise :class:`ValueError`."""
     text = text_of(value)
     try:
         valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
@@ -233,7 +234,7 @@ def _parse_date(value: object) -> str:
 
 
 Date: TypeAlias = Annotated[
-    str, Form(_parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
+    str, Form(parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
 ]
 Text: TypeAlias = Annotated[str, Form(text_of, {"type": "string", "minLength": 1})]
 _SCALAR = {"type": ["string", "number", "boolean"], "description": "A single value; the engine gets it as written"}

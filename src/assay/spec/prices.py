@@ -13,6 +13,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from assay.errors import SpecificationError
 from assay.model.cluster import DeviceKind
 from assay.model.price import PARTS, PERIODS_H, UNITS, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.spec.document import Problems, read_document
@@ -32,6 +33,7 @@ from assay.spec.fields import (
     Text,
     Years,
     choice,
+    parse_date,
 )
 from assay.spec.section import Section, parse
 from assay.units import Money
@@ -256,3 +258,11 @@ def load_prices(path: str | Path) -> PriceBook:
         {code: Exchange(found.rate, found.date, found.source) for code, found in file.exchange.items()},
         since, until, _amortisation(file.amortisation), file.maintenance, energy,
     )  # fmt: skip
+
+
+def checked_date(text: str) -> str:
+    """Return a day that was given as an option; SpecificationError when it is none."""
+    try:
+        return parse_date(text)
+    except ValueError as error:
+        raise SpecificationError(str(error), where="--on") from None
