@@ -70,7 +70,7 @@ def _print(view: PlaneView) -> None:
     context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     headers = ("Rank", *(name.capitalize() for name in view.by), "Runs", "Time (s)", "An hour", "A run",
-               "95 % interval", "Front", "On front", "Cheapest")  # fmt: skip
+               "95 % interval", "Front", "Front in", "Cheapest in")  # fmt: skip
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
@@ -87,9 +87,9 @@ def _print(view: PlaneView) -> None:
     click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
     scatter = any(row.time_low_s is not None or row.cost_low is not None for row in view.rows)
     click.echo(
-        f"Shares are of {view.draws} draws of the runs and of the prices that are thought possible."
+        f"Front in, Cheapest in: shares of {view.draws} draws of the runs and of the prices that are thought possible."
         if scatter
-        else "One run each and exact prices: there is no scatter to draw from, and every share is 0 or 100 %."
+        else "One run each and exact prices: there is no scatter to draw from, and every share is 0 % or 100 %."
     )
     if view.left_out:
         click.echo(f"{view.left_out} runs do not count: invalid, failed, without a time, or warm beside cold ones.")
