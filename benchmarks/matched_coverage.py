@@ -1,0 +1,147 @@
+"""How often does a "95 %" interval hold the truth: over matched sets, over deployments, and when one stops at will?
+
+Three questions, each answered by drawing experiments whose truth is known:
+
+- sets: a speedup over n matched sets whose log ratios are normal, skewed, or normal with one set in twenty far off (as
+  in ALOJA's tables). Student's t against percentile and BCa bootstrap by set.
+- deployments: two levels measured in several deployments with repetitions; deployments have an effect of their own.
+  Student's t over the deployments' log ratios against the hierarchical bootstrap and against taking all runs as
+  independent.
+- until: runs of one configuration are repeated until the interval's half-width is 5 %, starting from 2, 3 or 5 runs.
+
+Run it with ``python benchmarks/matched_coverage.py``; it prints Markdown. BCa: B. Efron, J. Am. Stat. Assoc. 82 (1987).
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+from scipy.stats import t as student
+
+from assay.analysis.intervals import geometric_mean
+from assay.analysis.matched import over_deployments
+
+Array = NDArray[np.float64]
+ENDS = np.array([0.025, 0.975])
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Share of experiments whose interval holds the truth, by method."""
+
+    by_method: dict[str, float]
+
+
+def _effects(rng: np.random.Generator, kind: str, shape: tuple[int, int]) -> Array:
+    if kind == "normal":
+        return rng.normal(0.0, 0.2, shape)
+    if kind == "skewed":
+        return rng.exponential(0.2, shape) - 0.2
+    odd = rng.random(shape) < 0.05
+    return np.where(odd, rng.normal(1.0, 0.5, shape), rng.normal(-0.05 / 0.95, 0.1, shape))
+
+
+def _bootstrap(rng: np.random.Generator, values: Array, resamples: int) -> tuple[Array, Array]:
+    """Return the ends of the percentile and of the BCa interval of a mean."""
+    n = len(values)
+    draws = values[rng.integers(0, n, (resamples, n))].mean(axis=1)
+    below = np.clip((draws < values.mean()).mean() + (draws == values.mean()).mean() / 2, 1e-6, 1 - 1e-6)
+    bias = ndtri(below)
+    apart = values - values.mean()
+    acceleration = (apart**3).sum() / (6 * max((apart**2).sum(), 1e-300) ** 1.5)
+    z = bias + ndtri(ENDS)
+    shares = ndtr(bias + z / (1 - acceleration * z))
+    return np.quantile(draws, ENDS), np.quantile(draws, shares)
+
+
+def over_sets(n: int, *, kind: str, experiments: int, resamples: int, seed: int) -> Shares:
+    """Return how often intervals over ``n`` matched sets hold the true mean log ratio, which is 0."""
+    rng = np.random.default_rng(seed)
+    drawn = _effects(rng, kind, (experiments, n))
+    half = student.ppf(0.975, n - 1) * drawn.std(axis=1, ddof=1) / np.sqrt(n)
+    held = {"Student's t": np.abs(drawn.mean(axis=1)) <= half}
+    ends = np.array([_bootstrap(rng, values, resamples) for values in drawn])
+    for column, name in enumerate(("percentile", "BCa")):
+        held[name] = (ends[:, column, 0] <= 0) & (ends[:, column, 1] >= 0)
+    return Shares({name: float(inside.mean()) for name, inside in held.items()})
+
+
+def _two_stage(rng: np.random.Generator, logs: Array, resamples: int) -> tuple[float, float]:
+    """Return the hierarchical bootstrap's interval of a log ratio: deployments are drawn, then runs within them."""
+    _, deployments, runs = logs.shape
+    means = []
+    for times in logs:
+        chosen = rng.integers(0, deployments, (resamples, deployments, 1))
+        means.append(times[chosen, rng.integers(0, runs, (resamples, deployments, runs))].mean(axis=(1, 2)))
+    low, high = np.quantile(means[0] - means[1], ENDS)
+    return float(low), float(high)
+
+
+def repeated_deployments(deployments: int, *, runs: int, experiments: int, resamples: int, seed: int) -> Shares:
+    """Return how often intervals over deployments (own effect 10 %, runs 5 %) hold the true ratio, which is 1."""
+    rng = np.random.default_rng(seed)
+    names = ["t over deployments", "hierarchical bootstrap", "all runs as independent"]
+    held = np.zeros((experiments, 3), dtype=bool)
+    for index in range(experiments):
+        own = rng.normal(0, 0.1, (2, deployments, 1))
+        logs = own + rng.normal(0, 0.05, (2, deployments, runs))
+        found = over_deployments(logs[0].mean(axis=1) - logs[1].mean(axis=1), np.arange(deployments)).ratio
+        low, high = _two_stage(rng, logs, resamples)
+        error = np.sqrt((logs.var(axis=(1, 2), ddof=1) / (deployments * runs)).sum())
+        half = student.ppf(0.975, 2 * deployments * runs - 2) * error
+        held[index] = (
+            (found.low or 0) <= 1 <= (found.high or 0),
+            low <= 0 <= high,
+            abs(logs[0].mean() - logs[1].mean()) <= half,
+        )
+    return Shares(dict(zip(names, held.mean(axis=0).tolist(), strict=True)))
+
+
+def repeat_until(first: int, *, half_width: float, at_most: int, sigma: float, experiments: int, seed: int
+                 ) -> tuple[float, float]:  # fmt: skip
+    """Return how often the last interval holds the truth, and the mean number of runs, when stopping once precise."""
+    rng = np.random.default_rng(seed)
+    held, made = 0, 0
+    for _ in range(experiments):
+        times = np.exp(rng.normal(0, sigma, at_most)).tolist()
+        for n in range(first, at_most + 1):
+            found = geometric_mean(times[:n])
+            if (found.high or np.inf) / found.value - 1 <= half_width:
+                break
+        held += (found.low or 0) <= 1 <= (found.high or 0)
+        made += n
+    return held / experiments, made / experiments
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--experiments", type=int, default=2000)
+    parser.add_argument("--resamples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=20_141_105)
+    options = parser.parse_args()
+    common = {"experiments": options.experiments, "seed": options.seed}
+    print(f"{options.experiments} experiments, {options.resamples} resamples, seed {options.seed}\n")
+    print("| log ratios | matched sets | Student's t | percentile | BCa |\n|---|---|---|---|---|")
+    for kind in ("normal", "skewed", "one in twenty far off"):
+        for n in (3, 5, 10, 20, 50, 200):
+            shares = over_sets(n, kind=kind, resamples=options.resamples, **common).by_method
+            print(f"| {kind} | {n} | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")
+    print("\n| deployments | runs in each | t over deployments | hierarchical bootstrap | all runs as independent |")
+    print("|---|---|---|---|---|")
+    for deployments in (3, 5, 10, 20):
+        shares = repeated_deployments(deployments, runs=3, resamples=options.resamples, **common).by_method
+        print(f"| {deployments} | 3 | " + " | ".join(f"{share:.1%}" for share in shares.values()) + " |")
+    print("\n| scatter of a run | first look after | interval holds the truth | runs made, mean |\n|---|---|---|---|")
+    for sigma in (0.05, 0.1):
+        for first in (2, 3, 5):
+            share, made = repeat_until(first, half_width=0.05, at_most=40, sigma=sigma, **common)
+            print(f"| {sigma:.0%} | {first} | {share:.1%} | {made:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
