@@ -123,7 +123,7 @@ def cost(
     _, runs = read_runs(repository, workload)
     table = table_of(runs)
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
-    day = checked_date(on) if on else None
+    day = checked_date(on, "--on") if on else None
     question = Question(factors, take, day, currency, skip_unpriced, seed)
     views = plane_views(table, facts_of(runs), book, question)
     if as_json:

@@ -79,3 +79,19 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
             found,
             title="Cost per performance = price ratio / mean gain",
         )
+
+
+@prices.command("aloja")
+@click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--date", default="2015-10-01", show_default=True,
+              help="Day for which the prices are taken; the list has none.")  # fmt: skip
+def aloja(clusters: Path, date: str) -> None:
+    """Print ALOJA's list of clusters (CSV) as a price book, with what it does not price in comments."""
+    from assay.formats.aloja_clusters import parse_clusters
+    from assay.formats.source import Source
+    from assay.report.aloja_prices import price_book_text
+    from assay.spec.prices import checked_date
+
+    day = checked_date(date, "--date")
+    text = Source(clusters, clusters.name).text()
+    click.echo(price_book_text(parse_clusters(text, clusters.name), source=clusters.name, date=day), nl=False)

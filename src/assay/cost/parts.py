@@ -11,10 +11,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_CODE = re.compile(r"(?P<one>HDD|SSD|NVE)|(?P<family>HD|SS|HS|HN|RR|RL|RS)(?P<n>[1-9][0-9]?)")
+_CODE = re.compile(r"(?P<one>HDD|SSD|NVE)|(?P<family>HD|SS|HS|HN|RR|RL|RS|R)(?P<n>[1-9][0-9]?)")
 _ONE = {"HDD": "hdd", "SSD": "ssd", "NVE": "nvme"}
-_FIRST = {"HD": "hdd", "SS": "ssd", "HS": "hdd", "HN": "hdd", "RR": "remote", "RL": "remote", "RS": "remote"}
-_SECOND = {"HS": "ssd", "HN": "nvme", "RS": "ssd"}
+_FIRST = {
+    "HD": "hdd",
+    "SS": "ssd",
+    "HS": "hdd",
+    "HN": "hdd",
+    "R": "remote",
+    "RR": "remote",
+    "RL": "remote",
+    "RS": "remote",
+}
+_SECOND = {"RL": "hdd", "HS": "ssd", "HN": "nvme", "RS": "ssd"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +50,8 @@ class Counts:
 def devices_of_code(code: str) -> dict[str, int]:
     """Return the devices that one of ALOJA's layout codes stands for, by kind; empty for any other name.
 
-    RRn: n remote volumes; RLn: the same with intermediate data on a local disk that comes with the machine; RSn: the
-    same on a local SSD; HSn, HNn: n HDDs and intermediate data on one SSD or NVMe device.
+    RRn, Rn: n remote volumes; RLn: the same with intermediate data on a local disk; RSn: the same on a local SSD; HSn,
+    HNn: n HDDs and intermediate data on one SSD or NVMe device.
     """
     match = _CODE.fullmatch(code)
     if match is None:

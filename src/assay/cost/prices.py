@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from assay.cost.parts import Counts
 from assay.errors import SpecificationError
-from assay.model.price import YEAR_H, LineItem, PriceBook
+from assay.model.price import UNKNOWN, YEAR_H, LineItem, PriceBook
 
 _BY_DEVICE = ("device", "device-set", "GB")
 _GB = 10**9
@@ -193,19 +193,21 @@ def _refuse_unnamed_levels(
     holding = [item for item in book.items if _holds(item.valid_from, item.valid_to, day)]
     depends = dict.fromkeys(factor for item in holding for factor in item.when)
     for factor in depends:
+        if any(factor in item.when for item in applying):
+            continue
         level = counts.levels.get(factor)
         if level is None:
             raise SpecificationError(
                 f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} do not say theirs, or"
                 " have several",
-                hint=f"add the factor to the configurations: --by layout,{factor}",
+                hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
+                f" when: {{{factor}: [{UNKNOWN}]}} to the book",
             )
-        if not any(factor in item.when for item in applying):
-            others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
-            raise SpecificationError(
-                f"price book {book.name!r} has no price for {factor} {level} ({others}; layout {layout})",
-                hint=f"add a line item with when: {{{factor}: [{level}]}}; price 0 if it costs nothing more",
-            )
+        others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
+        raise SpecificationError(
+            f"price book {book.name!r} has no price for {factor} {level} ({others}; layout {layout})",
+            hint=f"add a line item with when: {{{factor}: [{level}]}}; price 0 if it costs nothing more",
+        )
 
 
 def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | None = None) -> tuple[Counted, ...]:
@@ -223,7 +225,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
         for item in book.items
         if (not item.layouts or layout in item.layouts)
         and _holds(item.valid_from, item.valid_to, day)
-        and all(counts.levels.get(factor) in levels for factor, levels in item.when.items())
+        and all(counts.levels.get(factor, UNKNOWN) in levels for factor, levels in item.when.items())
     ]
     _refuse_unnamed_levels(book, applying, counts, layout, day)
     counting = _Count(applying, counts, layout)

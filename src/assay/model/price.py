@@ -19,6 +19,7 @@ UNITS = ("cluster", "node", "master", "worker", "device", "device-set", "port", 
 PERIODS_H = {"hour": 1, "month": 730}
 """Hours in a rented period; a month is a twelfth of 365 days."""
 YEAR_H = 8760
+UNKNOWN = "unknown"
 PARTS = ("nodes", "devices", "network")
 """What a cluster consists of, as far as prices go."""
 
@@ -72,7 +73,8 @@ class LineItem:
     node_type: str | None = None
     """With ``per: node``: only nodes of this type; an item without a type holds for the others."""
     when: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Factor (network, cluster, …) to the levels for which this is paid; empty: always."""
+    """Factor (network, cluster, …) to the levels for which this is paid; empty: always. :data:`UNKNOWN` is the level of
+    runs that do not say theirs."""
     covers: tuple[str, ...] | None = None
     """Which of :data:`PARTS` it pays for; None: what its unit says."""
     power_w: Decimal = Decimal(0)

@@ -141,6 +141,14 @@ def default_factors(table: RunTable) -> tuple[str, ...]:
     return tuple(names + (["cluster"] if len(table.columns["cluster"].levels) > 1 else []))
 
 
+def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
+    """Return the groups of some rows, copying only the columns that make them."""
+    if len(rows) == len(table):
+        return groups_by(table, names)
+    columns = {name: table.columns[name] for name in names}
+    return groups_by(RunTable(table.rows, columns, {}).taken(rows), names)
+
+
 def _choose(table: RunTable, counted: Ints, groups: Groups, take: Take) -> _Chosen:
     """Return the runs that stand for each group of counted rows."""
     durations_s = table.values["duration_s"][counted]
@@ -154,7 +162,7 @@ def _choose(table: RunTable, counted: Ints, groups: Groups, take: Take) -> _Chos
         keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
     else:
         varying = [name for name in table.factors if len(table.columns[name].levels) > 1]
-        whole = groups_by(table.taken(counted), varying)
+        whole = _grouped(table, counted, varying)
         times = times_of(durations_s, whole.of_row, whole.count)
         of_whole = np.zeros(whole.count, dtype=np.int64)
         of_whole[whole.of_row] = code
@@ -238,18 +246,11 @@ def _rows(
     return rows
 
 
-def plane_view(table: RunTable, facts: Facts, book: PriceBook, question: Question) -> PlaneView:
-    """Return the plane of one job's runs; ``table`` has no others.
-
-    RepositoryError when no run counts; SpecificationError when the book does not price what is there.
-    """
-    counted_mask = usable(table)
-    job = groups_by(table, [name for name in JOB_FACTORS if name in table.columns])
-    counted_mask &= ~warm_beside_cold(table, job, counted_mask)
-    counted = np.flatnonzero(counted_mask)
-    if not len(counted):
-        raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
-    chosen = _choose(table, counted, groups_by(table.taken(counted), question.by), question.take)
+def _plane_view(
+    table: RunTable, counted: Ints, left_out: int, facts: Facts, book: PriceBook, question: Question
+) -> PlaneView:
+    """Return the plane of one job, whose runs that count are the rows ``counted``."""
+    chosen = _choose(table, counted, _grouped(table, counted, question.by), question.take)
     levels = _shared_levels(table, chosen, table.factors)
     rates, unpriced = _rates(levels, facts, book, question)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
@@ -272,21 +273,30 @@ def plane_view(table: RunTable, facts: Facts, book: PriceBook, question: Questio
         source=book.source, by=question.by, take=question.take,
         rows=tuple(sorted(rows, key=lambda row: (row.rank, row.time_s))),
         flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
-        unpriced=unpriced, left_out=len(table) - len(counted), draws=found.draws,
+        unpriced=unpriced, left_out=left_out, draws=found.draws,
     )  # fmt: skip
 
 
 def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Question) -> list[PlaneView]:
-    """Return the plane of each job that has a run that counts, in the order in which the jobs first ran."""
+    """Return the plane of each job that has a run that counts, in the order in which the jobs first ran.
+
+    RepositoryError when no run counts; SpecificationError when the book does not price what is there.
+    """
     for name in question.by:
         if name not in table.factors:
             raise SpecificationError(f"no run has a factor {name!r}", hint=f"there is {', '.join(table.factors)}")
     jobs = groups_by(table, [name for name in JOB_FACTORS if name in table.columns])
-    counted = np.flatnonzero(usable(table))
-    if not len(counted):
+    counted = usable(table)
+    counted &= ~warm_beside_cold(table, jobs, counted)
+    rows = np.flatnonzero(counted)
+    if not len(rows):
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
-    if jobs.count == 1:
-        return [plane_view(table, facts, book, question)]
-    order = np.unique(jobs.of_row[counted], return_index=True)
-    ordered = order[0][np.argsort(order[1])]
-    return [plane_view(table.taken(jobs.of_row == job), facts, book, question) for job in ordered]
+    all_runs, job_of_row = np.bincount(jobs.of_row, minlength=jobs.count), jobs.of_row[rows]
+    order = np.argsort(job_of_row, kind="stable")
+    ends = np.cumsum(np.bincount(job_of_row, minlength=jobs.count))
+    parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
+    parts.sort(key=lambda part: int(part[0]))
+    return [
+        _plane_view(table, part, int(all_runs[jobs.of_row[part[0]]]) - len(part), facts, book, question)
+        for part in parts
+    ]

@@ -260,9 +260,9 @@ def load_prices(path: str | Path) -> PriceBook:
     )  # fmt: skip
 
 
-def checked_date(text: str) -> str:
+def checked_date(text: str, option: str) -> str:
     """Return a day that was given as an option; SpecificationError when it is none."""
     try:
         return parse_date(text)
     except ValueError as error:
-        raise SpecificationError(str(error), where="--on") from None
+        raise SpecificationError(str(error), where=option) from None
