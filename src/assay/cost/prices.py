@@ -174,16 +174,14 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
     needed = {"network"} | ({"masters"} if counts.masters else set()) | {"workers"}
-    for part in sorted(needed - covered):
+    lacking = sorted(needed - covered)
+    if lacking:
+        key = "network" if lacking == ["network"] else "nodes"
         raise SpecificationError(
-            f"price book {book.name!r} has no price for the {part} of layout {layout}",
-            hint=f"add a line item for them (price 0 if they cost nothing more), or say 'covers: [{_key(part)}]' of"
-            " the item that has them in it",
+            f"price book {book.name!r} has no price for the {' and '.join(lacking)} of layout {layout}",
+            hint=f"add a line item for them (price 0 if they cost nothing more), or say 'covers: [{key}]' of the item"
+            " that has them in it",
         )
-
-
-def _key(part: str) -> str:
-    return part if part == "network" else "nodes"
 
 
 def _refuse_unnamed_levels(
