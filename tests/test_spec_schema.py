@@ -18,7 +18,7 @@ from assay.model.cluster import Placement
 from assay.spec import WORKLOAD_OPTIONS, expand, json_schema, load_cluster, load_plan, load_prices
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-FILES = sorted(EXAMPLES.glob("*/*.yaml"))
+FILES = sorted(path for path in EXAMPLES.glob("*/*.yaml") if path.name != "results.yaml")  # those are no specifications
 
 
 def kind_of(content: dict[str, Any]) -> str:

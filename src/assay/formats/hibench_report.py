@@ -51,7 +51,7 @@ def _problem(fields: list[str]) -> str | None:
     if wrong := duration_problem(float(duration)):
         return wrong
     expected = Decimal(size) / Decimal(duration)
-    if abs(Decimal(rate) - expected) > max(Decimal(1), expected / 1000):
+    if abs(Decimal(rate) - expected) > 1:
         return f"{size} bytes in {duration} s are {expected:.0f} bytes/s, but the row says {rate}: it is damaged"
     if int(node_rate) > int(rate):
         return f"{node_rate} bytes/s a node is more than the whole's {rate}: the row is damaged"
