@@ -10,7 +10,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.factor import read_runs
 from assay.report.plain import to_plain
-from assay.report.words import NOTHING, money, money_interval, seconds, workload_title
+from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
 if TYPE_CHECKING:
     from assay.report.planes import FlipRow, PlaneRow, PlaneView, Take
@@ -92,7 +92,8 @@ def _print(view: PlaneView) -> None:
         else "One run each and exact prices: there is no scatter to draw from, and every share is 0 % or 100 %."
     )
     if view.left_out:
-        click.echo(f"{view.left_out} runs do not count: invalid, failed, without a time, or warm beside cold ones.")
+        left_out = plural(view.left_out, "run does", "runs do")
+        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
     for label, why in view.unpriced.items():
         click.echo(f"left out: {label}: {why}")
 

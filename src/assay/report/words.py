@@ -74,8 +74,8 @@ def money(value: float | Decimal | None, currency: str) -> str:
     """
     if value is None:
         return NOTHING
-    if isinstance(value, Decimal) and value >= Decimal("0.1"):
-        value = value.quantize(Decimal("0.01"), ROUND_HALF_UP)
+    if isinstance(value, Decimal):
+        value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
     if value >= 100 or value == 0:
         digits = f"{value:,.0f}"
     else:
