@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cost.prices import Counts, run_price
+from assay.cost.parts import Counts
+from assay.cost.prices import run_price
 from assay.cost.tco import Runtime, cost_per_job, cost_ratio, jobs_over, jobs_per_day, tco
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.price import LineItem, PriceBook
@@ -117,10 +118,13 @@ def test_a_count_that_the_runs_do_not_have_is_an_error() -> None:
 
 
 def test_counts_are_read_from_the_runs_environment() -> None:
-    assert counts_of(study_runs(), "SS2") == Counts(4, 1, 3, {"ssd": 2})
-    assert counts_of([], "SS2") == Counts()
+    counts = counts_of(study_runs(), "SS2")
+    assert (counts.nodes, counts.masters, counts.workers, counts.layout_devices) == (4, 1, 3, {"ssd": 2})
+    assert counts.levels["cluster"] == "lab-small"
+    assert counts_of([], "SS2") == Counts(layout_devices={"ssd": 2})
     odd = runs_with({"HD2": [1.0]}, environment={"cluster": {"nodes": "many", "layout_devices": None}})
-    assert counts_of(odd, "HD2") == Counts()
+    counts = counts_of(odd, "HD2")
+    assert (counts.nodes, counts.workers, counts.layout_devices) == (None, None, {"hdd": 2})
 
 
 def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> None:

@@ -387,7 +387,11 @@ def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
         "nodes": len(cluster.nodes),
         "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
         "workers": len(cluster.workers),
+        "ports": len(cluster.nodes),
+        "node_types": dict(Counter(node.type.name for node in cluster.nodes)),
         "layout_devices": dict(Counter(str(device.kind) for device in devices)),
+        "device_names": {device.name: str(device.kind) for device in devices},
+        "layout_capacity_bytes": sum(device.capacity_bytes for device in devices),
         "layout": {
             "hdfs": {part.device: part.count for part in layout.hdfs},
             "intermediate": {part.device: part.count for part in layout.intermediate},

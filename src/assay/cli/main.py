@@ -25,6 +25,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "push": ("assay.cli.exchange", "push", "Give another repository every run that it lacks."),
     "compare": ("assay.cli.compare", "compare", "Compare a factor's levels: speedups with their intervals."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
+    "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),
+    "prices": ("assay.cli.prices", "prices", "Price books: storage by capacity and performance; ALOJA's clusters."),
     "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),

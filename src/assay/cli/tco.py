@@ -13,7 +13,7 @@ from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
 from assay.report.costs import CostView, cost_view
 from assay.report.plain import to_plain
-from assay.report.words import count, interval, money, money_interval, rate, ratio, seconds
+from assay.report.words import NOTHING, count, interval, money, money_interval, rate, ratio, seconds
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -67,6 +67,21 @@ def _print(view: CostView) -> None:
         print_table(headers, ratios, title=f"Cost per job against {view.baseline} (below 1: cheaper)")
 
 
+def _print_performance(view: CostView) -> None:
+    """Print cost per performance beside cost per capacity, where there is something to compare."""
+    if not view.performance:
+        return
+    click.echo()
+    rows = [
+        (p.layout, ratio(p.price_ratio), ratio(p.mean_gain), str(p.workloads), ratio(p.cost_per_performance),
+         NOTHING if p.capacity_tb is None else f"{p.capacity_tb:g}", ratio(p.cost_per_capacity))
+        for p in view.performance
+    ]  # fmt: skip
+    headers = ("Layout", "Price ratio", "Mean gain", "Workloads", "Cost per performance", "Capacity (TB)",
+               "Cost per capacity")  # fmt: skip
+    print_table(headers, rows, title=f"Cost per performance and per capacity, against {view.baseline}")
+
+
 @click.command("tco")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
 @click.option("--years", type=click.FloatRange(min=0, min_open=True, max=100), default=3, show_default=True,
@@ -88,3 +103,4 @@ def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, re
         print_json(_as_json(view))
     else:
         _print(view)
+        _print_performance(view)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import ROUND_HALF_UP, Decimal
 
 from assay.analysis.verdict import format_interval, format_ratio
 from assay.model.run import Origin, Run
@@ -66,10 +67,15 @@ def interval(low: float | None, high: float | None) -> str:
     return NOTHING if low is None or high is None else format_interval(low, high)
 
 
-def money(value: float | None, currency: str) -> str:
-    """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below a cent."""
+def money(value: float | Decimal | None, currency: str) -> str:
+    """Return an amount: ``$37,561``, ``$0.69``, ``$0.00041``; three significant digits below ten cents.
+
+    A Decimal is rounded half upwards, as money is; a float as binary fractions are.
+    """
     if value is None:
         return NOTHING
+    if isinstance(value, Decimal):
+        value = float(value.quantize(Decimal("0.01"), ROUND_HALF_UP) if value >= Decimal("0.1") else value)
     if value >= 100 or value == 0:
         digits = f"{value:,.0f}"
     else:

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -135,6 +136,35 @@ Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
 Port: TypeAlias = Annotated[int, _whole(1, 65535)]
 
 
+_PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
+
+
+def _decimal(pattern: str, low: str, high: str, what: str, *examples: str) -> Form:
+    """Return the form of an exact number from ``low`` to ``high``; ``pattern`` has it in its group ``number``."""
+
+    def validate(value: object) -> Decimal:
+        text = text_of(value).strip()
+        match = re.fullmatch(pattern, text)
+        number = Decimal(match["number"]) if match and len(text) <= _UNIT_LENGTH_MAX else None
+        if number is None or not Decimal(low) <= number <= Decimal(high):
+            raise ValueError(f"{text[:20]!r} is not {what} from {low} to {high}; write {' or '.join(examples)}")
+        return number
+
+    schema = _text_schema(f"^{pattern}$", f"{what[0].upper()}{what[1:]}", *examples)
+    bare = pattern == _PLAIN_NUMBER
+    return Form(validate, {**schema, "type": ["string", "number"]} if bare else schema)
+
+
+Number: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.000001", "1000000", "a number", "1.08")]
+Years: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "0.1", "100", "a number of years", "3")]
+Pue: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER, "1", "10", "a power usage effectiveness", "1.5")]
+_PERCENTAGE = _decimal(_PLAIN_NUMBER + r"\s*%", "0", "100", "a percentage", "10%")
+Percentage: TypeAlias = Annotated[
+    Decimal, Form(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
+]
+Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
+
+
 def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
     """Return the form of text that fully matches ``pattern``; ``what`` and ``form`` explain it in errors."""
 
@@ -196,7 +226,8 @@ MetricName: TypeAlias = Annotated[
 ]
 
 
-def _parse_date(value: object) -> str:
+def parse_date(value: object) -> str:
+    """Return ``value`` when it is a day written year-month-day; otherwise raise :class:`ValueError`."""
     text = text_of(value)
     try:
         valid = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is not None
@@ -209,7 +240,7 @@ def _parse_date(value: object) -> str:
 
 
 Date: TypeAlias = Annotated[
-    str, Form(_parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
+    str, Form(parse_date, _text_schema(r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", "A date", "2014-06-01"))
 ]
 Text: TypeAlias = Annotated[str, Form(text_of, {"type": "string", "minLength": 1})]
 _SCALAR = {"type": ["string", "number", "boolean"], "description": "A single value; the engine gets it as written"}

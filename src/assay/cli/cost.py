@@ -1,0 +1,136 @@
+"""``assay cost``: what a run costs on each configuration, which are worth having, and at which price that changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.factor import read_runs
+from assay.report.plain import to_plain
+from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
+
+if TYPE_CHECKING:
+    from assay.report.planes import FlipRow, PlaneRow, PlaneView, Take
+
+
+def _share(value: float) -> str:
+    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
+
+
+def _as_json(view: PlaneView) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(view)
+    for row, shown in zip(plain["rows"], view.rows, strict=True):
+        for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
+            item["per_h"] = to_plain(priced.per_h)
+    return plain
+
+
+def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
+    return (
+        str(row.rank),
+        *(row.levels.get(name, NOTHING) for name in view.by),
+        str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
+        seconds(row.time_s),
+        money(float(row.rate_per_h), view.currency),
+        money(row.cost, view.currency),
+        money_interval(row.cost_low, row.cost_high, view.currency),
+        "yes" if row.on_front else "no",
+        _share(row.front_probability),
+        _share(row.cheapest_probability),
+    )
+
+
+def _flip_text(price: float | None, winner: str | None, currency: str) -> str:
+    return NOTHING if price is None else f"{money(price, currency)}: {winner}"
+
+
+def _flip_cells(row: FlipRow, currency: str) -> tuple[str, ...]:
+    low, high = float(row.price.low), float(row.price.high)
+    return (
+        row.price.name,
+        row.price.per,
+        money(float(row.price.amount), currency),
+        money_interval(low, high, currency) if low < high else NOTHING,
+        _flip_text(row.below, row.below_winner, currency),
+        _flip_text(row.above, row.above_winner, currency),
+    )
+
+
+_TAKEN = {
+    "best": "the best configuration of each row",
+    "all": "all runs of each row, whatever else differs",
+    "fastest": "the one fastest run of each row: nothing is known of its scatter",
+}
+
+
+def _print(view: PlaneView) -> None:
+    context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
+    title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
+    headers = ("Rank", *(name.capitalize() for name in view.by), "Runs", "Time (s)", "An hour", "A run",
+               "95 % interval", "Front", "Front in", "Cheapest in")  # fmt: skip
+    print_table(headers, [_cells(row, view) for row in view.rows], title=title)
+    chosen = [row for row in view.rows if row.configuration]
+    if view.take != "all" and chosen:
+        click.echo()
+        texts = [(row.label, ", ".join(f"{k}={v}" for k, v in row.configuration.items())) for row in chosen]
+        print_table(("Row", "Its configuration"), texts, title="What else differs between the rows")
+    click.echo()
+    print_table(
+        ("Price", "Per", "Now", "Possible", "Cheapest changes below", "and above"),
+        [_flip_cells(row, view.currency) for row in view.flips],
+        title="At which price does the cheapest configuration change?",
+    )
+    click.echo()
+    click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
+    scatter = any(row.time_low_s is not None or row.cost_low is not None for row in view.rows)
+    click.echo(
+        f"Front in, Cheapest in: shares of {view.draws} draws of the runs and of the prices that are thought possible."
+        if scatter
+        else "One run each and exact prices: there is no scatter to draw from, and every share is 0 % or 100 %."
+    )
+    if view.left_out:
+        left_out = plural(view.left_out, "run does", "runs do")
+        click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
+    for label, why in view.unpriced.items():
+        click.echo(f"left out: {label}: {why}")
+
+
+@click.command("cost")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
+@click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
+@click.option("--workload", help="Only this workload.")
+@click.option("--take", type=click.Choice(["best", "all", "fastest"]), default="best", show_default=True,
+              help="Which runs stand for a row: those of its best configuration, all, or the one fastest.")  # fmt: skip
+@click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
+@click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
+@click.option("--skip-unpriced", is_flag=True, help="Leave out what the book does not price, and say so.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
+@repository_option
+@json_option
+def cost(
+    prices: Path, by: str | None, workload: str | None, take: Take, on: str | None, currency: str | None,
+    skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
+) -> None:  # fmt: skip
+    """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
+    from assay.analysis.table import table_of  # imported here: numpy and the specification reader are slow to load
+    from assay.report.planes import Question, default_factors, facts_of, plane_views
+    from assay.spec import load_prices
+    from assay.spec.prices import checked_date
+
+    book = load_prices(prices)
+    _, runs = read_runs(repository, workload)
+    table = table_of(runs)
+    factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
+    day = checked_date(on, "--on") if on else None
+    question = Question(factors, take, day, currency, skip_unpriced, seed)
+    views = plane_views(table, facts_of(runs), book, question)
+    if as_json:
+        print_json([_as_json(view) for view in views])
+        return
+    for index, view in enumerate(views):
+        if index:
+            click.echo()
+        _print(view)

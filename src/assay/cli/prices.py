@@ -1,0 +1,97 @@
+"""``assay prices``: what a price book says by itself, and price books made from other people's lists."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table
+from assay.report.plain import to_plain
+from assay.report.words import NOTHING, money, rate, ratio
+
+if TYPE_CHECKING:
+    from assay.cost.storage import Setup
+    from assay.report.storage import StorageView
+
+BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
+
+
+@click.group("prices")
+def prices() -> None:
+    """Price books: storage by capacity and performance, and ALOJA's clusters as a price book."""
+
+
+def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
+    return (
+        setup.name,
+        money(setup.price, currency),
+        f"{setup.capacity_tb.normalize():f}",
+        rate(float(setup.bandwidth_mb_per_s)),
+        money(setup.per_tb, currency),
+        money(setup.per_mb_per_s, currency),
+    )
+
+
+def _as_json(view: StorageView) -> dict[str, Any]:
+    plain: dict[str, Any] = to_plain(view)
+    for device, setup in zip(plain["devices"], view.devices, strict=True):
+        device |= {"per_tb": to_plain(setup.per_tb), "per_mb_per_s": to_plain(setup.per_mb_per_s)}
+    return plain
+
+
+@prices.command("storage")
+@BOOK
+@click.option("--baseline", help="The device that others are compared with, by name or kind; the first when left out.")
+@click.option("--gain", type=click.FloatRange(min=0, min_open=True),
+              help="How many times as fast jobs run, on average, at equal bandwidth.")  # fmt: skip
+@json_option
+def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
+    """Cost per capacity against cost per performance, at equal bandwidth and at equal cost."""
+    from assay.report.storage import storage_view  # imported here: the specification reader is slow to load
+    from assay.spec import load_prices
+
+    view = storage_view(load_prices(book), baseline=baseline, gain=gain)
+    if as_json:
+        print_json(_as_json(view))
+        return
+    headers = ("Device", "Price", "Capacity (TB)", "Bandwidth (MB/s)", "A TB", "A MB/s")
+    print_table(headers, [_setup(setup, view.currency) for setup in view.devices], title=f"Prices: {view.book}")
+    for title, which in (("equal bandwidth", "equal_bandwidth"), ("equal cost", "equal_cost")):
+        rows = [
+            _setup(setup, view.currency)
+            for against in view.against
+            for setup in (against.candidate, getattr(against, which))
+        ]
+        if rows:
+            click.echo()
+            print_table(headers, rows, title=f"At {title}")
+    if view.against:
+        click.echo()
+        found = [
+            (a.candidate.name, a.equal_bandwidth.name, ratio(a.price_ratio), ratio(a.per_tb_ratio),
+             ratio(view.gain) if view.gain else NOTHING, ratio(a.cost_per_performance))
+            for a in view.against
+        ]  # fmt: skip
+        print_table(
+            ("Device", "Against", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
+            found,
+            title="Cost per performance = price ratio / mean gain",
+        )
+
+
+@prices.command("aloja")
+@click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--date", default="2015-10-01", show_default=True,
+              help="Day for which the prices are taken; the list has none.")  # fmt: skip
+def aloja(clusters: Path, date: str) -> None:
+    """Print ALOJA's list of clusters (CSV) as a price book, with what it does not price in comments."""
+    from assay.formats.aloja_clusters import parse_clusters
+    from assay.formats.source import Source
+    from assay.report.aloja_prices import price_book_text
+    from assay.spec.prices import checked_date
+
+    day = checked_date(date, "--date")
+    text = Source(clusters, clusters.name).text()
+    click.echo(price_book_text(parse_clusters(text, clusters.name), source=clusters.name, date=day), nl=False)

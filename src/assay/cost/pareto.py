@@ -1,0 +1,157 @@
+"""Which configurations are worth having: the cost-effectiveness plane in seconds and money.
+
+In: run times by configuration, and what each adds to an hour by price. Out: the Pareto front (nothing else is as fast
+and as cheap, and better in one of the two), and how probable it is that each configuration is on it, or is the
+cheapest, given how the runs scatter and which prices are thought possible.
+
+Times are drawn again by bootstrap over a configuration's runs (their geometric mean, with replacement); for more than
+:data:`RESAMPLED_MAX` runs the mean's logarithm is drawn from its normal limit, which those many runs have reached. A
+single run tells no scatter: its time is taken as exact. Prices are drawn from the triangle between low, price and high;
+one draw of a price holds for all configurations, as one shop's price would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cost.rate import Price, Rate
+from assay.cost.run_cost import HOUR_S, Codes, Floats, Times
+
+RESAMPLED_MAX = 50
+DRAWS = 2000
+_CELLS_MAX = 1_000_000
+"""Random numbers that are held at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Priced:
+    """What configurations cost an hour as a sum of prices: ``rate = factors @ amounts``."""
+
+    prices: tuple[Price, ...]
+    amounts: Floats
+    factors: Floats
+    """Configurations × prices."""
+
+    @property
+    def rates_per_h(self) -> Floats:
+        """Money an hour, by configuration."""
+        rates: Floats = self.factors @ self.amounts
+        return rates
+
+
+def priced(rates: Sequence[Rate]) -> Priced:
+    """Return the rates as factors of their distinct prices."""
+    prices: dict[Price, int] = {}
+    for rate in rates:
+        for item in rate.items:
+            prices.setdefault(item.price, len(prices))
+    factors = np.zeros((len(rates), len(prices)))
+    for row, rate in enumerate(rates):
+        for item in rate.items:
+            factors[row, prices[item.price]] += float(item.factor)
+    return Priced(tuple(prices), np.array([float(price.amount) for price in prices]), factors)
+
+
+def on_front(times_s: Floats, costs: Floats) -> NDArray[np.bool_]:
+    """Return which points no other point beats, by row: as fast and as cheap, and better in one of the two.
+
+    Both arrays are draws × configurations (or one row); equal points are on the front together.
+    """
+    times_s, costs = np.atleast_2d(times_s), np.atleast_2d(costs)
+    by_cost = np.argsort(costs, axis=1, kind="stable")
+    order = np.take_along_axis(
+        by_cost, np.argsort(np.take_along_axis(times_s, by_cost, 1), axis=1, kind="stable"), axis=1
+    )
+    time, cost = np.take_along_axis(times_s, order, 1), np.take_along_axis(costs, order, 1)
+    before = np.full_like(cost, np.inf)
+    before[:, 1:] = np.minimum.accumulate(cost, axis=1)[:, :-1]
+    better = cost < before
+    last = np.maximum.accumulate(np.where(better, np.arange(cost.shape[1]), 0), axis=1)
+    equal = (time == np.take_along_axis(time, last, 1)) & (cost == np.take_along_axis(cost, last, 1))
+    front = np.empty(cost.shape, dtype=np.bool_)
+    np.put_along_axis(front, order, equal, axis=1)
+    return front
+
+
+def drawn_times_s(
+    durations_s: Floats, codes: Codes, times: Times, draws: int, generator: np.random.Generator
+) -> Floats:
+    """Return draws × configurations of the geometric mean time."""
+    n = times.n
+    spread = np.where(n > RESAMPLED_MAX, np.nan_to_num(times.log_deviation) / np.sqrt(np.maximum(n, 1)), 0.0)
+    drawn = np.tile(np.log(times.mean_s), (draws, 1))
+    drawn += generator.standard_normal(drawn.shape) * spread
+    few = np.flatnonzero((n > 1) & (n <= RESAMPLED_MAX))
+    if few.size:
+        rows = np.flatnonzero((n[codes] > 1) & (n[codes] <= RESAMPLED_MAX))
+        rows = rows[np.argsort(codes[rows], kind="stable")]
+        logs = np.log(durations_s[rows])
+        starts = np.concatenate(([0], np.cumsum(n[few])))
+        for start, code in zip(starts, few, strict=False):
+            own = logs[start : start + n[code]]
+            drawn[:, code] = own[generator.integers(0, len(own), (draws, len(own)))].mean(axis=1)
+    exact = (n <= 1) | (times.log_deviation == 0)
+    drawn = np.exp(drawn)
+    drawn[:, exact] = times.mean_s[exact]  # exp(log(348)) is not 348
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) -> Floats:
+    """Return draws × configurations of the rate."""
+    drawn = np.tile(book.amounts, (draws, 1))
+    for column, price in enumerate(book.prices):
+        if price.low < price.high:
+            low, middle, high = float(price.low), float(price.amount), float(price.high)
+            drawn[:, column] = generator.triangular(low, middle, high, draws)
+    rates: Floats = drawn @ book.factors.T
+    return rates
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Configurations in seconds and money, with what the draws say. All arrays are by configuration."""
+
+    times_s: Floats
+    costs: Floats
+    front: NDArray[np.bool_]
+    front_probability: Floats
+    cheapest_probability: Floats
+    fastest_probability: Floats
+    time_low_s: Floats
+    time_high_s: Floats
+    cost_low: Floats
+    cost_high: Floats
+    """Ends of the central 95 % of the draws; equal to the value where nothing scatters."""
+    draws: int
+
+
+def plane(durations_s: Floats, codes: Codes, times: Times, book: Priced, *, draws: int = DRAWS, seed: int = 0) -> Plane:
+    """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws."""
+    count = len(times.n)
+    if count == 0 or not bool(np.all(times.n > 0)):
+        raise ValueError("every configuration needs a run")
+    draws = min(draws, max(200, _CELLS_MAX // count))
+    generator = np.random.default_rng(seed)
+    time = drawn_times_s(durations_s, codes, times, draws, generator)
+    cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
+    costs = times.mean_s * book.rates_per_h / HOUR_S
+    quantiles = (0.025, 0.975)
+    time_low, time_high = np.quantile(time, quantiles, axis=0)
+    cost_low, cost_high = np.quantile(cost, quantiles, axis=0)
+    return Plane(
+        times_s=times.mean_s,
+        costs=costs,
+        front=on_front(times.mean_s, costs)[0],
+        front_probability=on_front(time, cost).mean(axis=0),
+        cheapest_probability=(cost == cost.min(axis=1, keepdims=True)).mean(axis=0),
+        fastest_probability=(time == time.min(axis=1, keepdims=True)).mean(axis=0),
+        time_low_s=time_low,
+        time_high_s=time_high,
+        cost_low=cost_low,
+        cost_high=cost_high,
+        draws=draws,
+    )
