@@ -134,7 +134,7 @@ def recoded(source: str, own: Coding, into: Coding, *, bundle: str | None = None
 
 
 def load_table(opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]) -> RunTable:
-    """Return all runs of a file as a table, with the named metrics."""
+    """Return all runs of a file as a table, oldest first, with the named metrics; an unknown start sorts last."""
     values = [name for name in (*OWN_VALUES, *metrics) if name in coding.values]
     query = queries.table_of_codes(len(coding.columns), [coding.values[name] for name in values])
     arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
@@ -145,4 +145,7 @@ def load_table(opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: 
     found = {name: np.asarray(arrays[f"v{coding.values[name]}"], dtype=np.float64) for name in values}
     nothing = np.full(len(arrays["file_row_number"]), np.nan)
     found |= {name: nothing for name in (*OWN_VALUES, *metrics) if name not in found}
-    return RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found)
+    table = RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found)
+    started = found["started_unix_s"]
+    in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
+    return table if in_order else table.taken(np.argsort(started, kind="stable"))

@@ -1,0 +1,229 @@
+"""``assay speedup``, ``assay findings`` and ``assay anomalies``: what many runs say together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.errors import RepositoryError, SpecificationError
+from assay.repository import Repository
+
+if TYPE_CHECKING:
+    from assay.analysis.anomalies import Anomaly
+    from assay.analysis.matched import Speedup
+    from assay.analysis.methods import Figure
+    from assay.analysis.significance import BestSet
+    from assay.analysis.table import RunTable
+
+_NOTHING = "–"
+METHODS = ("matched", "aloja", "lisa14")
+
+
+def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
+    """Return the repository at ``root`` and its runs as columns, those that match every ``COLUMN=LEVEL``.
+
+    Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
+    """
+    repository = Repository.open(root)
+    table = repository.table(metrics)
+    if len(table) == 0:
+        raise RepositoryError(
+            "there are no runs yet",
+            where=str(root),
+            hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
+        )
+    for condition in where:
+        name, equals, level = condition.partition("=")
+        column = table.columns.get(name)
+        if not equals or column is None:
+            raise SpecificationError(f"no run has a column {name!r}", where=f"--where {condition}",
+                                     hint=f"columns: {', '.join(sorted(table.columns))}")  # fmt: skip
+        if level not in column.levels:
+            raise SpecificationError(f"no run has {name} {level!r}", where=f"--where {condition}",
+                                     hint=f"its levels: {', '.join(column.levels[:40])}")  # fmt: skip
+        table = table.taken(column.codes == column.code(level))
+    return repository, table
+
+
+def _where_option(command: Any) -> Any:
+    return click.option(
+        "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
+    )(command)
+
+
+@click.command()
+@click.option("--by", "factors", required=True, help="The factor to compare, or several, joined by commas.")
+@click.option("--baseline", help="The level to compare with; the one that ran first when left out.")
+@click.option(
+    "--group", default="workload", show_default=True, help="The factor that makes groups; 'none' for one figure."
+)
+@click.option(
+    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched runs; repeatable."
+)
+@click.option("--method", type=click.Choice(METHODS), default="matched", show_default=True,
+              help="matched: runs equal in all else. aloja, lisa14: as those publications define it.")  # fmt: skip
+@_where_option
+@json_option
+@repository_option
+def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, ...], method: str,
+            where: tuple[str, ...], as_json: bool, repository: Path) -> None:  # fmt: skip
+    """How much faster the levels of a factor are, over all configurations that were run with both."""
+    _, table = read_table(repository, where)
+    names = [name.strip() for name in factors.split(",")]
+    factor: str | list[str] = names[0] if len(names) == 1 else names
+    if method != "matched":
+        _published(table, names, baseline, method, as_json)
+        return
+    from assay.analysis.matched import matched_speedups
+    from assay.analysis.significance import indistinguishable_from_best
+
+    by = None if group == "none" else group
+    found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore))
+    best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
+    if as_json:
+        print_json(
+            {"speedups": [_finite(asdict(item)) for item in found], "best": [_finite(asdict(item)) for item in best]}
+        )
+        return
+    print_table(
+        (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
+        [_cells(item) for item in found if item.ratio is not None],
+    )
+    _say(found, best)
+
+
+def _cells(item: Speedup) -> tuple[str, ...]:
+    from assay.analysis.verdict import format_interval, format_ratio
+
+    assert item.ratio is not None
+    scale = f", lab at scale {item.lab_scale}" if item.lab_scale else ""
+    return (
+        item.group,
+        f"{item.candidate} to {item.baseline}",
+        f"{format_ratio(item.ratio)}×",
+        _NOTHING if item.low is None or item.high is None else format_interval(item.low, item.high),
+        str(item.sets),
+        f"{item.runs_baseline}, {item.runs_candidate}",
+        item.origin + scale,
+    )
+
+
+def _say(found: Sequence[Speedup], best: Sequence[BestSet]) -> None:
+    click.echo()
+    for item in found:
+        if item.ratio is not None:
+            click.echo(f"{item.group}: {item.sentence}")
+    lonely = [item for item in found if item.ratio is None]
+    if lonely:
+        click.echo(f"{len(lonely)} comparisons have no two runs that are equal in everything else: "
+                   f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
+                   f"{' …' if len(lonely) > 6 else ''}")  # fmt: skip
+    reasons: dict[str, int] = {}
+    for item in found:
+        for why, count in item.unmatched.items():
+            reasons[why] = reasons.get(why, 0) + count
+    if reasons:
+        click.echo(f"did not count: {', '.join(f'{why}: {count}' for why, count in reasons.items())}")
+    if best:
+        click.echo()
+        cells = [
+            (b.group, *(", ".join(x) or _NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
+        ]
+        print_table(("Group", "May be the fastest (95 %)", "Shown to be slower", "Never compared"), cells)
+
+
+def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
+    from assay.analysis.methods import AVERAGE, aloja, lisa14, mean_improvement
+
+    if len(names) > 1:
+        raise SpecificationError(f"--method {method} compares one factor", where="--by")
+    figures: list[Figure]
+    if method == "aloja":
+        figures = aloja(table, names[0], baseline or AVERAGE)
+    else:
+        if baseline is None:
+            raise SpecificationError("LISA'14 normalises to a setup", where="--baseline", hint="name it")
+        figures = lisa14(table, names[0], baseline)
+    if as_json:
+        print_json([_finite(asdict(item)) for item in figures])
+        return
+    print_table(
+        ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
+        [(f.workload, f.level, f"{f.value:.3f}", _NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}", str(f.runs),
+          str(f.configurations)) for f in figures],
+    )  # fmt: skip
+    click.echo()
+    if method == "lisa14":
+        for level, gain in mean_improvement(figures).items():
+            click.echo(f"mean gain of {level}: {gain:.2f}")
+    unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
+    click.echo(f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
+               "made with different configurations are compared as mixtures: see --method matched.")  # fmt: skip
+
+
+@click.command()
+@_where_option
+@json_option
+@repository_option
+def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
+    from assay.analysis.findings import findings as test_claims
+
+    _, table = read_table(repository, where)
+    found = test_claims(table)
+    if as_json:
+        print_json({origin: [_finite(asdict(item)) for item in items] for origin, items in found.items()})
+        return
+    for origin, items in found.items():
+        click.echo(f"{origin} ({len(table)} runs)" if len(found) == 1 else origin)
+        for item in items:
+            click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
+            for evidence in item.evidence:
+                click.echo(f"    {evidence}")
+        click.echo()
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@_where_option
+@json_option
+@repository_option
+def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
+    from assay.analysis.anomalies import find_anomalies
+
+    opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
+    found = find_anomalies(table)
+    listed = found.listed(len(found) if as_json else limit)
+    ids = dict(zip((item.row for item in listed), opened.run_ids([item.row for item in listed]), strict=True))
+    if as_json:
+        print_json([{"run_id": ids[item.row], **_finite(asdict(item))} for item in listed])
+        return
+    print_table(("Run", "Workload", "Layout", "What", "Why"), [_odd(item, ids, table) for item in listed])
+    shown = f"; the first {limit} are shown" if len(found) > limit else ""
+    click.echo(f"{len(found)} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
+
+
+def _odd(item: Anomaly, ids: dict[int, str], table: RunTable) -> tuple[str, ...]:
+    def text(name: str) -> str:
+        column = table.columns.get(name)
+        return (column.text(item.position) if column else None) or _NOTHING
+
+    return ids[item.row][:13], text("workload"), text("layout"), str(item.kind), item.reason
+
+
+def _finite(value: Any) -> Any:
+    """Return JSON's types; what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(name): _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,127 @@
+"""``assay speedup``, ``findings``, ``anomalies`` and ``import`` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.cli.imports import import_results
+from assay.cli.runs import runs
+from assay.cli.speedup import anomalies, findings, speedup
+from assay.errors import AssayError
+
+HEADER = "workload,layout,network,minutes,blocks,status"
+MAP = ["--map", "workload=workload", "--map", "layout=layout", "--map", "network=level:network",
+       "--map", "minutes=duration_min", "--map", "blocks=parameter:dfs.blocksize", "--map", "status=status"]  # fmt: skip
+
+
+def invoke(command: Any, *arguments: str) -> Result:
+    return CliRunner().invoke(command, list(arguments), catch_exceptions=True)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A repository where SSD is twice as fast as HDD in eight matched sets, and one level matches nothing."""
+    lines = [HEADER]
+    for block in range(1, 9):
+        for network in ("IB", "ETH"):
+            lines.append(f"terasort,HDD,{network},{20 + block},{block * 2**20},valid")
+            lines.append(f"terasort,SSD,{network},{10 + block / 2},{block * 2**20},valid")
+    lines.append("terasort,NFS,other,40,1048576,valid")
+    lines.append("terasort,SSD,IB,900,1048576,invalid")
+    table = tmp_path / "results.csv"
+    table.write_text("\n".join(lines) + "\n")
+    done = invoke(import_results, "table", str(table), *MAP, "--repository", str(tmp_path / "repository"))
+    assert done.exit_code == 0, done.output
+    assert "34 runs taken" in done.output
+    return tmp_path / "repository"
+
+
+def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path) -> None:
+    shown = invoke(speedup, "--by", "layout", "--baseline", "HDD", "--repository", str(folder))
+    assert shown.exit_code == 0
+    assert "SSD is 2.00 times as fast as HDD" in shown.output
+    assert "16 matched sets" in shown.output
+    assert "terasort NFS" in shown.output
+    assert "invalid: 1" in shown.output
+    answer = json.loads(
+        invoke(speedup, "--by", "layout", "--baseline", "HDD", "--json", "--repository", str(folder)).output
+    )
+    by_level = {item["candidate"]: item for item in answer["speedups"]}
+    assert by_level["SSD"]["ratio"] == pytest.approx(2.0)
+    assert (by_level["SSD"]["sets"], by_level["NFS"]["ratio"]) == (16, None)
+    (best,) = answer["best"]
+    assert "HDD" in best["slower"]
+
+
+def test_published_definitions_are_there_by_name(folder: Path) -> None:
+    aloja = json.loads(invoke(speedup, "--by", "layout", "--method", "aloja", "--baseline", "HDD", "--json",
+                              "--repository", str(folder)).output)  # fmt: skip
+    assert next(item["value"] for item in aloja if item["level"] == "SSD") == pytest.approx(2.0)
+    lisa = invoke(speedup, "--by", "layout", "--method", "lisa14", "--baseline", "HDD", "--repository", str(folder))
+    assert "mean gain of SSD: 2.00" in lisa.output
+    refused = invoke(speedup, "--by", "layout", "--method", "lisa14", "--repository", str(folder))
+    assert isinstance(refused.exception, AssayError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--by", "colour"], "colour"),
+        (["--by", "layout", "--baseline", "SS9"], "SS9"),
+        (["--by", "layout", "--where", "layout=SS9"], "its levels: HDD, SSD, NFS"),
+        (["--by", "layout", "--where", "colour=red"], "columns: "),
+    ],
+)
+def test_a_name_that_no_run_has_is_answered_with_those_that_there_are(
+    folder: Path, arguments: list[str], words: str
+) -> None:
+    done = invoke(speedup, *arguments, "--repository", str(folder))
+    assert isinstance(done.exception, AssayError)
+    assert words in str(done.exception)
+
+
+def test_findings_and_anomalies_answer_on_the_same_runs(folder: Path) -> None:
+    found = json.loads(invoke(findings, "--json", "--repository", str(folder)).output)
+    by_name = {item["name"]: item for item in found["measured"]}
+    assert any(item["answer"] == "supported" and "SSD" in item["claim"] for item in by_name.values())
+    assert "SUPPORTED" in invoke(findings, "--repository", str(folder)).output
+    odd = invoke(anomalies, "--repository", str(folder))
+    assert odd.exit_code == 0
+    assert "among 33 valid runs" in odd.output
+
+
+def test_an_import_names_what_it_left_and_strict_refuses_it_all(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text(f"{HEADER}\nterasort,HDD,IB,20,1048576,valid\nterasort,HDD,IB,-3,1048576,valid\n")
+    repository = ["--repository", str(tmp_path / "repository")]
+    strict = invoke(import_results, "table", str(table), *MAP, "--strict", *repository)
+    assert strict.exit_code == 7
+    assert "results.csv:3" in strict.output
+    assert "No runs" in invoke(runs, *repository).output
+    taken = json.loads(invoke(import_results, "table", str(table), *MAP, "--json", *repository).output)
+    assert [(item["taken"], len(item["left"])) for item in taken["imports"]] == [(1, 1)]
+    again = json.loads(invoke(import_results, "table", str(table), *MAP, "--json", *repository).output)
+    assert [(item["taken"], item["already_there"]) for item in again["imports"]] == [(0, 1)]
+
+
+def test_a_file_of_no_known_format_and_a_word_that_is_none_are_said(tmp_path: Path) -> None:
+    strange = tmp_path / "strange.bin"
+    strange.write_bytes(b"\x00\x01" * 100)
+    repository = ["--repository", str(tmp_path / "repository")]
+    done = invoke(import_results, str(strange), *repository)
+    assert done.exit_code == 7
+    assert "in no format that is known" in done.output
+    assert isinstance(invoke(import_results, "nothing", str(strange), *repository).exception, AssayError)
+    assert isinstance(invoke(import_results, *repository).exception, AssayError)
+    assert isinstance(invoke(import_results, str(strange), "--map", "a=b", *repository).exception, AssayError)
+    listed = json.loads(invoke(import_results, "--list", "--json").output)
+    assert {"aloja", "jhist", "spark", "testdfsio", "table"} <= {item["name"] for item in listed}
+
+
+def test_the_newest_runs_are_listed_first_hand(folder: Path) -> None:
+    assert len(invoke(runs, "--limit", "3", "--repository", str(folder)).output.splitlines()) == 4
