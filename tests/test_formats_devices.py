@@ -75,6 +75,25 @@ def test_notes_around_the_report_and_several_reports(tmp_path: Path) -> None:
     assert all(isinstance(result, Found) for result in results)
 
 
+def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> None:
+    """fio does not always say that a job goes on (``eta``), so the times must tell."""
+
+    def status(at_s: float, *done: Json) -> str:
+        return fio_report(
+            *({**one, "elapsed": int(at_s) + 1} for one in done), timestamp_ms=int((1715414400 + at_s) * 1e3)
+        )
+
+    half, whole, second = did(10**8, 1_000), did(3 * 10**8, 3_000), did(10**8, 990)
+    text = status(1, job("a", read=half)) + status(3.1, job("a", read=whole)) + status(4.2, job("a", read=whole))
+    results = read(fio_import.FORMAT, text, tmp_path)
+    assert [isinstance(result, Found) for result in results] == [False, False, True]
+    assert isinstance(results[-1], Found)
+    assert results[-1].run.duration_s == 3
+    # Another start of the same job, appended to the same file, is another run.
+    again = status(1, job("a", read=half)) + status(2.2, job("a", read=second)).replace('"elapsed": 3', '"elapsed": 1')
+    assert [isinstance(result, Found) for result in read(fio_import.FORMAT, again, tmp_path)] == [True, True]
+
+
 def test_fio_2_gives_kibibytes_and_microseconds(tmp_path: Path) -> None:
     old = {"jobname": "a", "groupid": 0, "error": 0, "eta": 0, "elapsed": 10,
            "read": {"io_bytes": 40960, "bw": 4096, "iops": 1024.0, "runtime": 10_000,
@@ -249,7 +268,9 @@ def test_each_format_knows_its_own_files() -> None:
 
 
 def test_damaged_fio_reports_never_break_the_import(tmp_path: Path) -> None:
-    survives_damage(fio_import.FORMAT, ("note\n" + fio_report(job("a"), job("b"))).encode(), tmp_path)
+    survives_damage(
+        fio_import.FORMAT, ("note\n" + fio_report(job("a"), job("b")) + fio_report(job("a"))).encode(), tmp_path
+    )
 
 
 def test_damaged_iperf3_reports_never_break_the_import(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Final
 
 from assay.errors import FormatError
@@ -43,6 +44,7 @@ _LATENCY_S_MAX: Final = 86_400.0
 _BYTES_MAX: Final = 2**63
 _CONTRADICTION: Final = 0.02
 _CLOCK_S: Final = 0.001
+_ELAPSED_S: Final = 2.0
 _FIRST_S, _LAST_S = 631_152_000, 7_258_118_400  # 1990 and 2200: no clock that is set lies outside
 
 
@@ -56,27 +58,48 @@ def _read(source: Source) -> Iterator[Found | Left]:
     starts = [match.start() for match in _REPORT.finditer(text)]
     if not starts:
         raise FormatError("holds no JSON report of fio", where=source.name, hint="run fio with --output-format=json")
+    reports: list[tuple[str, FioReport]] = []
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
         where = f"{source.name}:{text.count(chr(10), 0, begin) + 1}"
         try:
-            report = parse_fio(text[begin:end].encode())
+            reports.append((where, parse_fio(text[begin:end].encode())))
         except (FormatError, UnicodeError) as error:
             yield Left(where, error.message if isinstance(error, FormatError) else str(error))
-            continue
+    for (where, report), later in zip_longest(reports, (report for _, report in reports[1:])):
         if not report.jobs:
             yield Left(where, "holds no job")
-        for job in report.jobs:
+        for index, job in enumerate(report.jobs):
             try:
+                if later and _goes_on(report, later, index):
+                    raise FormatError("was still running: a later report has the whole of it (--status-interval)")
                 yield _found(f"{where}: job {job.name}", report, job)
             except FormatError as error:
                 yield Left(f"{where}: job {job.name}", error.message)
+
+
+def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
+    """Return whether the next report of the file tells of the same start of a job, further on.
+
+    It does when nothing has changed (the job had ended), when the job ran for longer than the time between the two
+    reports, or when fio had begun before the first of them; fio rounds the seconds since its start up, by less than 2.
+    """
+    job, now_s, later_s = report.jobs[index], report.timestamp_s, later.timestamp_s
+    if index >= len(later.jobs) or now_s is None or later_s is None or later_s < now_s:
+        return False
+    other = later.jobs[index]
+    if (job.name, job.group, job.hostname, job.options) != (other.name, other.group, other.hostname, other.options):
+        return False
+    if (job.read, job.write) == (other.read, other.write):
+        return True
+    ran_s = max(other.read.runtime_s, other.write.runtime_s)
+    return ran_s > later_s - now_s or later_s - other.elapsed_s + _ELAPSED_S < now_s
 
 
 def _found(where: str, report: FioReport, job: FioJob) -> Found:
     if job.hostname and job.name == _ALL_CLIENTS:
         raise FormatError("is the sum of the jobs before it")
     if job.remaining_s > 0:
-        raise FormatError("was still running: fio wrote a last report after it (--status-interval)")
+        raise FormatError("was still running: it is no result yet (--status-interval)")
     metrics = _metrics("read", job.read) | _metrics("write", job.write)
     duration_s = max(job.read.runtime_s, job.write.runtime_s)
     failed = job.error != 0
