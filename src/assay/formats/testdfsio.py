@@ -6,13 +6,15 @@ before each line. Out: one :class:`DfsioResult` per block in the order of the te
 TestDFSIO's "MB" is 2^20 bytes (``MEGA = ByteMultiple.MB.value()`` in org.apache.hadoop.fs.TestDFSIO), so rates here are
 in MiB/s. Its "Throughput" is all bytes over the *sum* of the tasks' own I/O times: a mean per stream, weighted by time.
 "Average IO rate" is the plain mean of the tasks' rates. Neither is the cluster's aggregate throughput. Hadoop 3 rounds
-to two decimals in the JVM's locale, so a decimal comma occurs; Hadoop 2 prints all digits.
+to two decimals in the JVM's locale, so a decimal comma occurs; Hadoop 2 prints all digits, with a point. No version
+groups thousands, so a comma before more than two digits is refused: it can't be told what it would mean.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from assay.errors import FormatError
@@ -22,7 +24,7 @@ _FIELD = re.compile(
     r"(?<!Seq )\b(?P<label>Date & time|Number of files|Total MBytes processed|Throughput mb/sec|Average IO rate mb/sec"
     r"|IO rate std deviation|Test exec time sec):(?P<value>.*)$"
 )
-_NUMBER = re.compile(r"^\d*[.,]?\d+(?:[eE][+-]?\d{1,3})?$|^\d+[.,]$")
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]{1,3})?|[0-9]+\.|[0-9]*,[0-9]{1,2}")
 _LABELS = (
     "Date & time", "Number of files", "Total MBytes processed", "Throughput mb/sec", "Average IO rate mb/sec",
     "IO rate std deviation", "Test exec time sec",
@@ -48,6 +50,16 @@ class DfsioResult:
     """Wall time of the MapReduce job as the client saw it."""
 
 
+@dataclass(frozen=True, slots=True)
+class DfsioBlock:
+    """One result block with its place: lines count from 1, ``last_line`` is the one before the next block's header."""
+
+    first_line: int
+    last_line: int
+    found: DfsioResult | FormatError
+    """The result; or what is wrong with the block, with ``source:line``."""
+
+
 def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioResult]:
     """Return the results in ``text``, oldest first; empty when there is no block.
 
@@ -55,22 +67,26 @@ def parse_dfsio(text: str, *, source: str = "TestDFSIO output") -> list[DfsioRes
     with ``source:line`` when a block lacks a field, has one twice, or a number is not one.
     """
     results: list[DfsioResult] = []
-    block: _Block | None = None
-    for number, line in enumerate(text.splitlines(), start=1):
-        header = _HEADER.search(line)
-        field = _FIELD.search(line)
-        if header:
-            if block:
-                raise block.incomplete()
-            block = _Block(source, number, header["operation"].strip(), {})
-        elif field and block:
-            block.add(field["label"], field["value"].strip(), number)
-            if len(block.fields) == len(_LABELS):
-                results.append(block.result())
-                block = None
-    if block:
-        raise block.incomplete()
+    for block in dfsio_blocks(text, source=source):
+        if isinstance(block.found, FormatError):
+            raise block.found
+        results.append(block.found)
     return results
+
+
+def dfsio_blocks(text: str, *, source: str) -> Iterator[DfsioBlock]:
+    """Yield every block in ``text``, the broken ones too, in order."""
+    lines = text.splitlines()
+    headers = [(number, match) for number, line in enumerate(lines, start=1) if (match := _HEADER.search(line))]
+    ends = [number - 1 for number, _ in headers[1:]] + [len(lines)] * bool(headers)
+    for (first, header), last in zip(headers, ends, strict=True):
+        block = _Block(source, first, header["operation"].strip(), {})
+        try:
+            block.read(lines[first:last])
+            found: DfsioResult | FormatError = block.result()
+        except FormatError as error:
+            found = error
+        yield DfsioBlock(first, last, found)
 
 
 @dataclass(slots=True)
@@ -81,6 +97,15 @@ class _Block:
     line: int
     operation: str
     fields: dict[str, tuple[str, int]]
+
+    def read(self, lines: list[str]) -> None:
+        """Take the block's fields out of the lines after its header; what comes after the last one is not its own."""
+        for number, line in enumerate(lines, start=self.line + 1):
+            if field := _FIELD.search(line):
+                self.add(field["label"], field["value"].strip(), number)
+                if len(self.fields) == len(_LABELS):
+                    return
+        raise self.incomplete()
 
     def add(self, label: str, value: str, line: int) -> None:
         if label in self.fields:
@@ -98,7 +123,7 @@ class _Block:
     def number(self, label: str) -> float:
         """Return a field's number, with a point or a comma before its decimals."""
         text, line = self.fields[label]
-        value = float(text.replace(",", ".")) if _NUMBER.match(text) else math.nan
+        value = float(text.replace(",", ".")) if _NUMBER.fullmatch(text) else math.nan
         if not math.isfinite(value):
             raise FormatError(f'"{label}" is {text!r}, which is not a finite number', where=f"{self.source}:{line}")
         return value

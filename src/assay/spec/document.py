@@ -69,8 +69,16 @@ class Problems:
 
 def read_document(path: str | Path) -> Document:
     """Return the file at ``path`` as a :class:`Document`; raise :class:`SpecificationError` for anything else."""
-    text = _read_text(path)
-    root = _compose(text, str(path))
+    return document_of(_read(path), str(path))
+
+
+def document_of(raw: bytes, path: str) -> Document:
+    """Return the bytes of a file, called ``path`` in messages, as a :class:`Document`.
+
+    Raises :class:`SpecificationError` for anything but a UTF-8 file of at most :data:`SIZE_BYTES_MAX` with keys.
+    """
+    text = _text(raw, path)
+    root = _compose(text, path)
     if root is None:
         raise SpecificationError("the file is empty", where=f"{path}:1")
     if not isinstance(root, MappingNode):
@@ -80,17 +88,17 @@ def read_document(path: str | Path) -> Document:
         )
     builder = _Builder()
     content = builder.mapping(root, ())
-    document = Document(str(path), text, content, builder.lines)
+    document = Document(path, text, content, builder.lines)
     problems = Problems(document, builder.found)
     problems.raise_if_any()
     return document
 
 
-def _read_text(path: str | Path) -> str:
-    """Return the text of a UTF-8 file of at most :data:`SIZE_BYTES_MAX`."""
+def _read(path: str | Path) -> bytes:
+    """Return the file's bytes: all of them, or one more than is allowed."""
     try:
         with Path(path).open("rb") as stream:
-            raw = stream.read(SIZE_BYTES_MAX + 1)
+            return stream.read(SIZE_BYTES_MAX + 1)
     except FileNotFoundError:
         raise SpecificationError("there is no such file", where=str(path)) from None
     except IsADirectoryError:
@@ -98,10 +106,14 @@ def _read_text(path: str | Path) -> str:
     except OSError as error:
         reason = error.strerror or errno.errorcode.get(error.errno or 0, "unknown error")
         raise SpecificationError(f"the file can't be read: {reason}", where=str(path)) from error
+
+
+def _text(raw: bytes, path: str) -> str:
+    """Return the text of a UTF-8 file of at most :data:`SIZE_BYTES_MAX`."""
     if len(raw) > SIZE_BYTES_MAX:
-        raise SpecificationError(f"the file is larger than {SIZE_BYTES_MAX:,} bytes", where=str(path))
+        raise SpecificationError(f"the file is larger than {SIZE_BYTES_MAX:,} bytes", where=path)
     if b"\0" in raw:
-        raise SpecificationError("this is a binary file, not YAML text in UTF-8", where=str(path))
+        raise SpecificationError("this is a binary file, not YAML text in UTF-8", where=path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -188,6 +188,12 @@ UserName: TypeAlias = Annotated[
 CurrencyCode: TypeAlias = Annotated[
     str, _matching(r"[A-Z]{3}", "a currency", "write its ISO 4217 code: USD, EUR, CHF", "USD", "EUR")
 ]
+MetricName: TypeAlias = Annotated[
+    str,
+    _matching(
+        r"[a-z][a-z0-9_]{0,63}", "a metric", "use small letters, digits and '_', the unit last", "per_stream_mb_per_s"
+    ),
+]
 
 
 def _parse_date(value: object) -> str:
