@@ -15,15 +15,17 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import UTC, datetime
+from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja_codes import known, layout_name, network, parameters, suite
+from assay.formats.aloja_codes import known, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja_joins import FolderName
 from assay.formats.aloja_names import contradiction
 from assay.formats.aloja_samples import TABLES as SAMPLE_TABLES
 from assay.formats.aloja_samples import Samples
 from assay.formats.aloja_tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
+from assay.formats.aloja_times import started
 from assay.formats.importing import Format, one_by_one
 from assay.formats.mysqldump import DumpRow, is_dump, rows_of
 from assay.formats.source import Source
@@ -38,6 +40,7 @@ DISAGREEMENT_S: Final = 2.0
 TASK_MARGIN_S: Final = 5.0
 """How far a task may reach beyond its run: clocks of two processes, rounded to seconds."""
 DURATION_S_MAX: Final = 30 * 86_400.0
+INVALID: Final = "ALOJA's table marks it invalid"
 
 
 @dataclass(slots=True)
@@ -109,6 +112,8 @@ class _Times:
 
     start: datetime | None
     duration_s: float
+    source: str
+    """Where the start was read, or why it is not known."""
 
     def after_s(self, written: str | None) -> float | None:
         """Return a date in seconds from the run's start; None when either is not told."""
@@ -141,9 +146,9 @@ def _times(row: Mapping[str, str]) -> _Times:
     start, end = _date(row.get("start_time")), _date(row.get("end_time"))
     if start and end and abs((end - start).total_seconds() - duration_s) > DISAGREEMENT_S:
         raise FormatError(f"exe_time is {written} s, but it ran from {start:%F %T} to {end:%F %T}")
-    if start is None and end is not None:
-        start = end - timedelta(seconds=duration_s)
-    return _Times(start, duration_s)
+    folder = FolderName.of(row.get("exec", ""))
+    told = started(row.get("start_time", ""), row.get("end_time", ""), duration_s, folder, has_start=True)
+    return _Times(datetime.fromisoformat(told.at) if told.at else None, duration_s, told.source)
 
 
 def _tasks(rows: list[DumpRow], times: _Times, leavings: _Leavings, name: str) -> tuple[Task, ...]:
@@ -219,23 +224,34 @@ def _cluster(row: Mapping[str, str], clusters: Mapping[str, Mapping[str, str]]) 
     cluster = clusters.get(row.get("id_cluster", ""), {})
     cores = known(cluster.get("vm_cores", ""))
     whole = cores.isascii() and cores.isdigit() and 0 < len(cores) <= 4 and int(cores) > 0
-    return known(cluster.get("name", "")), int(cores) if whole else None
+    identity = known(row.get("id_cluster", ""))
+    name = known(cluster.get("name", "")) or (f"aloja-{identity}" if identity else "")
+    return name, int(cores) if whole else None
 
 
-def _levels(row: Mapping[str, str]) -> dict[str, str]:
-    levels = {"network": network(row.get("net", "")), "suite": suite(row.get("bench_type", ""))}
-    return {name: level for name, level in levels.items() if level}
+def _valid(row: Mapping[str, str]) -> bool:
+    """Return ALOJA's label; its schema sets 1 where nobody judged. Raises ValueError when it is neither 0 nor 1."""
+    label = row.get("valid", "1")
+    if label not in ("0", "1"):
+        raise ValueError(f"valid is {label!r}, which is neither 0 nor 1")
+    return label == "1"
 
 
-def _status(row: Mapping[str, str]) -> tuple[RunStatus, str | None]:
-    """Return what ALOJA's label says; what it means and how far it is right stands in docs/import-aloja-dump.md."""
-    if row.get("valid") == "0":
-        return RunStatus.INVALID, "ALOJA labels it invalid (valid = 0)"
-    return RunStatus.VALID, None
+def _workload_parameters(row: Mapping[str, str]) -> dict[str, str]:
+    told = {"suite": suite(row.get("bench_type", "")), "datasize": known(row.get("datasize", "")),
+            "scale": known(row.get("scale_factor", ""))}  # fmt: skip
+    return {name: text for name, text in told.items() if text}
+
+
+def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": cluster} if cores is None else {"name": cluster, "cores": cores}
+    words = layout_words(layout_name(row.get("disk", "")))
+    return {"cluster": facts | {"layout_words": words} if words else facts}
 
 
 def _warnings(row: Mapping[str, str]) -> tuple[str, ...]:
-    labels = {"filter": "ALOJA leaves it out of its own views (filter = 1)", "outlier": "ALOJA labels it an outlier"}
+    """Return what else ALOJA says of a run, in words."""
+    labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
     return tuple(words for column, words in labels.items() if row.get(column, "0") not in ("0", ""))
 
 
@@ -250,7 +266,7 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
         return Left(where, f"{subject} contradicts itself: {why}")
     try:
         times = _times(row)
-        engine_parameters = parameters(row)
+        engine_parameters, valid = parameters(row), _valid(row)
     except (FormatError, ValueError) as error:
         return Left(where, f"{subject}: {error}")
     cluster, cores = _cluster(row, dump.clusters)
@@ -258,17 +274,19 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
     status_phases = _status_phases(dump.status[number], times, leavings, name)
     phases = status_phases or phases_of_tasks(tasks, times.duration_s)
     observed = _samples(dump.samples[number], times, cores, leavings, name).observed()
-    sources = {"duration_s": "execs.exe_time"}
+    sources = {"duration_s": "execs.exe_time", "started_at": times.source, "status": "execs.valid"}
     if tasks:
         sources["tasks"] = "JOB_tasks, which tells no node, CPU or GC time"
     if phases:
         sources["phases"] = "JOB_status" if status_phases else "JOB_tasks"
     if observed.trace:
         sources["trace"] = " ".join(observed.tables)
-    status, cause = _status(row)
+    level = network(row.get("net", ""))
     run = foreign_run(
-        workload=bench, duration_s=times.duration_s, status=status, cause=cause, cluster=cluster,
-        layout=layout_name(row.get("disk", "")), levels=_levels(row), parameters=engine_parameters,
+        workload=bench.lower(), duration_s=times.duration_s, cluster=cluster, layout=layout_name(row.get("disk", "")),
+        status=RunStatus.VALID if valid else RunStatus.INVALID, cause=None if valid else INVALID,
+        levels={"network": level} if level else {}, parameters=engine_parameters,
+        workload_parameters=_workload_parameters(row), environment=_environment(cluster, cores, row),
         started_at=times.start.isoformat(timespec="milliseconds") if times.start else "",
         engine_version=known(row.get("hadoop_version", "")), phases=phases, sources=sources,
         warnings=(*_warnings(row), *observed.warnings(times.duration_s)),

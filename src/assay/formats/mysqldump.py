@@ -164,7 +164,7 @@ class _Reader:
             else:
                 self.to_next_line()
         if _HEADER.search(text, 0, _HEAD_CHARACTERS) and not _END.search(text):
-            yield Damage(self.line_of(length), "", "the dump has no \"Dump completed\" line: it was cut off")
+            yield Damage(self.line_of(length), "", 'the dump has no "Dump completed" line: it was cut off')
 
     def line_of(self, at: int) -> int:
         """Return the line of a place that is not before the last one asked for."""
