@@ -242,6 +242,8 @@ class _Reader:
             line = self.line_of(begin)
             if isinstance(values, str):
                 yield Damage(line, table, f"row {number} {values}")
+                if not text.startswith("(", begin):
+                    return
                 self.to_next_line()
                 blank = _BLANK.match(text, self.at)
                 if not text.startswith("(", blank.end() if blank else self.at):
@@ -264,7 +266,9 @@ class _Reader:
             elif not re.match(r"(?:ON|AS)\b", text[at : at + 3], re.IGNORECASE):
                 shown = text[at : at + _SHOWN_CHARACTERS]
                 yield Damage(line, table, f"after row {number} stands {shown!r}: the rest of the line is not taken")
-            self.to_next_line()
+            self.at = at
+            if not (end and "\n" in end.group()):
+                self.to_next_line()
             return
 
     def one_row(self) -> tuple[Value, ...] | str:
