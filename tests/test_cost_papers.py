@@ -74,8 +74,8 @@ def test_sandisks_178_15_jobs_a_day_are_those_of_a_run_time_that_it_prints_as_48
 def test_sandisks_table_7(sandisk: dict[tuple[str, str], TcoRow]) -> None:
     costs = {key: (row.price, row.cost_per_job) for key, row in sandisk.items()}
     assert costs == {
-        ("read", "HD2"): (37561, 0.69), ("read", "SS2"): (46567, 0.23),
-        ("write", "HD2"): (37561, 2.03), ("write", "SS2"): (46567, 0.64),
+        ("read", "HD2"): (Decimal(37561), 0.69), ("read", "SS2"): (Decimal(46567), 0.23),
+        ("write", "HD2"): (Decimal(37561), 2.03), ("write", "SS2"): (Decimal(46567), 0.64),
     }  # fmt: skip
     for workload in ("read", "write"):
         assert 1 - sandisk[workload, "SS2"].cost_per_job / sandisk[workload, "HD2"].cost_per_job > 0.6
@@ -110,18 +110,19 @@ def lisa_setup(name: str, hdds: int, ssds: int) -> Setup:
     return setup_of(name, [(hdd, hdds), (ssd, ssds)])
 
 
-def test_lisa14s_table_1() -> None:
-    found = {
-        name: (setup.price, setup.capacity_tb, setup.bandwidth_mb_per_s)
-        for name, hdds, ssds in (("HDD-6", 6, 0), ("HDD-11", 11, 0), ("SSD", 0, 1), ("Hybrid", 6, 1))
-        for setup in [lisa_setup(name, hdds, ssds)]
-    }
-    assert found == {
-        "HDD-6": (2400, 12, 720),
-        "HDD-11": (4400, 22, 1320),
-        "SSD": (14000, Decimal("1.3"), 1300),
-        "Hybrid": (16400, Decimal("13.3"), 2020),
-    }  # fmt: skip - the paper prints 1300 MB/s for HDD-11, which it calls equal to the SSD's
+@pytest.mark.parametrize(
+    ("hdds", "ssds", "figures"),
+    [
+        (6, 0, "2400 USD, 12 TB, 720 MB/s"),
+        (11, 0, "4400 USD, 22 TB, 1320 MB/s"),  # the paper prints 1300, and calls it equal to the SSD's
+        (0, 1, "14000 USD, 1.3 TB, 1300 MB/s"),
+        (6, 1, "16400 USD, 13.3 TB, 2020 MB/s"),
+    ],
+)
+def test_lisa14s_table_1(hdds: int, ssds: int, figures: str) -> None:
+    setup = lisa_setup("setup", hdds, ssds)
+    capacity, bandwidth = setup.capacity_tb.normalize(), setup.bandwidth_mb_per_s.normalize()
+    assert f"{setup.price} USD, {capacity:f} TB, {bandwidth:f} MB/s" == figures
 
 
 def test_lisa14s_table_5() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.cost.flip import flips
 from assay.cost.pareto import RESAMPLED_MAX, on_front, plane, priced
 from assay.cost.rate import Price, Rate, RatedItem
-from assay.cost.run_cost import cost_per_run, in_cents, ranks, times_of
+from assay.cost.run_cost import Codes, Floats, cost_per_run, in_cents, ranks, times_of
 
 POINT = st.tuples(st.integers(1, 12), st.integers(1, 12))
 SECONDS = st.floats(1, 1e5)
@@ -51,7 +51,7 @@ def test_one_run_each_and_exact_prices_leave_nothing_to_chance(points: list[tupl
     assert found.cost_low == pytest.approx(found.costs)
 
 
-def two(n: int, ratio: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Codes]:
     generator = np.random.default_rng(seed)
     durations = np.concatenate(
         [100 * np.exp(generator.normal(0, 0.1, n)), 100 * ratio * np.exp(generator.normal(0, 0.1, n))]

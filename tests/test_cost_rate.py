@@ -117,6 +117,14 @@ def test_an_unpriced_part_is_named(items: list[LineItem], missing: str) -> None:
         hourly_rate(book(*items), COUNTS, "HD2")
 
 
+def test_a_master_on_a_worker_is_paid_for_with_it_and_an_unknown_one_is_not() -> None:
+    priced = book(item("1", "worker-hour"), item("0", "device", "hdd"))
+    one = replace(COUNTS, nodes=1, workers=1)
+    assert hourly_rate(priced, one, "HD2").per_h == 1
+    with pytest.raises(SpecificationError, match="no price for the masters"):
+        hourly_rate(priced, Counts(workers=6, layout_devices={"hdd": 2}), "HD2")
+
+
 def test_an_explicit_zero_is_a_price() -> None:
     priced = book(item("1", "node-hour"), item("0", "device", "hdd"))
     assert hourly_rate(priced, COUNTS, "HD2").per_h == 7

@@ -173,7 +173,10 @@ def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, 
                 f"price book {book.name!r} prices devices, but nothing says which devices layout {layout} uses",
                 hint="price the whole cluster for that layout instead: per: cluster, layouts: [...]",
             )
-    needed = {"network"} | ({"masters"} if counts.masters else set()) | {"workers"}
+    # A master of its own must be priced; one on a worker is paid for with it. Not knowing is no reason to leave it out.
+    known = counts.nodes is not None and counts.workers is not None
+    own_masters = counts.masters != 0 and not (known and (counts.nodes or 0) <= (counts.workers or 0))
+    needed = {"network", "workers"} | ({"masters"} if own_masters else set())
     lacking = sorted(needed - covered)
     if lacking:
         key = "network" if lacking == ["network"] else "nodes"
