@@ -15,8 +15,9 @@ from assay.cli.speedup import anomalies, findings, speedup
 from assay.errors import AssayError
 
 HEADER = "workload,layout,network,minutes,blocks,status"
-MAP = ["--map", "workload=workload", "--map", "layout=layout", "--map", "network=level:network",
-       "--map", "minutes=duration_min", "--map", "blocks=parameter:dfs.blocksize", "--map", "status=status"]  # fmt: skip
+FIELDS = ("workload=workload", "layout=layout", "network=level:network", "minutes=duration_min",
+          "blocks=parameter:dfs.blocksize", "status=status")  # fmt: skip
+MAP = [word for field in FIELDS for word in ("--map", field)]
 
 
 def invoke(command: Any, *arguments: str) -> Result:

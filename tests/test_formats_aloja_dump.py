@@ -142,7 +142,9 @@ def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
-    found, left = parted(read(tmp_path, dump(execs=(aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1]))))
+    found, left = parted(
+        read(tmp_path, dump(execs=(aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])))
+    )
     assert list(found) == [SECOND]
     assert len(left) == 1
     assert why in left[0].why
@@ -150,7 +152,11 @@ def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str
 
 
 def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:
-    row = aloja_mini.EXEC_ROWS[0].replace("'2014-05-13 16:53:20'", "'0000-00-00 00:00:00'").replace("'2014-05-13 16:55:00'", "NULL")
+    row = (
+        aloja_mini.EXEC_ROWS[0]
+        .replace("'2014-05-13 16:53:20'", "'0000-00-00 00:00:00'")
+        .replace("'2014-05-13 16:55:00'", "NULL")
+    )
     found, left = parted(read(tmp_path, dump(execs=(row,))))
     assert found[FIRST].run.started_at == ""
     assert found[FIRST].tasks == ()

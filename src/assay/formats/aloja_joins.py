@@ -101,8 +101,13 @@ class Clusters:
         candidates = self._by_id.get(identity, [])
         marked = place == "az"
         fitting = [cluster for cluster in candidates if cluster.provider == _AZURE] if marked else candidates
+        names = " and ".join(cluster.name for cluster in candidates)
+        if len(candidates) > 1 and marked and len(fitting) == 1:
+            source = (
+                f"the cluster's id {identity} stands for {names}; the folder's name ends in _az, and one is Azure's"
+            )
+            return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
         if len(candidates) > 1:
-            names = " and ".join(cluster.name for cluster in candidates)
             why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is not told"
             return Joined(f"aloja-{identity}", {}, why, (why,))
         if len(fitting) == 1:
