@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import tempfile
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.analysis.table import table_of
 from assay.cli.main import assay
-from assay.errors import AssayError, RepositoryError, SpecificationError
-from assay.formats.aloja_clusters import COLUMNS, parse_clusters
+from assay.errors import AssayError, FormatError, RepositoryError, SpecificationError
+from assay.formats.aloja_clusters import COLUMNS, AlojaCluster, parse_clusters
 from assay.model.run import Origin, Run, RunStatus
 from assay.report.aloja_prices import price_book_text
 from assay.report.planes import Question, default_factors, facts_of, plane_views
@@ -129,6 +135,12 @@ def test_warm_runs_do_not_count_beside_cold_ones(tmp_path: Path) -> None:
     assert (view.rows[0].time_s, view.left_out) == (100.0, 1)
 
 
+def test_runs_that_tell_neither_layout_nor_cluster_can_be_priced_as_a_whole(tmp_path: Path) -> None:
+    text = BOOK[: BOOK.index("  - {name: node")] + "  - {name: all, price: $3.60, per: cluster-hour}\n"
+    (view,) = views([make_run(1, layout="", cluster="", levels={}, environment={}, duration_s=10.0)], tmp_path, text)
+    assert (view.by, view.rows[0].label, view.rows[0].cost) == ((), "", Decimal("0.01"))
+
+
 def test_a_layout_without_a_price_is_an_error_or_left_out_by_name(tmp_path: Path) -> None:
     nvme = run_of(9, "NVE", 30.0, environment={"cluster": {"nodes": 4, "masters": 1, "workers": 3,
                                                            "layout_devices": {"nvme": 1}}})  # fmt: skip
@@ -221,3 +233,30 @@ def test_the_command_prints_alojas_prices_and_the_storage_view(tmp_path: Path) -
     assert round(against["cost_per_performance"], 1) == 2.5
     nothing = invoke("prices", "storage", tmp_path / "book.yaml")
     assert "no device in price book 'aloja'" in str(nothing.exception)
+
+
+@given(
+    st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters="\ufeff"), min_size=1, max_size=30),
+    st.decimals("0.000001", 998, places=6),
+)
+def test_any_cluster_name_and_price_survive_the_price_book(name: str, price: Decimal) -> None:
+    cells = dict.fromkeys([*COLUMNS], "0") | {"conf_name": name, "cost_hour": f"{price:f}"}
+    text = io.StringIO()
+    csv.writer(text).writerows([list(cells), list(cells.values())])
+    clusters = parse_clusters_or_none(text.getvalue())
+    if clusters is None:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "book.yaml"
+        path.write_text(price_book_text(clusters, source="list.csv", date="2015-10-01"), encoding="utf-8")
+        item = load_prices(path).items[0]
+    assert item.when == {"cluster": (clusters[0].name,)}
+    assert item.amount == price
+
+
+def parse_clusters_or_none(text: str) -> list[AlojaCluster] | None:
+    """Return the clusters; None where the list itself is refused, such as a name that means none."""
+    try:
+        return parse_clusters(text)
+    except FormatError:
+        return None

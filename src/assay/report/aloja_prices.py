@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 
 from assay.formats.aloja_clusters import AlojaCluster
 
@@ -34,7 +35,7 @@ def _text(name: str) -> str:
 
 
 def _amount(value: float) -> str:
-    return f"${value:.6f}".rstrip("0").rstrip(".")
+    return f"${Decimal(repr(value)).normalize():f}"
 
 
 def _by_price(clusters: Sequence[AlojaCluster], price: Price) -> Mapping[float, list[str]]:
@@ -68,13 +69,13 @@ def _left_out(clusters: Iterable[AlojaCluster]) -> list[str]:
     for cluster in clusters:
         if cluster.cost_usd_per_h is None:
             why = cluster.absent.get("cost_hour", "the list has none")
-            lines.append(f"# {cluster.name}: no price of the cluster: {why}")
+            lines.append(f"# {_text(cluster.name)}: no price of the cluster: {why}")
         elif cluster.cost_usd_per_h == 0:
-            lines.append(f"# {cluster.name}: no price of the cluster: the list has 0")
+            lines.append(f"# {_text(cluster.name)}: no price of the cluster: the list has 0")
         elif cluster.cost_usd_per_h >= _STAND_IN_USD_PER_H:
-            lines.append(f"# {cluster.name}: {cluster.cost_usd_per_h:g} USD an hour is taken for a stand-in")
+            lines.append(f"# {_text(cluster.name)}: {cluster.cost_usd_per_h:g} USD an hour is taken for a stand-in")
         lines += [
-            f"# {cluster.name}: no price of {what}: {cluster.absent.get(column, 'the list has none')}"
+            f"# {_text(cluster.name)}: no price of {what}: {cluster.absent.get(column, 'the list has none')}"
             for column, what, value in (
                 ("cost_remote_disk", "disks", cluster.cost_remote_disk_usd_per_h),
                 ("cost_SSD", "SSDs", cluster.cost_ssd_usd_per_h),

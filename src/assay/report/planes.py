@@ -138,7 +138,8 @@ def facts_of(runs: Sequence[Run]) -> dict[tuple[str, str], Mapping[str, Any]]:
 def default_factors(table: RunTable) -> tuple[str, ...]:
     """Return what rows are made by when nobody says: layout, network, and the cluster if there are several."""
     names = [name for name in (LAYOUT_FACTOR, "network") if name in table.columns]
-    return tuple(names + (["cluster"] if len(table.columns["cluster"].levels) > 1 else []))
+    several = "cluster" in table.columns and len(table.columns["cluster"].levels) > 1
+    return tuple(names + (["cluster"] if several else []))
 
 
 def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
