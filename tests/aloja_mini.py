@@ -48,7 +48,8 @@ def task(number: int, kind: str, begin: str, end: str, more: str = "NULL,NULL", 
     """Return a row of JOB_tasks; the times are minutes and seconds after 16 o'clock."""
     letter, day = kind[0].lower(), "2014-05-13 16"
     return (
-        f"({number},{execution},'job_201405131650_0002','job_201405131650_0002','task_201405131650_0002_{letter}_{number:06}',"
+        f"({number},{execution},'job_201405131650_0002','job_201405131650_0002',"
+        f"'task_201405131650_0002_{letter}_{number:06}',"
         f"'{kind}','SUCCESS','{day}:{begin}','{day}:{end}',{more},500,NULL,NULL,1000,7)"
     )
 
@@ -66,29 +67,49 @@ def sar(name: str, columns: str, rows: list[str]) -> str:
 def dump(*more: str, execs: tuple[str, ...] = EXEC_ROWS) -> str:
     """Return a whole dump: two runs, the first with tasks, samples and a row for each second of its job's phases."""
     tasks = table(
-        "JOB_tasks", TASK_COLUMNS,
+        "JOB_tasks",
+        TASK_COLUMNS,
         task(9, "SETUP", "53:21", "53:22"),
         task(0, "MAP", "53:22", "54:00"),
         task(1, "MAP", "53:23", "54:02"),
         task(2, "REDUCE", "53:50", "54:58", reduce_times("54:10", "54:12")),
-    )  # fmt: skip
+    )
     seconds = [f"2014-05-13 16:{53 + (20 + t) // 60}:{(20 + t) % 60:02}" for t in range(100)]
     status = table(
-        "JOB_status", ("id", "id_exec", "date", "maps", "shuffle", "merge", "reduce", "waste"),
-        *(f"({t},1,'{at}',{int(2 <= t < 42)},{int(30 <= t < 50)},{int(50 <= t < 52)},{int(52 <= t < 98)},0)"
-          for t, at in enumerate(seconds)),
-    )  # fmt: skip
+        "JOB_status",
+        ("id", "id_exec", "date", "maps", "shuffle", "merge", "reduce", "waste"),
+        *(
+            f"({t},1,'{at}',{int(2 <= t < 42)},{int(30 <= t < 50)},{int(50 <= t < 52)},{int(52 <= t < 98)},0)"
+            for t, at in enumerate(seconds)
+        ),
+    )
     at = ["2014-05-13 16:53:21", "2014-05-13 16:53:22", "2014-05-13 16:53:25"]
-    cpu = sar("SAR_cpu", "CPU %user %nice %system %iowait %steal %idle",
-              [f"({n},1,'w1',1.000,'{t}','-1',24.000,1.000,5.000,20.000,0.000,50.000)" for n, t in enumerate(at)])  # fmt: skip
-    disks = sar("SAR_block_devices", "DEV tps rd_sec/s wr_sec/s avgqu-sz %util",
-                [f"({n},1,'w1',1.000,'{t}','{dev}',9.000,2000.000,1000.000,0.500,50.000)"
-                 for n, t in enumerate(at) for dev in ("dev8-0", "dev253-0")])  # fmt: skip
+    cpu = sar(
+        "SAR_cpu",
+        "CPU %user %nice %system %iowait %steal %idle",
+        [f"({n},1,'w1',1.000,'{t}','-1',24.000,1.000,5.000,20.000,0.000,50.000)" for n, t in enumerate(at)],
+    )
+    disks = sar(
+        "SAR_block_devices",
+        "DEV tps rd_sec/s wr_sec/s avgqu-sz %util",
+        [
+            f"({n},1,'w1',1.000,'{t}','{dev}',9.000,2000.000,1000.000,0.500,50.000)"
+            for n, t in enumerate(at)
+            for dev in ("dev8-0", "dev253-0")
+        ],
+    )
     memory = sar("SAR_memory_util", "kbmemfree kbmemused kbcached", [f"(1,1,'w1',1.000,'{at[0]}',1000,3000,500)"])
-    nics = sar("SAR_net_devices", "IFACE rxkB/s txkB/s",
-               [f"(1,1,'w1',1.000,'{at[0]}','{nic}',1000.000,500.000)" for nic in ("eth0", "bond0", "lo")])  # fmt: skip
-    bwm = table("BWM2", ("id", "id_exec", "host", "unix_timestamp", "iface_name", "bytes_in", "bytes_out"),
-                f"(1,1,'w2',{START_S + 1},'ib0',2000.000,3000.000)", f"(2,1,'w2',{START_S + 1},'total',9,9)")  # fmt: skip
+    nics = sar(
+        "SAR_net_devices",
+        "IFACE rxkB/s txkB/s",
+        [f"(1,1,'w1',1.000,'{at[0]}','{nic}',1000.000,500.000)" for nic in ("eth0", "bond0", "lo")],
+    )
+    bwm = table(
+        "BWM2",
+        ("id", "id_exec", "host", "unix_timestamp", "iface_name", "bytes_in", "bytes_out"),
+        f"(1,1,'w2',{START_S + 1},'ib0',2000.000,3000.000)",
+        f"(2,1,'w2',{START_S + 1},'total',9,9)",
+    )
     vmstat = table("VMSTATS", ("id", "id_exec", "host", "time", "free", "cache", "bi", "bo", "us", "sy", "id_", "wa"))
     vmstat = vmstat.replace("`id_`", "`id`").replace("  `id` varchar(255) DEFAULT NULL,\n", "  `n` int(11),\n", 1)
     vmstat = vmstat.replace("KEY `index2` (`id`)", "KEY `index2` (`n`)")
@@ -96,9 +117,11 @@ def dump(*more: str, execs: tuple[str, ...] = EXEC_ROWS) -> str:
         "INSERT INTO `VMSTATS` VALUES (1,1,'w2',0,1000,200,50,60,1,1,97,1),(2,1,'w2',1,900,300,10,20,30,10,59,1);\n"
     )
     return (
-        "-- MySQL dump 10.13  Distrib 5.5.41, for debian-linux-gnu (x86_64)\n--\n-- Host: localhost    Database: aloja2\n"
+        "-- MySQL dump 10.13  Distrib 5.5.41, for debian-linux-gnu (x86_64)\n--\n"
+        "-- Host: localhost    Database: aloja2\n"
         f"/*!40101 SET NAMES utf8 */;\n{EXECS}INSERT INTO `execs` VALUES {','.join(execs)};\n{CLUSTERS}"
-        f"{tasks}{status}{cpu}{disks}{memory}{nics}{bwm}{vmstat}{''.join(more)}-- Dump completed on 2014-05-14 10:00:00\n"
+        f"{tasks}{status}{cpu}{disks}{memory}{nics}{bwm}{vmstat}{''.join(more)}"
+        "-- Dump completed on 2014-05-14 10:00:00\n"
     )
 
 
@@ -123,7 +146,8 @@ def history(job: int = 2, submit_s: float = 1, end_s: float = 99, status: str = 
         f'MapAttempt TASK_TYPE="MAP" TASKID="task_{ids}_m_000000" TASK_ATTEMPT_ID="{maps}" '
         f'START_TIME="{ms(submit_s + 1)}" TRACKER_NAME="tracker_w1:localhost/127\\.0\\.0\\.1:5" HTTP_PORT="1" .\n'
         f'MapAttempt TASK_TYPE="MAP" TASKID="task_{ids}_m_000000" TASK_ATTEMPT_ID="{maps}" TASK_STATUS="SUCCESS" '
-        f'FINISH_TIME="{ms(end_s - 6)}" HOSTNAME="/default-rack/w1\\.lan" STATE_STRING="" COUNTERS="{group}{task_group}" .\n'
+        f'FINISH_TIME="{ms(end_s - 6)}" HOSTNAME="/default-rack/w1\\.lan" STATE_STRING="" '
+        f'COUNTERS="{group}{task_group}" .\n'
         f'ReduceAttempt TASK_TYPE="REDUCE" TASKID="task_{ids}_r_000000" TASK_ATTEMPT_ID="{reduces}" '
         f'START_TIME="{ms(submit_s + 3)}" TRACKER_NAME="tracker_w2:5" HTTP_PORT="1" .\n'
         f'ReduceAttempt TASK_TYPE="REDUCE" TASKID="task_{ids}_r_000000" TASK_ATTEMPT_ID="{reduces}" '

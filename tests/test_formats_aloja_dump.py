@@ -1,4 +1,4 @@
-"""ALOJA's dump: runs with tasks, phases and traces; what contradicts itself or lies outside its run is left with why."""
+"""ALOJA's dump: runs with tasks, phases and traces; what contradicts itself or lies outside its run is left."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 import aloja_mini
 from aloja_mini import FIRST, SECOND, dump, reduce_times, sar, task
-from assay.observe.traces import cpu_busy_share, device_totals
 from assay.formats.aloja_dump import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found, Left
 from assay.model.run import Phase, RunStatus, Task
+from assay.observe.traces import cpu_busy_share, device_totals
 from mutation import fuzz_count, mutations
 
 REAL = Path(__file__).parents[1].parent / "shared" / "data" / "aloja" / "tests_db.sql"
@@ -57,10 +57,24 @@ def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
     tasks = first(tmp_path, dump()).tasks
     assert [each.kind for each in tasks] == ["map", "map", "reduce"]
     assert tasks[2] == Task(
-        job_id="job_201405131650_0002", task_id="task_201405131650_0002_r_000002", attempt_id="", kind="reduce", node="",
-        status="succeeded", start_s=30, end_s=98, shuffle_end_s=50, merge_end_s=52, hdfs_read_bytes=1000,
-        hdfs_write_bytes=0, local_read_bytes=0, local_write_bytes=500, spilled_records=7, cpu_s=0, gc_s=0,
-    )  # fmt: skip
+        job_id="job_201405131650_0002",
+        task_id="task_201405131650_0002_r_000002",
+        attempt_id="",
+        kind="reduce",
+        node="",
+        status="succeeded",
+        start_s=30,
+        end_s=98,
+        shuffle_end_s=50,
+        merge_end_s=52,
+        hdfs_read_bytes=1000,
+        hdfs_write_bytes=0,
+        local_read_bytes=0,
+        local_write_bytes=500,
+        spilled_records=7,
+        cpu_s=0,
+        gc_s=0,
+    )
 
 
 PHASES = (Phase("map", 2, 42), Phase("shuffle", 30, 50), Phase("merge", 50, 52), Phase("reduce", 52, 98))
@@ -133,18 +147,25 @@ def test_a_trace_of_part_of_the_run_is_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("'terasort',100.000", "'wordcount',100.000", "bench is wordcount"), ("'SSD','HiBench'", "'HDD','HiBench'", "disk is HDD"),
-        ("12,10,1,65536,3,128", "12,10,2,65536,3,128", "replication is 2"), ("100.000", "400.000", "exe_time is 400.000 s, but"),
-        ("100.000", "-100.000", "can't be"), ("100.000", "0.000", "can't be"), ("100.000", "99999999.000", "can't be"),
-        ("100.000", "NULL", "no number"), ("100.000", "'nan'", "can't be"), ("128,1)", "128,7)", "valid is '7'"),
-        ("'2014-05-13 16:53:20'", "'2014-13-13 16:53:20'", "a date that is none"), (f"'{FIRST}'", "NULL", "has no exec"),
-        ("'terasort',100", "NULL,100", "has no exec or no bench"), ("3,128,1)", "3,64,1)", "blk_size is 64"),
+        ("'terasort',100.000", "'wordcount',100.000", "bench is wordcount"),
+        ("'SSD','HiBench'", "'HDD','HiBench'", "disk is HDD"),
+        ("12,10,1,65536,3,128", "12,10,2,65536,3,128", "replication is 2"),
+        ("100.000", "400.000", "exe_time is 400.000 s, but"),
+        ("100.000", "-100.000", "can't be"),
+        ("100.000", "0.000", "can't be"),
+        ("100.000", "99999999.000", "can't be"),
+        ("100.000", "NULL", "no number"),
+        ("100.000", "'nan'", "can't be"),
+        ("128,1)", "128,7)", "valid is '7'"),
+        ("'2014-05-13 16:53:20'", "'2014-13-13 16:53:20'", "a date that is none"),
+        (f"'{FIRST}'", "NULL", "has no exec"),
+        ("'terasort',100", "NULL,100", "has no exec or no bench"),
+        ("3,128,1)", "3,64,1)", "blk_size is 64"),
     ],
-)  # fmt: skip
+)
 def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str, new: str, why: str) -> None:
-    found, left = parted(
-        read(tmp_path, dump(execs=(aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])))
-    )
+    rows = (aloja_mini.EXEC_ROWS[0].replace(old, new), aloja_mini.EXEC_ROWS[1])
+    found, left = parted(read(tmp_path, dump(execs=rows)))
     assert list(found) == [SECOND]
     assert len(left) == 1
     assert why in left[0].why
@@ -152,11 +173,8 @@ def test_a_row_that_can_not_be_so_is_left_with_its_rows(tmp_path: Path, old: str
 
 
 def test_a_zero_start_is_not_known_and_then_nothing_can_be_placed(tmp_path: Path) -> None:
-    row = (
-        aloja_mini.EXEC_ROWS[0]
-        .replace("'2014-05-13 16:53:20'", "'0000-00-00 00:00:00'")
-        .replace("'2014-05-13 16:55:00'", "NULL")
-    )
+    dates = "'2014-05-13 16:53:20','2014-05-13 16:55:00'"
+    row = aloja_mini.EXEC_ROWS[0].replace(dates, "'0000-00-00 00:00:00',NULL")
     found, left = parted(read(tmp_path, dump(execs=(row,))))
     assert found[FIRST].run.started_at == ""
     assert found[FIRST].tasks == ()
