@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.analysis.keys import groups_by, require_factor, usable, warm_beside_cold
+from assay.analysis.keys import Ints, first_rows, groups_by, require_factor, usable, warm_beside_cold
+from assay.analysis.moments import Means, means_by
 from assay.analysis.table import ABSENT, RunTable
 from assay.errors import SpecificationError
 
@@ -54,28 +55,39 @@ class _Level:
 def _averages(table: RunTable, factor: str) -> dict[tuple[str, str], dict[str, _Level]]:
     """Return each level's average by workload and origin, with the average over all levels under :data:`AVERAGE`."""
     column = require_factor(table, factor)
+    if factor in ("workload", "origin", "lab_scale"):
+        raise SpecificationError(f"{factor} is never averaged over, so it can't be compared this way")
     others = groups_by(table, [name for name in table.factors if name != factor])
     keep = usable(table) & (column.codes != ABSENT)
     keep &= ~warm_beside_cold(table, others, keep)
     rows = np.flatnonzero(keep)
-    part, others_of = table.taken(rows), others.of_row[rows]
-    names = [name for name in ("origin", "lab_scale", "workload") if name in part.columns]
-    groups = groups_by(part, names)
+    names = [name for name in ("origin", "lab_scale", "workload") if name in table.columns]
+    groups, levels = groups_by(table, names), len(column.levels) + 1
+    durations_s, group = table.values["duration_s"][rows], groups.of_row[rows]
+    cell = group * levels + column.codes[rows]
+    by_level = means_by(durations_s, cell, groups.count * levels)
+    overall = means_by(durations_s, group, groups.count)
+    configurations = _configurations(others.of_row[rows] * levels + column.codes[rows], cell, groups.count * levels)
     found: dict[tuple[str, str], dict[str, _Level]] = {}
-    for group in range(groups.count):
-        inside = np.flatnonzero(groups.of_row == group)
-        where = {name: part.columns[name].text(int(inside[0])) or "" for name in names}
-        codes = part.columns[factor].codes[inside]
-        levels = {AVERAGE: inside} | {column.levels[code]: inside[codes == code] for code in np.unique(codes)}
-        found[where.get("workload", ""), where.get("origin", "")] = {
-            level: _level(part.values["duration_s"][at], others_of[at]) for level, at in levels.items()
-        }
+    for number, row in enumerate(first_rows(groups)):
+        if overall.n[number]:
+            where = {name: table.columns[name].text(int(row)) or "" for name in names}
+            here = found.setdefault((where.get("workload", ""), where.get("origin", "")), {})
+            here[AVERAGE] = _level(overall, number, int(configurations[number * levels : (number + 1) * levels].sum()))
+            for code in np.flatnonzero(by_level.n[number * levels : (number + 1) * levels]):
+                at = int(number * levels + code)
+                here[column.levels[code]] = _level(by_level, at, int(configurations[at]))
     return found
 
 
-def _level(durations_s: np.ndarray, configurations: np.ndarray) -> _Level:
-    deviation = float(durations_s.std(ddof=1)) if len(durations_s) > 1 else float("nan")
-    return _Level(float(durations_s.mean()), deviation, len(durations_s), len(np.unique(configurations)))
+def _configurations(configuration: Ints, cell: Ints, count: int) -> Ints:
+    """Return how many different configurations lie in each cell; a configuration lies in one."""
+    _, first = np.unique(configuration, return_index=True)
+    return np.bincount(cell[first], minlength=count)
+
+
+def _level(means: Means, at: int, configurations: int) -> _Level:
+    return _Level(float(means.mean[at]), float(np.sqrt(means.variance[at])), int(means.n[at]), configurations)
 
 
 def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Figure]:

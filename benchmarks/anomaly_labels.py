@@ -1,0 +1,83 @@
+"""How well do anomalies agree with ALOJA's own validity flag, which they have not seen?
+
+Reads ALOJA's ``execs`` table through the importer, takes every run as valid, looks for anomalies, and compares with the
+flag: precision (flagged runs that ALOJA calls invalid) and recall (invalid runs that are flagged), by kind and for the
+invalid runs of 60 s and more, which no fixed bound of a minute finds. Then again for other widths of the gap below the
+learned floor, and beside the fixed bound itself. Runs that the importer leaves out are counted as neither.
+
+Run it with ``python benchmarks/anomaly_labels.py aloja-execs.csv``; it prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.analysis import scatter
+from assay.analysis.anomalies import Anomalies, Kind, find_anomalies
+from assay.analysis.table import RunTable, table_of
+from assay.formats.aloja_execs import FORMAT
+from assay.formats.source import Source
+from assay.model.imported import Found
+from assay.model.run import Run, RunStatus
+
+Mask = NDArray[np.bool_]
+SHORT_S = 60.0
+
+
+def labelled(path: Path) -> tuple[RunTable, Mask]:
+    """Return all runs of the table as if they were valid, and which of them ALOJA calls invalid."""
+    runs: list[Run] = [found.run for found in FORMAT.read([Source(path, path.name)]) if isinstance(found, Found)]
+    invalid = np.array([run.status is not RunStatus.VALID for run in runs])
+    return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), invalid
+
+
+def _row(name: str, flagged: Mask, invalid: Mask, long: Mask) -> str:
+    hits = int((flagged & invalid).sum())
+    found_long = int((flagged & invalid & long).sum())
+    precision = f"{hits / flagged.sum():.1%}" if flagged.any() else "–"
+    return (
+        f"| {name} | {int(flagged.sum()):,} | {hits:,} | {precision} | {hits / invalid.sum():.1%} | "
+        f"{found_long} of {int((invalid & long).sum())} |"
+    )
+
+
+def _flags(anomalies: Anomalies, size: int, kinds: Sequence[Kind]) -> Mask:
+    flagged = np.zeros(size, dtype=np.bool_)
+    flagged[anomalies.of_kind(*kinds)] = True
+    return flagged
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("table", type=Path, help="ALOJA's execs table as CSV")
+    table, invalid = labelled(parser.parse_args().table)
+    long = table.values["duration_s"] >= SHORT_S
+    started = time.perf_counter()
+    anomalies = find_anomalies(table)
+    took_s = time.perf_counter() - started
+    print(f"{len(table):,} runs, {int(invalid.sum()):,} labelled invalid, {took_s * 1000:.0f} ms\n")
+    header = (
+        "flagged | of these labelled invalid | precision | recall | recall, 60 s and more |\n|---|---|---|---|---|---|"
+    )
+    print(f"| kind | {header}")
+    for kinds in [*([kind] for kind in Kind), list(Kind)]:
+        name = kinds[0].value if len(kinds) == 1 else "any kind"
+        print(_row(name, _flags(anomalies, len(table), kinds), invalid, long))
+    print(_row("a fixed bound of 60 s", ~long, invalid, long))
+    print(f"\n| gap at least | {header}")
+    for gap in (2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 12.0):
+        scatter.GAP_MIN = gap
+        print(_row(f"{gap:g} times", _flags(find_anomalies(table), len(table), [Kind.NOT_DONE]), invalid, long))
+    print("\nLearned floors: " + ", ".join(f"{name} {floor:.0f} s" for name, floor in anomalies.floors_s.items()))
+
+
+if __name__ == "__main__":
+    main()
