@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from assay.errors import FormatError
+from assay.formats.jhist_attempts import ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
 from assay.formats.jhist_events import Event, read_events
 from assay.model.run import Phase, Task
-
-_STATUS = {"FINISHED": "succeeded", "FAILED": "failed", "KILLED": "killed"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +61,13 @@ def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str
     ended when the file was copied.
     """
     job = _Job()
-    for event in read_events(content, source=source):
-        handler = _HANDLERS.get(event.type)
-        if handler:
-            handler(job, event)
+    for event in read_events(content, _WANTED, source=source):
+        if isinstance(event, AttemptStarted):
+            job.on_attempt_started(event)
+        elif isinstance(event, AttemptEnded):
+            job.on_attempt_ended(event)
+        else:
+            _HANDLERS[event.type](job, event)
     if job.submitted is None:
         raise FormatError("no JOB_SUBMITTED event", where=source, hint="is this the whole file?")
     if job.ended is None:
@@ -122,7 +124,7 @@ def _succeeded(tasks: list[Task] | tuple[Task, ...]) -> list[Task]:
 
 def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
     """Return a counter of Hadoop's own groups, whose full names differ between versions."""
-    own = (group for key, group in counters.items() if key.endswith(("FileSystemCounter", "TaskCounter")))
+    own = (group for key, group in counters.items() if key.endswith(OWN_GROUPS))
     return next((group[name] for group in own if name in group), 0)
 
 
@@ -138,7 +140,7 @@ class _Attempt:
     end_ms: int | None = None
     shuffle_ms: int | None = None
     merge_ms: int | None = None
-    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    counters: Mapping[str, int] | None = None
 
 
 @dataclass(slots=True)
@@ -171,24 +173,25 @@ class _Job:
     def on_task_failed(self, event: Event) -> None:
         self.failed_tasks[event.text("taskid")] = event.text("taskType")
 
-    def on_attempt_started(self, event: Event) -> None:
+    def on_attempt_started(self, event: AttemptStarted) -> None:
         attempt = self._attempt(event)
-        attempt.start_ms = event.integer("startTime")
-        attempt.node = event.text("trackerName")
+        attempt.start_ms = event.start_ms
+        attempt.node = event.node
 
-    def on_attempt_ended(self, event: Event) -> None:
+    def on_attempt_ended(self, event: AttemptEnded) -> None:
         """Note an attempt's end; a finished map whose node is lost later gets a second one, killed or failed."""
         attempt = self._attempt(event)
-        attempt.status = _STATUS[event.type.rpartition("_")[2]]
-        attempt.end_ms = event.integer("finishTime")
-        attempt.node = event.optional_text("hostname") or attempt.node
-        attempt.shuffle_ms = event.optional_integer("shuffleFinishTime") or attempt.shuffle_ms
-        attempt.merge_ms = event.optional_integer("sortFinishTime") or attempt.merge_ms
-        attempt.counters = event.counters("counters") or attempt.counters
+        attempt.status = event.status
+        attempt.end_ms = event.end_ms
+        attempt.node = event.node or attempt.node
+        attempt.shuffle_ms = event.shuffle_ms or attempt.shuffle_ms
+        attempt.merge_ms = event.merge_ms or attempt.merge_ms
+        if event.counters is not None:
+            attempt.counters = event.counters
 
-    def _attempt(self, event: Event) -> _Attempt:
-        kind = event.type.partition("_")[0].lower()
-        return self.attempts.setdefault(event.text("attemptId"), _Attempt(event.text("taskid"), kind))
+    def _attempt(self, event: AttemptStarted | AttemptEnded) -> _Attempt:
+        found = self.attempts.get(event.attempt_id)
+        return found or self.attempts.setdefault(event.attempt_id, _Attempt(event.task_id, event.kind))
 
     def history(self, submitted: Event, ended: Event, given_start_unix_s: float | None) -> JobHistory:
         job_id = submitted.text("jobid")
@@ -232,6 +235,7 @@ def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, start
 
     end_ms = attempt.end_ms or finish_ms
     start_ms = attempt.start_ms or end_ms
+    count = (attempt.counters or {}).get
     return Task(
         job_id=job_id,
         task_id=attempt.task_id,
@@ -243,13 +247,13 @@ def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, start
         end_s=relative_s(end_ms),
         shuffle_end_s=relative_s(attempt.shuffle_ms) if attempt.shuffle_ms else None,
         merge_end_s=relative_s(attempt.merge_ms) if attempt.merge_ms else None,
-        hdfs_read_bytes=_counter(attempt.counters, "HDFS_BYTES_READ"),
-        hdfs_write_bytes=_counter(attempt.counters, "HDFS_BYTES_WRITTEN"),
-        local_read_bytes=_counter(attempt.counters, "FILE_BYTES_READ"),
-        local_write_bytes=_counter(attempt.counters, "FILE_BYTES_WRITTEN"),
-        spilled_records=_counter(attempt.counters, "SPILLED_RECORDS"),
-        cpu_s=_counter(attempt.counters, "CPU_MILLISECONDS") / 1000,
-        gc_s=_counter(attempt.counters, "GC_TIME_MILLIS") / 1000,
+        hdfs_read_bytes=count("HDFS_BYTES_READ", 0),
+        hdfs_write_bytes=count("HDFS_BYTES_WRITTEN", 0),
+        local_read_bytes=count("FILE_BYTES_READ", 0),
+        local_write_bytes=count("FILE_BYTES_WRITTEN", 0),
+        spilled_records=count("SPILLED_RECORDS", 0),
+        cpu_s=count("CPU_MILLISECONDS", 0) / 1000,
+        gc_s=count("GC_TIME_MILLIS", 0) / 1000,
     )
 
 
@@ -262,11 +266,5 @@ _HANDLERS: Final[Mapping[str, Callable[[_Job, Event], None]]] = {
     "JOB_KILLED": _Job.on_ended,
     "JOB_ERROR": _Job.on_ended,
     "TASK_FAILED": _Job.on_task_failed,
-    "MAP_ATTEMPT_STARTED": _Job.on_attempt_started,
-    "REDUCE_ATTEMPT_STARTED": _Job.on_attempt_started,
-    **{
-        f"{kind}_ATTEMPT_{outcome}": _Job.on_attempt_ended
-        for kind in ("MAP", "REDUCE")
-        for outcome in ("FINISHED", "FAILED", "KILLED")
-    },
 }
+_WANTED: Final = frozenset(_HANDLERS) | STARTS | ENDS

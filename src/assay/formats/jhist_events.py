@@ -1,6 +1,8 @@
 """Reads the events in a MapReduce job history file, whichever of its two encodings it has.
 
-In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its :class:`Event` records in the order of the file.
+In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: those of task attempts as
+:mod:`assay.formats.jhist_attempts` has them, others as :class:`Event`. Most events are read in a quick way
+(``jhist_quick_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by field.
 
 The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
 a second line with the Avro schema, then one record per event: JSON objects on lines of their own, or records in Avro's
@@ -10,13 +12,16 @@ binary encoding without any framing. In Avro's JSON a value of a union is wrappe
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
 from assay.errors import FormatError
+from assay.formats.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_quick_binary import QuickBinary
+from assay.formats.jhist_quick_json import is_utf8, quick_line
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
@@ -92,8 +97,34 @@ class Event:
         return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {found}", where=self.where)
 
 
-def read_events(content: bytes, *, source: str = "job history") -> Iterator[Event]:
-    """Yield the events in ``content``, oldest first.
+Told = Event | AttemptStarted | AttemptEnded
+
+
+def started(event: Event) -> AttemptStarted:
+    """Return the start of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    kind = event.type.partition("_")[0].lower()
+    return AttemptStarted(kind, event.text("taskid"), event.text("attemptId"), event.integer("startTime"),
+                          event.text("trackerName"))  # fmt: skip
+
+
+def ended(event: Event) -> AttemptEnded:
+    """Return the end of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    groups = event.counters("counters")
+    return AttemptEnded(
+        kind=event.type.partition("_")[0].lower(),
+        status=STATUS[event.type.rpartition("_")[2]],
+        task_id=event.text("taskid"),
+        attempt_id=event.text("attemptId"),
+        end_ms=event.integer("finishTime"),
+        node=event.optional_text("hostname") or None,
+        shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
+        merge_ms=event.optional_integer("sortFinishTime") or None,
+        counters=kept(groups) if groups else None,
+    )
+
+
+def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[Told]:
+    """Yield the events in ``content`` whose type is among ``wanted``, oldest first.
 
     Raises :class:`FormatError` with the line (JSON) or byte offset (binary) at which the file is not what it should be.
     """
@@ -108,45 +139,70 @@ def read_events(content: bytes, *, source: str = "job history") -> Iterator[Even
     if not newline:
         raise FormatError("the file ends before its first event", where=f"{source}:2")
     if magic.strip() == _JSON:
-        yield from _read_json(body, source)
+        yield from _read_json(body, wanted, source)
     else:
-        yield from _read_binary(body, schema, source, offset=len(content) - len(body))
+        yield from _read_binary(body, schema, wanted, source, offset=len(content) - len(body))
 
 
-def _read_json(body: bytes, source: str) -> Iterator[Event]:
-    for number, line in enumerate(body.split(b"\n"), start=3):
-        if not line.strip():
-            continue
-        where = f"{source}:{number}"
-        try:
-            value = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_CUT) from error
-        event = value.get("event") if isinstance(value, dict) else None
-        if not isinstance(event, dict) or len(event) != 1:
-            raise FormatError("this line holds no event", where=where)
-        yield _event(value.get("type"), next(iter(event.values())), where)
+def _read_json(body: bytes, wanted: Collection[str], source: str) -> Iterator[Told]:
+    quick = is_utf8(body)
+    number, begin = 3, 0
+    while begin < len(body):
+        end = body.find(b"\n", begin) + 1 or len(body)
+        line = body[begin:end].rstrip(b"\n")
+        found = quick_line(line, wanted) if quick else False
+        if isinstance(found, AttemptStarted | AttemptEnded):
+            yield found
+        elif not found and line.strip():
+            yield from _told(_decoded(line, f"{source}:{number}"), wanted)
+        number, begin = number + 1, end
 
 
-def _read_binary(body: bytes, schema: bytes, source: str, *, offset: int) -> Iterator[Event]:
+def _decoded(line: bytes, where: str) -> Event:
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_CUT) from error
+    event = value.get("event") if isinstance(value, dict) else None
+    if not isinstance(event, dict) or len(event) != 1:
+        raise FormatError("this line holds no event", where=where)
+    return _event(value.get("type"), next(iter(event.values())), where)
+
+
+def _read_binary(body: bytes, schema: bytes, wanted: Collection[str], source: str, *, offset: int) -> Iterator[Told]:
     import fastavro  # imported here: job histories are rare, and start-up is not
 
     # fastavro raises many unrelated types for a schema or a record that is damaged, and documents none of them.
     try:
-        parsed = fastavro.parse_schema(msgspec.json.decode(schema))
+        told = msgspec.json.decode(schema)
+        parsed = fastavro.parse_schema(told)
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
+    quick = QuickBinary(body, told, wanted)
     stream = io.BytesIO(body)
-    while stream.tell() < len(body):
-        start = stream.tell()
-        where = f"{source}: byte {offset + start}"
+    place = 0
+    while place < len(body):
+        end = quick.take(place)
+        if end is not None:
+            if quick.event is not None:
+                yield quick.event
+            place = end
+            continue
+        where = f"{source}: byte {offset + place}"
+        stream.seek(place)
         try:
             value = fastavro.schemaless_reader(stream, parsed, None)
         except Exception as error:
             raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
-        if not isinstance(value, dict) or stream.tell() == start:
+        if not isinstance(value, dict) or stream.tell() == place:
             raise FormatError("there is no event here", where=where)
-        yield _event(value.get("type"), value.get("event"), where)
+        place = stream.tell()
+        yield from _told(_event(value.get("type"), value.get("event"), where), wanted)
+
+
+def _told(event: Event, wanted: Collection[str]) -> Iterator[Told]:
+    if event.type in wanted:
+        yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
 
 
 _CUT: Final = "the file was cut off or damaged: fetch it again from the history server's done directory"
