@@ -270,7 +270,7 @@ def test_files_are_recognised_by_the_folder_that_they_lie_in() -> None:
                                           "terasort/history/done/job_201405131650_0002_1_ann_sort"])  # fmt: skip
 def test_damaged_files_give_runs_or_reasons_and_no_other_error(tmp_path: Path, damaged_file: str) -> None:
     path = write_folder(tmp_path) / damaged_file
-    for damaged in mutations(path.read_bytes(), fuzz_count() // 2, seed=3):
+    for damaged in mutations(path.read_bytes(), fuzz_count(), seed=3):
         path.write_bytes(damaged)
         check(tmp_path / NAME)
 
