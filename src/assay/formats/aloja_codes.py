@@ -1,4 +1,4 @@
-"""What ALOJA's codes mean: disks, networks, compression, benchmark suites, and the Hadoop parameters behind its columns.
+"""What ALOJA's codes mean: disks, networks, compression, benchmark suites, and the Hadoop parameters behind columns.
 
 In: the texts of ALOJA's tables and folder names. Out: layout names with words, and engine parameters under Hadoop's
 current names (bytes, counts). Sources: ALOJA's own scripts (github Aloja/aloja, ``cluster_functions.sh``,
@@ -126,13 +126,14 @@ def suite(bench_type: str) -> str:
 
 
 def parameters(columns: Mapping[str, str]) -> dict[str, str]:
-    """Return Hadoop's parameters for ALOJA's columns ``maps``, ``iosf``, ``replication``, ``iofilebuf``, ``blk_size``
-    and ``comp``. A column that is absent or 0 is not known, and so is its parameter.
+    """Return Hadoop's parameters for ALOJA's columns, those of :data:`COUNTS` and ``comp``.
+
+    A column that is absent, or a count that is 0, is not known, and so is its parameter.
 
     One parameter stands for each column, so that it can be a factor: what ALOJA's scripts derive from it (as many
     reduce slots as map slots, a sort buffer of 10 MiB times the sort factor) is not repeated. Raises ValueError, with
     words for the user, when a value can't be meant.
-    """  # noqa: D205
+    """
     found = {}
     for column, (name, factor, most) in COUNTS.items():
         value = _count(column, columns.get(column, ""), most)
@@ -145,7 +146,7 @@ def _count(column: str, text: str, most: int) -> int:
     text = known(text)
     if not text:
         return 0
-    digits = text[:-2] if text.endswith(".0") else text
+    digits = text.removesuffix(".0")
     if not (digits.isascii() and digits.isdigit()) or len(digits) > 20:
         raise ValueError(f"{column} is {text!r}, which is not a whole number")
     if int(digits) > most:

@@ -14,15 +14,16 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from operator import itemgetter
 from typing import Any, Final
 
 from assay.errors import FormatError
 from assay.formats import aloja_codes as codes
 from assay.formats.aloja_clusters import FILE_NAME, AlojaCluster, is_clusters, parse_clusters
-from assay.formats.aloja_joins import Clusters, FolderName
-from assay.formats.aloja_times import Started, started
+from assay.formats.aloja_joins import Clusters, FolderName, Joined
+from assay.formats.aloja_times import started
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
 from assay.model.imported import Found, Left, foreign_run
@@ -47,8 +48,13 @@ _NAMES: Final[Mapping[str, str]] = {
 }  # fmt: skip
 """A header's letters and digits, small, to the field: so ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are one."""
 _NEEDED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
-_OF_A_ROW: Final = frozenset({"id", "exec", "duration", "start", "end", "cost"})
-"""Fields that differ from row to row; all others are a configuration, which many rows share."""
+_LABELS: Final = ("bench", "net", "disk", "bench_type", "valid", "filter", "outlier", "exec_type", "hadoop", "datasize",
+                  "scale")  # fmt: skip
+_ENGINE: Final = ("maps", "iosf", "replication", "iofilebuf", "comp", "blk_size")
+_CLUSTER: Final = ("disk", "cluster", "cluster_name", "datanodes", "headnodes", "vm_os", "cores", "ram_gb", "provider",
+                   "vm_size", "service_type")  # fmt: skip
+_KEY: Final = ("id", "bench", "duration", "net", "disk", *_ENGINE, "cluster", "cluster_name", "bench_type")
+"""What makes a row without a folder's name the run that it is: ids alone start anew in each of ALOJA's databases."""
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
 _VALID: Final = {"1": True, "true": True, "0": False, "false": False}
 
@@ -64,7 +70,7 @@ class Header:
 
     def cell(self, name: str) -> Callable[[Sequence[str]], str]:
         """Return a function from a row's cells to the field's text; empty when the table has no such column."""
-        return itemgetter(self.places[name]) if name in self.places else lambda cells: ""
+        return itemgetter(self.places[name]) if name in self.places else _empty
 
 
 def header_of(line: str) -> Header | None:
@@ -76,6 +82,10 @@ def header_of(line: str) -> Header | None:
         if set(named) >= _NEEDED and len(set(named)) == len(named):
             return Header(line, delimiter, len(cells), {key: place for place, key in enumerate(keys) if key})
     return None
+
+
+def _empty(_cells: Sequence[str]) -> str:
+    return ""
 
 
 def _cells(line: str, delimiter: str) -> list[str] | None:
@@ -153,101 +163,143 @@ def _beside(source: Source) -> list[AlojaCluster]:
         return []
 
 
-@dataclass(slots=True)
-class _Table:
-    """One table while it is read."""
+@dataclass(frozen=True, slots=True)
+class _Picked:
+    """Takes some of a row's cells, by field; what a table has no column for is left out."""
 
-    name: str
-    header: Header
-    clusters: Clusters
-    taken: dict[str, str]
-    """Key to ``file:line`` of the runs that were taken, in this table and those before."""
-    ids: dict[str, int] = field(default_factory=dict)
-    templates: dict[tuple[Any, ...], Run | str] = field(default_factory=dict)
-    durations: dict[str, float | str] = field(default_factory=dict)
+    names: tuple[str, ...]
+    cells: Callable[[Sequence[str]], tuple[str, ...]]
+
+    @classmethod
+    def of(cls, header: Header, names: Sequence[str]) -> _Picked:
+        """Return what takes those of ``names`` that the table has."""
+        found = tuple(name for name in names if name in header.places)
+        places = [header.places[name] for name in found]
+        if len(places) < 2:  # itemgetter then returns no tuple
+            return cls(found, lambda cells: tuple(cells[place] for place in places))
+        return cls(found, itemgetter(*places))
+
+    def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
+        """Return the cells by field."""
+        return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The cluster of a run, with the environment that tells of it."""
+
+    joined: Joined
+    environment: dict[str, Any]
+
+
+class _Table:
+    """One table while it is read. What rows share is made once: rows that are equal in it get the same objects."""
+
+    def __init__(self, name: str, header: Header, clusters: Clusters, taken: dict[str, str]) -> None:
+        self.name = name
+        self.header = header
+        self.clusters = clusters
+        self.taken = taken
+        """Key to ``file:line`` of the runs that were taken, in this table and those before."""
+        self.ids: dict[str, int] = {}
+        self.key = _Picked.of(header, _KEY)
+        self.labels = _Picked.of(header, _LABELS)
+        self.engine = _Picked.of(header, _ENGINE)
+        self.cluster = _Picked.of(header, _CLUSTER)
+        self.label_of = cache(self._labelled)
+        self.parameters_of = cache(self._parameters)
+        self.place_of = cache(self._place)
+        self.sources_of = cache(partial(_sources, labelled="valid" in header.places))
+        self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
     def rows(self, text: str) -> Iterator[Found | Left]:
         """Yield what each line is, but for blank ones and headers that stand again where tables were joined."""
         header = self.header
-        wanted = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
-        shared = tuple(place for name, place in sorted(header.places.items()) if name not in _OF_A_ROW)
-        configuration = itemgetter(*shared)
-        for number, line in enumerate(text.split("\n"), start=1):
-            line = line.rstrip("\r")
+        own = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
+        for number, ended in enumerate(text.split("\n"), start=1):
+            line = ended.rstrip("\r")
             if not line or line == header.text or not line.strip():
                 continue
             cells = _cells(line, header.delimiter)
+            where = f"{self.name}:{number}"
             if cells is None:
-                yield Left(f"{self.name}:{number}", "its quotation marks do not pair")
+                yield Left(where, "its quotation marks do not pair")
             elif len(cells) != header.width:
-                yield Left(f"{self.name}:{number}", f"has {len(cells)} cells where the header has {header.width}")
+                yield Left(where, f"has {len(cells)} cells where the header has {header.width}")
             else:
-                yield self._row(number, [cell(cells) for cell in wanted], configuration(cells))
+                try:
+                    yield self._found(where, number, cells, [cell(cells) for cell in own])
+                except ValueError as error:
+                    yield Left(where, str(error))
 
-    def _row(self, number: int, own: list[str], configuration: tuple[str, ...]) -> Found | Left:
-        identity, folder, duration, start, end, cost = own
-        where = f"{self.name}:{number}"
-        if (seconds := self._seconds(duration)).__class__ is str:
-            return Left(where, str(seconds))
-        duration_s = float(seconds)
-        name = FolderName.of(folder.strip())
-        when = started(start, end, duration_s, name, has_start="start" in self.header.places)
-        template = self._template(configuration, when.source, name.place)
-        if isinstance(template, str):
-            return Left(where, template)
-        key = name.text or " ".join((identity, duration, template.workload, template.cluster, *configuration))
-        if (double := self._double(key, identity.strip(), number)) is not None:
-            return Left(where, double)
-        self.taken[key] = where
-        warnings = template.warnings + self._warnings(template, when, duration_s, name)
-        metrics = {}
-        if cost and isinstance(dollars := _number(cost, self.header.delimiter), float):
-            metrics = {"aloja_cost_usd": dollars}
-        run = replace(template, duration_s=duration_s, started_at=when.at, warnings=warnings, metrics=metrics)
+    def _found(self, where: str, number: int, cells: list[str], own: list[str]) -> Found:
+        """Return a row's run. Raises ValueError, in words, when it can't be taken."""
+        identity, exec_name, duration, start, end, cost = own
+        folder = FolderName.of(exec_name)
+        duration_s = self.duration_of(duration)
+        label = self.label_of(self.labels.cells(cells))
+        parameters = self.parameters_of(self.engine.cells(cells))
+        place = self.place_of(self.cluster.cells(cells), folder.place)
+        when = started(start, end, duration_s, folder, has_start="start" in self.header.places)
+        key = folder.text or " ".join(self.key.cells(cells))
+        if folder.text or identity.strip():  # else two equal rows may be two runs
+            self._check_single(key, identity.strip(), number)
+            self.taken[key] = where
+        remarks = _doubts(label, duration_s, folder)
+        dollars = _number(cost, self.header.delimiter) if cost else None
+        run = replace(
+            label,
+            duration_s=duration_s,
+            started_at=when.at,
+            cluster=place.joined.name,
+            parameters=parameters,
+            environment=place.environment,
+            warnings=label.warnings + place.joined.warnings + when.warnings + remarks,
+            sources=self.sources_of(when.source, place.joined.source),
+            metrics={} if dollars is None else {"aloja_cost_usd": dollars},
+        )
         return Found(key, where, run)
 
-    def _seconds(self, text: str) -> float | str:
-        found = self.durations.get(text)
-        if found is None:
-            found = self.durations[text] = _duration(text, self.header.delimiter)
-        return found
-
-    def _double(self, key: str, identity: str, number: int) -> str | None:
-        """Return why a row is not taken beside one that was; None when it may be."""
+    def _check_single(self, key: str, identity: str, number: int) -> None:
         if key in self.taken:
-            return f"the same run stands at {self.taken[key]}"
+            raise ValueError(f"the same run stands at {self.taken[key]}")
         if identity and self.ids.setdefault(identity, number) != number:
-            return f"the id {identity} stands also at line {self.ids[identity]}, for another run: which is right?"
-        return None
+            raise ValueError(
+                f"the id {identity} stands also at line {self.ids[identity]}, for another run: which is right?"
+            )
 
-    def _warnings(self, template: Run, when: Started, duration_s: float, name: FolderName) -> tuple[str, ...]:
-        found = when.warnings
-        if duration_s < VALID_MIN_S and template.status is RunStatus.VALID:
-            found += (f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s",)
-        differ = name.contradictions(template)
-        return found + (differ,) if differ else found
-
-    def _template(self, configuration: tuple[str, ...], when: str, place: str) -> Run | str:
-        """Return the run that all rows of this configuration are copies of; or why there is none."""
-        key = (configuration, when, place)
-        found = self.templates.get(key)
-        if found is None:
-            names = (name for name in sorted(self.header.places) if name not in _OF_A_ROW)
-            fields = {name: text.strip() for name, text in zip(names, configuration, strict=True)}
-            try:
-                found = self._made(fields, when, place)
-            except ValueError as error:
-                found = str(error)
-            self.templates[key] = found
-        return found
-
-    def _made(self, fields: dict[str, str], when: str, place: str) -> Run:
+    def _labelled(self, cells: tuple[str, ...]) -> Run:
+        """Return the run that all rows with these labels are copies of."""
+        fields = self.labels.fields(cells)
         workload = codes.known(fields["bench"]).lower()
         if not workload:
             raise ValueError("has no benchmark")
         valid = _VALID.get(fields.get("valid", "1").lower())
         if valid is None:
-            raise ValueError(f"valid is {fields['valid']!r}, which is neither 0 nor 1")
+            raise ValueError(f"valid is {fields['valid'][:40]!r}, which is neither 0 nor 1")
+        network = codes.network(fields["net"])
+        options = {
+            "suite": codes.suite(fields.get("bench_type", "")),
+            "datasize": codes.known(fields.get("datasize", "")),
+            "scale": codes.known(fields.get("scale", "")),
+        }
+        return foreign_run(
+            workload=workload,
+            duration_s=0.0,
+            status=RunStatus.VALID if valid else RunStatus.INVALID,
+            cause=None if valid else INVALID,
+            layout=codes.layout_name(fields["disk"]),
+            levels={"network": network} if network else {},
+            engine_version=codes.known(fields.get("hadoop", "")),
+            workload_parameters={name: text for name, text in options.items() if text},
+            warnings=_remarks(fields),
+        )
+
+    def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
+        return codes.parameters(self.engine.fields(cells))
+
+    def _place(self, cells: tuple[str, ...], place: str) -> _Place:
+        fields = self.cluster.fields(cells)
         joined = self.clusters.join(fields, place)
         code = codes.layout_name(fields["disk"])
         facts = dict(joined.facts)
@@ -255,24 +307,16 @@ class _Table:
             facts["layout_devices"] = devices
         if (words := codes.layout_words(code)) is not None:
             facts["layout_words"] = words
-        network = codes.network(fields["net"])
-        options = {"suite": codes.suite(fields.get("bench_type", "")), "datasize": codes.known(fields.get("datasize", "")),
-                   "scale": codes.known(fields.get("scale", ""))}  # fmt: skip
-        return foreign_run(
-            workload=workload,
-            duration_s=0.0,
-            status=RunStatus.VALID if valid else RunStatus.INVALID,
-            cause=None if valid else INVALID,
-            cluster=joined.name,
-            layout=code,
-            levels={"network": network} if network else {},
-            parameters=codes.parameters(fields),
-            engine_version=codes.known(fields.get("hadoop", "")),
-            workload_parameters={name: text for name, text in options.items() if text},
-            environment={"cluster": facts},
-            warnings=joined.warnings + _remarks(fields),
-            sources=_sources(when, joined.source, "valid" in self.header.places),
-        )
+        return _Place(joined, {"cluster": facts})
+
+
+def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[str, ...]:
+    """Return what speaks against a row, in words."""
+    found: tuple[str, ...] = ()
+    if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
+        found = (f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s",)
+    differ = folder.contradictions(label)
+    return (*found, differ) if differ else found
 
 
 def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
@@ -307,18 +351,18 @@ def _number(text: str, delimiter: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def _duration(text: str, delimiter: str) -> float | str:
-    """Return a duration in seconds, or why it is none."""
+def _duration(text: str, delimiter: str) -> float:
+    """Return a duration in seconds. Raises ValueError when it is none that a run can have."""
     if not codes.known(text):
-        return "has no duration"
+        raise ValueError("has no duration")
     seconds = _number(text, delimiter)
     if seconds is None:
-        return f"the duration is {text.strip()[:40]!r}, which is not a positive number of seconds"
+        raise ValueError(f"the duration is {text.strip()[:40]!r}, which is not a positive number of seconds")
     if seconds == 0:
-        return "the duration is 0 s: nothing was measured"
+        raise ValueError("the duration is 0 s: nothing was measured")
     if seconds > DURATION_MAX_S:
-        return f"the duration is {seconds:.0f} s, more than 30 days: not a time that a benchmark takes"
+        raise ValueError(f"the duration is {seconds:.0f} s, more than 30 days: not a time that a benchmark takes")
     return seconds
 
 
-FORMAT = Format("aloja", "ALOJA's tables of runs (execs, and the wider one), with its list of clusters", recognises, read)
+FORMAT = Format("aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read)

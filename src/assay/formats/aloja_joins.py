@@ -21,6 +21,8 @@ from assay.model.run import Run
 
 _AZURE: Final = "azure"
 _NEW_STYLE: Final = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
+_CODED: Final = re.compile(r"^Cl(\d+)$")
+"""How ALOJA's wider table writes an id, so that no one takes it for a quantity."""
 _STAMP: Final = re.compile(r"\d{8}_\d{6}(?=_)", re.ASCII)
 
 
@@ -50,7 +52,7 @@ class FolderName:
         return cls(text, stamp, old, new["cluster"] if new else "")
 
     def contradictions(self, run: Run) -> str:
-        """Return in which of benchmark, network and disk the name and the row differ, in words; empty when they agree."""
+        """Return, in words, where the name and the row differ; empty when they agree."""
         folder, slash, bench = self.text.partition("/")
         differ = []
         if slash and bench.lower() != run.workload:
@@ -82,13 +84,14 @@ class Clusters:
 
     def join(self, fields: Mapping[str, str], place: str) -> Joined:
         """Return the cluster of a row; ``place``: what its folder's name tells of it."""
-        name = codes.known(fields.get("cluster_name", "")) or ("" if place == "az" else place)
+        in_table = codes.known(fields.get("cluster_name", ""))
+        name = in_table or ("" if place == "az" else place)
         told = _told(fields)
         if name:
             listed = self._by_name.get(name)
-            source = "the cluster's name in the table" if "cluster_name" in fields else "the folder's name"
+            source = "the cluster's name in the table" if in_table else "the folder's name"
             return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | told, _with(source, listed))
-        identity = codes.known(fields.get("cluster", "")).removeprefix("Cl")
+        identity = _CODED.sub(r"\1", codes.known(fields.get("cluster", "")))
         if not identity:
             return Joined("", told, "not told by the table")
         joined = self._by_identity(identity, place)

@@ -1,8 +1,8 @@
 """When a run of ALOJA's tables started, from columns that mean different things in different rows.
 
-In: the texts of ``start_time`` and ``end_time`` (``2014-01-29 05:53:50``, or ``20140129055350`` in the wider table), the
-duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with where it was read from; empty when it
-can't be told.
+In: the texts of ``start_time`` and ``end_time`` (``2014-01-29 05:53:50``, or ``20140129055350`` in some of the wider
+tables), the duration in seconds, and the folder's name. Out: the start, ISO 8601 in UTC, with where it was read from;
+empty when it can't be told.
 
 ALOJA's importer writes UTC. Its first form took the time from a link to the monitoring system instead: those rows have
 the start 0000-00-00 00:00:00, and what stands in ``end_time`` is the *start*, in Central European Time. Read so, no two
@@ -37,11 +37,10 @@ FROM_OLD_ROW: Final = (
 FROM_END: Final = "the table's end time, UTC, less the duration"
 ABSENT: Final = "not told by the table"
 DOUBTFUL: Final = (
-    "not known: the table's start is 0000-00-00, and its end_time is neither the run's end nor, for all that the folder's "
-    "name tells, its start"
+    "not known: the table's start is 0000-00-00, and by the folder's name its end_time can't be the start either"
 )
 AMBIGUOUS: Final = (
-    "not known: before March 2014 ALOJA's end time is a start in some rows, and this table has no column that tells which"
+    "not known: before March 2014 ALOJA's end time is a start in some rows, and no column of this table tells in which"
 )
 
 
@@ -61,7 +60,7 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
     """Return when a run started. ``has_start``: the table has a column for it, even where a row leaves it out."""
     began, ended = moment(start), moment(end)
     if began is not None:
-        odd = ()
+        odd: tuple[str, ...] = ()
         if ended is not None and abs((ended - began).total_seconds() - duration_s) > _TOLERANCE_S:
             between = (ended - began).total_seconds()
             odd = (f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s",)
@@ -86,7 +85,7 @@ def moment(text: str) -> datetime | None:
     """Return a time of the tables, without a zone; None when it is absent or not one."""
     text = text.strip()
     try:
-        if len(text) == 19:
+        if len(text) == 19 and text[4] == text[7] == "-" and text[10] in " T":
             found = datetime.fromisoformat(text)
         elif len(text) == 14 and text.isascii() and text.isdigit():
             found = datetime(int(text[:4]), *(int(text[at : at + 2]) for at in range(4, 14, 2)))  # type: ignore[arg-type]
@@ -99,5 +98,7 @@ def moment(text: str) -> datetime | None:
 
 def _unread(*texts: str) -> tuple[str, ...]:
     """Return a warning for every text that is there but is no time."""
-    odd = (text.strip() for text in texts if known(text) and not text.strip().startswith(_ZERO) and moment(text) is None)
-    return tuple(f"{text[:40]!r} is not a time" for text in odd)
+    told = (known(text) for text in texts)
+    return tuple(
+        f"{text[:40]!r} is not a time" for text in told if text and not text.startswith(_ZERO) and moment(text) is None
+    )
