@@ -83,6 +83,12 @@ def test_other_names_are_none_of_alojas(name: str) -> None:
     assert folder_name(name) is None
 
 
+def test_the_mark_of_azure_is_no_clusters_name() -> None:
+    told = folder_name("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az")
+    assert told is not None
+    assert (told.cluster, told.azure) == ("", True)
+
+
 @given(st.text())
 def test_any_name_is_told_or_is_not(name: str) -> None:
     told = folder_name(name)

@@ -82,9 +82,7 @@ def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: floa
     jobs = _jobs(during, start_unix_s)
     beyond = sum(not _within(task, duration_s) for task in jobs.tasks)
     if beyond:
-        unread.append(
-            Left(during[0].job_id, f"attempts of it or of jobs beside it lie outside the run: {beyond}")
-        )
+        unread.append(Left(during[0].job_id, f"attempts of it or of jobs beside it lie outside the run: {beyond}"))
         return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
     return jobs, unread
 
