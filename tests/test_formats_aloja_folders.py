@@ -83,6 +83,12 @@ def test_other_names_are_none_of_alojas(name: str) -> None:
     assert folder_name(name) is None
 
 
+def test_the_mark_of_azure_is_no_clusters_name() -> None:
+    told = folder_name("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az")
+    assert told is not None
+    assert (told.cluster, told.azure) == ("", True)
+
+
 @given(st.text())
 def test_any_name_is_told_or_is_not(name: str) -> None:
     told = folder_name(name)
@@ -270,7 +276,7 @@ def test_files_are_recognised_by_the_folder_that_they_lie_in() -> None:
                                           "terasort/history/done/job_201405131650_0002_1_ann_sort"])  # fmt: skip
 def test_damaged_files_give_runs_or_reasons_and_no_other_error(tmp_path: Path, damaged_file: str) -> None:
     path = write_folder(tmp_path) / damaged_file
-    for damaged in mutations(path.read_bytes(), fuzz_count() // 2, seed=3):
+    for damaged in mutations(path.read_bytes(), fuzz_count(), seed=3):
         path.write_bytes(damaged)
         check(tmp_path / NAME)
 

@@ -148,6 +148,22 @@ def test_a_broken_definition_is_damage_and_so_are_rows_without_columns(definitio
     assert [type(each).__name__ for each in found] == ["Damage", "Damage", "DumpRow"]
 
 
+def test_no_damage_to_the_begin_of_an_insert_loses_its_rows_without_a_word() -> None:
+    statement = "INSERT INTO `t` VALUES (1,'p');\n"
+    for wanted in (None, frozenset({"t"})):
+        for at in range(statement.index("(")):
+            for byte in "x~`'":
+                damaged = f"{TABLE}{statement[:at]}{byte}{statement[at + 1 :]}"
+                found = list(rows_of(damaged, source="d.sql", tables=wanted))
+                assert len(found) == 1
+                assert isinstance(found[0], Damage) or found[0].values == ("1", "p")
+
+
+def test_a_comment_that_lost_its_end_does_not_hide_the_rows_after_it() -> None:
+    text = f"{TABLE}/*!40000 ALTER TABLE `t` DISABLE KEYS *x;\nINSERT INTO `t` VALUES (1,'p');\n/*!40000 ENABLE */;\n"
+    assert [type(each).__name__ for each in rows(text)] == ["Damage", "DumpRow"]
+
+
 def test_a_dump_without_its_last_line_was_cut_off() -> None:
     whole = f"-- MySQL dump 10.13\n{TABLE}INSERT INTO `t` VALUES (1,'p');\n-- Dump completed on 2014-01-01\n"
     assert len(rows(whole)) == 1

@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja_codes import known, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja_codes import known, layout_devices, layout_name, layout_words, network, parameters, suite
 from assay.formats.aloja_joins import FolderName
 from assay.formats.aloja_names import contradiction
 from assay.formats.aloja_samples import TABLES as SAMPLE_TABLES
@@ -33,7 +33,7 @@ from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Phase, RunStatus, Task
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
-_ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM2`", b"Database: aloja")
+_ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
 _DATE = "%Y-%m-%d %H:%M:%S"
 DISAGREEMENT_S: Final = 2.0
 """By how much duration and dates, which are whole seconds, may differ."""
@@ -244,15 +244,18 @@ def _workload_parameters(row: Mapping[str, str]) -> dict[str, str]:
 
 
 def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": cluster} if cores is None else {"name": cluster, "cores": cores}
-    words = layout_words(layout_name(row.get("disk", "")))
-    return {"cluster": facts | {"layout_words": words} if words else facts}
+    layout = layout_name(row.get("disk", ""))
+    facts = {"name": cluster or None, "cores": cores, "layout_devices": layout_devices(layout),
+             "layout_words": layout_words(layout)}  # fmt: skip
+    return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
 def _warnings(row: Mapping[str, str]) -> tuple[str, ...]:
     """Return what else ALOJA says of a run, in words."""
     labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
-    return tuple(words for column, words in labels.items() if row.get(column, "0") not in ("0", ""))
+    found = [words for column, words in labels.items() if row.get(column, "0") not in ("0", "")]
+    kind = known(row.get("exec_type", ""))
+    return (*found, f"ALOJA's type of execution is {kind!r}") if kind not in ("", "default") else tuple(found)
 
 
 def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Left:

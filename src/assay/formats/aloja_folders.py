@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja_codes import known, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja_codes import known, layout_devices, layout_name, layout_words, network, parameters, suite
 from assay.formats.aloja_history import Jobs, is_history, jobs_of, jobs_within
 from assay.formats.aloja_logs import (
     Execution,
@@ -246,9 +246,6 @@ def _found(
         sources |= {"tasks": "job history", "phases": "job history"}
     if observed.trace:
         sources["trace"] = " ".join(observed.tables)
-    cluster: dict[str, Any] = {"name": name.cluster} | ({} if name.datanodes is None else {"workers": name.datanodes})
-    if words := layout_words(layout):
-        cluster["layout_words"] = words
     start_s = execution.start_unix_s
     try:
         engine_parameters = parameters(columns)
@@ -258,11 +255,20 @@ def _found(
         workload=execution.bench.lower(), duration_s=execution.duration_s, status=status, cause=cause,
         cluster=name.cluster, layout=layout, levels={"network": level} if level else {}, parameters=engine_parameters,
         workload_parameters={key: text for key, text in options.items() if text},
-        environment={"cluster": cluster}, engine_version=told.engine_version,
+        environment={"cluster": _cluster(name, layout)}, engine_version=told.engine_version,
         started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
         phases=jobs.phases, sources=sources, warnings=(*warnings, *observed.warnings(execution.duration_s)),
     )  # fmt: skip
     return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
+
+
+def _cluster(name: FolderName, layout: str) -> dict[str, Any]:
+    """Return the facts of the cluster that the folder's name tells."""
+    facts = {
+        "name": name.cluster or None, "provider": "azure" if name.azure else None, "workers": name.datanodes,
+        "layout_devices": layout_devices(layout), "layout_words": layout_words(layout),
+    }  # fmt: skip
+    return {key: fact for key, fact in facts.items() if fact is not None}
 
 
 FORMAT: Final = Format("aloja-folders", "folders of ALOJA's benchmark runs", _recognises, _read)

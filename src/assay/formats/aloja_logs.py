@@ -172,7 +172,7 @@ def vmstat_rows(text: str) -> Iterator[tuple[int, dict[str, str]]]:
 
 
 def bwm_rows(text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """Yield line, table and row of ``bwm-ng -o csv``: table ``BWM`` or ``BWM2``, by the first line's fields."""
+    """Yield line, table (``BWM`` or ``BWM2``, by the number of fields) and row of ``bwm-ng -o csv``."""
     table, columns = "", _BWM
     for number, line in enumerate(text.split("\n"), start=1):
         fields = line.strip().split(";")

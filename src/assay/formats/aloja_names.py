@@ -27,7 +27,7 @@ _LATER = re.compile(
     rf"{_STAMP}_(?P<net>[A-Za-z0-9]{{1,16}})_(?P<disk>[A-Za-z0-9]{{1,16}})_b(?P<bench_type>[A-Za-z][A-Za-z0-9.-]{{0,63}})"
     r"(?:_S(?P<scale_factor>[0-9]{1,9}))?_D(?P<datanodes>[0-9]{1,9})_(?P<cluster>[A-Za-z0-9.-]{1,64})"
 )
-_PREPARATION = "prep_"
+_AZURE = "az"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,8 @@ class FolderName:
     values: dict[str, str] = field(default_factory=dict)
     """Of ``net disk bench_type maps iosf replication iofilebuf comp blk_size``, those that are told."""
     cluster: str = ""
+    azure: bool = False
+    """Whether it bears ALOJA's early mark for a cluster on Azure, which is no cluster's name."""
     datanodes: int | None = None
 
 
@@ -46,16 +48,12 @@ def folder_name(name: str) -> FolderName | None:
         told = {key: value for key, value in found.groupdict().items() if value is not None}
         size = told.pop("size", "")
         cluster = told.pop("cluster", "")
-        return FolderName(told | {"bench_type": f"HiBench-{size}" if size else "HiBench"}, cluster)
+        told["bench_type"] = f"HiBench-{size}" if size else "HiBench"
+        return FolderName(told, "" if cluster == _AZURE else cluster, cluster == _AZURE)
     if found := _LATER.fullmatch(name):
         told = {key: found[key] for key in ("net", "disk", "bench_type")}
-        return FolderName(told, found["cluster"], int(found["datanodes"]))
+        return FolderName(told, found["cluster"], datanodes=int(found["datanodes"]))
     return None
-
-
-def is_preparation(bench: str) -> bool:
-    """Return whether a benchmark's name is that of making another one's input."""
-    return bench.startswith(_PREPARATION)
 
 
 def contradiction(row: dict[str, str], folder: str) -> str | None:

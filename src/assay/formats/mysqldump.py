@@ -46,6 +46,8 @@ _IN_DEFINITION = re.compile(
 _NO_COLUMN: Final = frozenset(
     {"PRIMARY", "UNIQUE", "KEY", "INDEX", "CONSTRAINT", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK", "PERIOD"}
 )
+_ROWS_BEGIN = re.compile(r"\bVALUES?\s*+\(", re.IGNORECASE)
+_LINE_OF_ROWS = re.compile(r"^(?:INSERT|REPLACE)\b", re.IGNORECASE | re.MULTILINE)
 _BLANK = re.compile(r"[\s;]++")
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED: Final = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
@@ -145,6 +147,9 @@ class _Reader:
     line: int = 1
     counted_to: int = 0
     found: bool = False
+    comment_end: int = -1
+    """Where the next comment ends and, below, where the next INSERT is: each place is looked for once."""
+    rows_begin: int = -1
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
 
@@ -162,7 +167,7 @@ class _Reader:
             elif found := _INSERT.match(text, self.at):
                 yield from self.insert(found)
             else:
-                self.to_next_line()
+                yield from self.other()
         if _HEADER.search(text, 0, _HEAD_CHARACTERS) and not _END.search(text):
             yield Damage(self.line_of(length), "", 'the dump has no "Dump completed" line: it was cut off')
 
@@ -179,13 +184,31 @@ class _Reader:
     def wanted(self, table: str) -> bool:
         return self.tables is None or table in self.tables
 
+    def other(self) -> Iterator[Damage]:
+        """Pass over a line that begins no statement with rows, but say so when it looks like one."""
+        begin = self.at
+        self.to_next_line()
+        if _ROWS_BEGIN.search(self.text, begin, min(self.at, begin + _HEAD_CHARACTERS)):
+            shown = self.text[begin : begin + _SHOWN_CHARACTERS]
+            yield Damage(self.line_of(begin), "", f"has rows, but begins no statement at {shown!r}: they are not taken")
+
     def comment(self) -> Iterator[Damage]:
-        end = self.text.find("*/", self.at + 2)
-        if end >= 0:
-            self.at = end + 2
-            return
-        yield Damage(self.line_of(self.at), "", "a comment does not end: nothing after it is taken")
-        self.at = len(self.text)
+        """Pass over a comment. One that is run by MySQL (``/*!``) and would hide whole INSERTs has lost its end."""
+        text, begin = self.text, self.at
+        if self.comment_end < begin + 2:
+            end = text.find("*/", begin + 2)
+            self.comment_end = len(text) if end < 0 else end
+        if self.rows_begin < begin:
+            found = _LINE_OF_ROWS.search(text, begin)
+            self.rows_begin = found.start() if found else len(text)
+        if self.comment_end == len(text):
+            yield Damage(self.line_of(begin), "", "a comment does not end: nothing after it is taken")
+            self.at = len(text)
+        elif text.startswith("/*!", begin) and self.rows_begin < self.comment_end:
+            yield Damage(self.line_of(begin), "", "a comment does not end before the next INSERT")
+            self.to_next_line()
+        else:
+            self.at = self.comment_end + 2
 
     def definition(self, found: re.Match[str]) -> Iterator[Damage]:
         """Take the columns of a CREATE TABLE; an unquoted semicolon or the text's end within it is damage."""
@@ -214,6 +237,9 @@ class _Reader:
         self.found = True
         table = _joined_name(found.groups())
         if not self.wanted(table):
+            if table not in self.columns:
+                why = "the dump does not define this table: its rows are not taken"
+                yield Damage(self.line_of(found.start()), table, why)
             self.to_next_line()
             return
         self.at = found.end()
