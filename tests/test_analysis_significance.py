@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -98,6 +101,24 @@ def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
                 for block in range(6) for level in range(6)]  # fmt: skip
         kept += "L0" in indistinguishable_from_best(table_of(runs), "layout")[0].may_be_best
     assert kept / 150 >= 0.93
+
+
+def test_student_t_over_sets_and_deployments_covers_what_it_says() -> None:
+    """A small version of the tables in docs/adr/0005."""
+    path = Path(__file__).parents[1] / "benchmarks" / "matched_coverage.py"
+    spec = importlib.util.spec_from_file_location("matched_coverage", path)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = benchmark
+    spec.loader.exec_module(benchmark)
+    few = {"experiments": 600, "resamples": 200, "seed": 7}
+    over_sets = benchmark.over_sets(5, kind="normal", **few).by_method
+    assert over_sets["Student's t"] >= 0.92
+    assert over_sets["BCa"] < 0.9
+    deployed = benchmark.repeated_deployments(4, runs=3, **few).by_method
+    assert deployed["t over deployments"] >= 0.92
+    assert deployed["all runs as independent"] < 0.85
 
 
 def test_runs_needed_narrows_the_interval_as_promised() -> None:
