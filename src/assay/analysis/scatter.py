@@ -34,6 +34,8 @@ ABOVE_MIN = 5
 """So many runs, and this share of their workload's, must lie above a gap: fewer are slow runs, not the normal ones."""
 FIT_CONFIGURATIONS_MAX = 20_000
 """The log-linear model is fitted to at most so many configurations, evenly taken: its effects are sure long before."""
+FREE_MIN = 10
+"""With fewer configurations than this beyond the model's number of effects, the model fits anything."""
 _SWEEPS, _ROUNDS, _HUBER = 5, 3, 1.345
 _ENGINE_PARAMETERS = ("dfs.", "hadoop.", "io.", "mapred.", "mapreduce.", "spark.", "yarn.")
 _SAME_WORK = ("workload", "data_bytes", "engine", "origin", "lab_scale")
@@ -150,19 +152,30 @@ def _fit(response: Floats, codes: Sequence[Ints], size: int) -> Floats:
     return effects
 
 
-def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> Floats:
-    """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``."""
+def _model(table: RunTable, rows: Ints, work: Ints, works: int, medians: Floats) -> tuple[Floats, Floats]:
+    """Return the log-linear model's expected log time of each configuration, given by one of its ``rows``.
+
+    And, by work, how many configurations there are for each degree of freedom that the model leaves: by its root,
+    residuals are smaller than the scatter. NaN where it leaves too few.
+    """
+    configurations = np.bincount(work, minlength=works)
+    spent = np.minimum(configurations, 1)
     levels, size = [work], works
     for name in table.factors:
         column = table.columns[name]
         if name in _SAME_WORK or len(column.levels) < 2:
             continue
         width = len(column.levels) + 1
-        levels.append(size + work * width + column.codes[rows] + 1)
+        level = work * width + column.codes[rows] + 1
+        present = np.bincount(level, minlength=works * width).reshape(works, width) > 0
+        spent = spent + np.maximum(np.count_nonzero(present, axis=1) - 1, 0)
+        levels.append(size + level)
         size += works * width
     step = max(1, -(-len(rows) // FIT_CONFIGURATIONS_MAX))
     effects = _fit(medians[::step], [level[::step].copy() for level in levels], size)
-    return _sum_of(effects, levels)
+    free = configurations - spent
+    shrunk = np.where(free >= FREE_MIN, configurations / np.maximum(free, 1), np.nan)
+    return _sum_of(effects, levels), shrunk
 
 
 def _sum_of(effects: Floats, levels: Sequence[Ints]) -> Floats:
@@ -206,11 +219,11 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     if not repeated.all():
         present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
         example = first_rows(same)[present]
-        model[present] = _model(table, rows[example], work[example], works.count, medians[present])
+        model[present], shrunk = _model(table, rows[example], work[example], works.count, medians[present])
         rare = np.flatnonzero(~repeated)
-        expected[rare] = model[same.of_row[rare]]
-        misfit = medians[same.of_row[rare]] - expected[rare]
-        scatter[rare] = _scale_by_work(misfit, work[rare], works.count)[work[rare]]
+        misfit = logs[rare] - model[same.of_row[rare]]
+        scatter[rare] = _scale_by_work(misfit, work[rare], works.count)[work[rare]] * np.sqrt(shrunk)[work[rare]]
+        expected[rare] = np.where(np.isfinite(scatter[rare]), model[same.of_row[rare]], np.nan)
     result.expected_s[rows] = np.round(np.exp(expected), 6)
     result.scatter[rows] = scatter
     result.z[rows] = (logs - expected) / scatter
