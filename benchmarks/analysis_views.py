@@ -1,7 +1,7 @@
 """How long do the views over many runs take: speedups, levels that may be best, findings, anomalies, changes?
 
 Makes tables of synthetic runs in memory (fifteen factors, eight repetitions a configuration, 2 % of runs that died at
-once, 10 % invalid) and prints the median of several calls of each view, in milliseconds, with the process's peak memory.
+once, 10 % invalid) and prints the median of several calls of each view, in milliseconds, and peak memory.
 Reading a repository and starting a process are not in it.
 
 Run it with ``python benchmarks/analysis_views.py``; it prints Markdown.

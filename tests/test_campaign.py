@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.campaign.estimate import expected_s, remaining_s
-from assay.campaign.journal import key_of, open_campaign, remaining
+from assay.campaign.journal import key_of, open_campaign, remaining, wanted
 from assay.campaign.order import PlannedRun, schedule
 from assay.errors import RepositoryError
-from assay.model.plan import Plan
+from assay.model.plan import Plan, Until
 from assay.model.run import Run, RunStatus
 from assay.spec import expand, load_plan
 from builders import make_run
@@ -61,15 +61,32 @@ def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int)
 
 def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next_number(plan: Plan) -> None:
     runs = planned_runs(plan)
-    assert [number for _, number in remaining(runs, [])] == [1] * len(runs)
+    assert [number for _, number in remaining(plan, runs, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
-    left = {planned.key: number for planned, number in remaining(runs, made)}
+    left = {planned.key: number for planned, number in remaining(plan, runs, made)}
     assert runs[0].key not in left
     assert left[runs[1].key] == 2
     made.append(finished(runs[1], RunStatus.INVALID, 2))
-    assert (runs[1], 3) in remaining(runs, made)
+    assert (runs[1], 3) in remaining(plan, runs, made)
     made.append(finished(runs[1], RunStatus.VALID, 3))
-    assert runs[1].key not in {planned.key for planned, _ in remaining(runs, made)}
+    assert runs[1].key not in {planned.key for planned, _ in remaining(plan, runs, made)}
+
+
+def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) -> None:
+    careful = replace(plan, repetitions=2, until=Until(0.05, 9))
+    runs = planned_runs(careful)
+    assert max(run.repetition for run in runs) == 9
+    one = [run for run in runs if run.key[:2] == runs[0].key[:2]]
+    steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in one[:5]]
+    assert wanted(one[4], careful, steady[:4])  # four runs are not believed
+    assert not wanted(one[5], careful, steady)
+    assert wanted(one[1], careful, steady)  # the plan's own
+    restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
+    assert wanted(one[5], careful, restless)
+    assert wanted(one[5], careful, [replace(run, status=RunStatus.INVALID) for run in steady])
+    left = {planned.key for planned, _ in remaining(careful, runs, steady)}
+    assert not left & {run.key for run in one}
+    assert len(left) == len(runs) - len(one)
 
 
 def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:

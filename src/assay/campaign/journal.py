@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from assay.analysis.significance import precise_enough
 from assay.campaign.order import PlannedRun
 from assay.errors import RepositoryError
 from assay.model.plan import Plan
@@ -75,7 +76,7 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
         if stored.get("fingerprint") != plan.fingerprint:
             continue
         journal = Journal(path.parent, stored["campaign_id"])
-        if again and not remaining(runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
+        if again and not remaining(plan, runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
             break
         return journal, True
     campaign_id = new_run_id()
@@ -96,7 +97,23 @@ def key_of(run: Run) -> tuple[str, str, int]:
     return (run.workload, levels, run.repetition)
 
 
-def remaining(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
+def wanted(planned: PlannedRun, plan: Plan, finished: Sequence[Run]) -> bool:
+    """Say whether a run is to be made, given the campaign's finished ones.
+
+    The plan's own repetitions always are. With ``until`` each further one is, as long as the interval of the mean over
+    the valid runs of its workload and configuration is wider than asked.
+    """
+    if plan.until is None or planned.repetition <= plan.repetitions:
+        return True
+    alike = [
+        run.duration_s
+        for run in finished
+        if run.status is RunStatus.VALID and key_of(run)[:2] == (planned.workload.key, planned.configuration.key)
+    ]
+    return not precise_enough(alike, plan.until.half_width)
+
+
+def remaining(plan: Plan, runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
     """Return the runs that are still to be made, each with its next attempt's number.
 
     A run is done when it has a valid result. How often one call tries is the caller's affair: whoever starts the
@@ -108,6 +125,6 @@ def remaining(runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple
     left: list[tuple[PlannedRun, int]] = []
     for planned in runs:
         made = tries.get(planned.key, [])
-        if not any(run.status is RunStatus.VALID for run in made):
+        if not any(run.status is RunStatus.VALID for run in made) and wanted(planned, plan, finished):
             left.append((planned, len(made) + 1))
     return left

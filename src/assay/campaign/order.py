@@ -38,11 +38,14 @@ class PlannedRun:
 
 
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
-    """Return every run of ``plan`` in order: repetitions × configurations × workloads."""
+    """Return every run of ``plan`` in order: repetitions × configurations × workloads.
+
+    With ``until`` these are as many repetitions as there may be; see :func:`assay.campaign.journal.wanted`.
+    """
     first = list(configurations)
     random.Random(plan.seed).shuffle(first)  # noqa: S311 - an order, not a secret
     runs: list[PlannedRun] = []
-    for block in range(plan.repetitions):
+    for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
             for workload in plan.workloads:
                 if _concerned(plan, workload, configuration):

@@ -21,7 +21,7 @@ import msgspec
 from assay import __version__
 from assay.campaign.attempt import Published, Setting, attempt
 from assay.campaign.estimate import remaining_s
-from assay.campaign.journal import Journal, open_campaign, remaining
+from assay.campaign.journal import Journal, key_of, open_campaign, remaining, wanted
 from assay.campaign.order import PlannedRun, schedule
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.errors import EngineError, HostError
@@ -77,6 +77,8 @@ class Schedule:
 
     runs: Sequence[PlannedRun]
     left: Sequence[tuple[PlannedRun, int]]
+    done: int
+    """Planned runs with a valid result."""
     expected_s: float
     journal: Journal
     continued: bool
@@ -87,9 +89,11 @@ def prepare(plan: Plan, repository: Repository, *, again: bool) -> Schedule:
     runs = schedule(plan, expand(plan))
     history = repository.runs()
     journal, continued = open_campaign(repository.root, plan, history, runs, again=again)
-    left = remaining(runs, [run for run in history if run.campaign_id == journal.campaign_id])
+    finished = [run for run in history if run.campaign_id == journal.campaign_id]
+    left = remaining(plan, runs, finished)
+    there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
     expected = remaining_s([planned for planned, _ in left], plan, history)
-    return Schedule(runs, left, expected, journal, continued)
+    return Schedule(runs, left, sum(run.key in there for run in runs), expected, journal, continued)
 
 
 async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], repository: Repository,
@@ -118,9 +122,7 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
             show=watcher.step,
         )
         statuses = await _make_runs(setting, repository, todo, watcher)
-    return Summary(
-        todo.journal.campaign_id, len(todo.runs), statuses.total(), len(todo.runs) - len(todo.left), dict(statuses)
-    )
+    return Summary(todo.journal.campaign_id, len(todo.runs), statuses.total(), todo.done, dict(statuses))
 
 
 async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, watcher: Watcher) -> Counter[str]:
@@ -130,6 +132,9 @@ async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, w
     history = list(repository.runs())
     while queue:
         planned, number, tries = queue.pop(0)
+        if not wanted(planned, setting.plan, [run for run in history if run.campaign_id == setting.campaign_id]):
+            watcher.step(f"known well enough: {planned.title} is not needed")
+            continue
         left_s = remaining_s([planned, *(run for run, _, _ in queue)], setting.plan, history)
         title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
         watcher.begin(planned.index + 1, len(todo.runs), title, left_s)
@@ -214,17 +219,19 @@ def sampler_options(cluster: Cluster, name: str, lab_facts: Mapping[str, Any]) -
     return SamplerOptions(disks=disks, cgroup=groups)
 
 
-def plan_lines(todo: Schedule, repository_root: Path) -> list[str]:
+def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
     """Return what a call will do, in words."""
-    done = len(todo.runs) - len(todo.left)
     configurations = list(dict.fromkeys(run.configuration.key for run in todo.runs))
     workloads = list(dict.fromkeys(run.workload.key for run in todo.runs))
     repetitions = max(run.repetition for run in todo.runs)
+    often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
         f"{len(workloads)} workloads ({', '.join(workloads)}) × {len(configurations)} configurations "
-        f"({'; '.join(configurations)}) × {repetitions} repetitions = {len(todo.runs)} runs",
+        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs",
     ]
     if todo.continued:
-        lines.append(f"going on with campaign {todo.journal.campaign_id}: {done} of {len(todo.runs)} runs are done")
+        lines.append(
+            f"going on with campaign {todo.journal.campaign_id}: {todo.done} of {len(todo.runs)} runs are done"
+        )
     lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
     return lines

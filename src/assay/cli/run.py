@@ -45,8 +45,8 @@ def run_plan(path: Path, root: Path, *, dry_run: bool, again: bool, baseline: bo
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again)
     with CampaignDisplay() as display:
-        display.say(f"plan {plan.name}: {plan_lines(todo, repository.root)[0]}")
-        for line in plan_lines(todo, repository.root)[1:]:
+        display.say(f"plan {plan.name}: {plan_lines(plan, todo, repository.root)[0]}")
+        for line in plan_lines(plan, todo, repository.root)[1:]:
             display.say(line)
         if dry_run:
             for planned, number in todo.left:

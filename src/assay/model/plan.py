@@ -36,6 +36,16 @@ class Factor:
 
 
 @dataclass(frozen=True, slots=True)
+class Until:
+    """Repeat a run until its mean time is known well enough, beyond the plan's repetitions if need be."""
+
+    half_width: float
+    """The 95 % interval's upper half-width as a share of the geometric mean; 0.05 is 5 %."""
+    at_most: int
+    """Repetitions after which it is given up."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A question to the cluster. Runs = workloads × every combination of levels × repetitions."""
 
@@ -49,6 +59,8 @@ class Plan:
     parameters: dict[str, str]
     """Engine parameters that all runs share."""
     repetitions: int
+    until: Until | None
+    """When to stop repeating; None: after ``repetitions``."""
     seed: int
     timeout_s: float
     attempts: int

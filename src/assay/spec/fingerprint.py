@@ -1,6 +1,6 @@
 """A plan's fingerprint: SHA-256 over canonical JSON of everything that decides what is run.
 
-Formatting, comments, file names, prices, time limits, the way in which hosts are logged in to, and where assay keeps
+Formatting, comments, file names, prices, time limits, until when to repeat, the way in which hosts are logged in to, and where assay keeps
 its own files there do not count.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, WorkloadSpec
+from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, Until, WorkloadSpec
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
 from assay.spec.engine_parameters import engine_parameters
@@ -33,6 +33,7 @@ def load_plan(path: str | Path) -> Plan:
     factors = _factors(file, workloads, problems)
     layouts = _layouts(file, cluster, problems)
     parameters = engine_parameters(file.parameters, factors, cluster, problems)
+    until = _until(file, problems)
     problems.raise_if_any()
     return Plan(
         name=file.plan,
@@ -43,6 +44,7 @@ def load_plan(path: str | Path) -> Plan:
         layouts=layouts,
         parameters=parameters,
         repetitions=file.repetitions,
+        until=until,
         seed=file.seed,
         timeout_s=file.timeout,
         attempts=file.attempts,
@@ -51,6 +53,17 @@ def load_plan(path: str | Path) -> Plan:
             cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
         ),
     )
+
+
+def _until(file: PlanFile, problems: Problems) -> Until | None:
+    if file.until is None:
+        return None
+    if file.until.at_most < file.repetitions:
+        message = f"at_most is {file.until.at_most}, less than the {file.repetitions} repetitions"
+        problems.add(("until", "at_most"), message)
+    if file.until.half_width <= 0:
+        problems.add(("until", "half_width"), "half_width must be above 0 %: no mean is known exactly")
+    return Until(float(file.until.half_width), file.until.at_most)
 
 
 def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:

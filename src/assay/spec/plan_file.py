@@ -16,6 +16,7 @@ from assay.spec.fields import (
     Label,
     Name,
     ParameterName,
+    Percentage,
     Scalar,
     Seed,
     Text,
@@ -65,6 +66,15 @@ class LayoutSection(Section):
     """Devices for intermediate data: spills and shuffle."""
 
 
+class UntilSection(Section):
+    """Repeat until the mean is known well enough."""
+
+    half_width: Percentage
+    """Half the width of the mean's 95 % interval, as a share of the mean."""
+    at_most: Count = 20
+    """Repetitions after which it is given up."""
+
+
 class PlanFile(Section):
     """A plan: workloads × every combination of the factors' levels × repetitions."""
 
@@ -86,9 +96,11 @@ class PlanFile(Section):
     """The layout of all runs, when it is not a factor: a code such as HD2, or a name under layouts."""
     repetitions: Count = 3
     """How often each combination is run."""
+    until: UntilSection | None = None
+    """Repeat further, each combination until its mean time is known well enough."""
     seed: Seed = 1
     """Decides the order in which runs are interleaved."""
     timeout: Duration = Field(default=TIMEOUT_S, json_schema_extra={"default": "30min"})
     """A run that takes longer is stopped and counts as failed."""
     attempts: Count = 2
-    """How often a run is tried before it is given up as failed."""
+    """How often a run is tried in one call before it is given up."""

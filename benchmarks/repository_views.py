@@ -1,0 +1,110 @@
+"""How long the repository takes for many runs: import, index, columns, the newest runs, and the views on top.
+
+Fills a new repository with synthetic runs by imports of 50,000 each (eight workloads, twelve layouts, two networks,
+block sizes, sort factors; log-normal times), then times each step in this process, imports of libraries apart. The
+alternative measured beside it is what the columns replace: the same speedup over ``Run`` objects read from the index.
+Peak memory is this process's.
+
+Run: ``.venv/bin/python benchmarks/repository_views.py [runs]``; 50,000 take about half a minute, a million some ten.
+"""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from assay.analysis.anomalies import find_anomalies
+from assay.analysis.matched import matched_speedups
+from assay.analysis.table import table_of
+from assay.model.imported import Found, Left, foreign_run
+from assay.repository import Repository
+
+CHUNK = 50_000
+REPEATS = 3
+LAYOUTS = ("HDD", "HD2", "HD3", "HD4", "HD5", "HS5", "SSD", "SS2", "RL1", "RL2", "RL3", "NVE")
+WORKLOADS = ("terasort", "sort", "wordcount", "kmeans", "pagerank", "bayes", "dfsioe_read", "dfsioe_write")
+
+
+def made(count: int, seed: int) -> Iterator[Found | Left]:
+    """Yield synthetic runs; the same for the same seed."""
+    chance = random.Random(seed)
+    parameters = [
+        {"dfs.blocksize": str(32 * 2**20 << step), "dfs.replication": str(copies),
+         "mapreduce.task.io.sort.factor": str(factor), "io.file.buffer.size": str(buffer)}
+        for step in range(4) for copies in (1, 2, 3) for factor in (5, 10, 20, 50) for buffer in (4096, 65536)
+    ]  # fmt: skip
+    for number in range(count):
+        workload, layout = chance.choice(WORKLOADS), chance.choice(LAYOUTS)
+        speed = 1 + LAYOUTS.index(layout) / 4
+        run = foreign_run(
+            workload=workload, layout=layout, cluster=f"cluster-{chance.randrange(4)}",
+            levels={"network": chance.choice(("ETH", "IB"))}, parameters=chance.choice(parameters),
+            duration_s=round(1000 / speed * chance.lognormvariate(0, 0.1), 3),
+            started_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T{number % 24:02d}:00:00+00:00",
+            metrics={"job_s": 1.0, "disk_read_bytes": float(chance.randrange(10**12))},
+        )  # fmt: skip
+        yield Found(f"{seed}-{number}", f"synthetic:{number}", run)
+
+
+def timed(what: str, call: Callable[[], Any]) -> Any:
+    """Print the median time of some calls and return the last answer."""
+    seconds = []
+    for _ in range(REPEATS):
+        began = time.monotonic()
+        answer = call()
+        seconds.append(time.monotonic() - began)
+    print(f"{what}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms (n = {REPEATS})")
+    return answer
+
+
+def memory_mib() -> float:
+    """Return this process's peak memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def filled(folder: Path, runs: int) -> Repository:
+    """Return a repository with synthetic runs; print what importing them took."""
+    repository = Repository.create(folder / "repository")
+    began = time.monotonic()
+    for start in range(0, runs, CHUNK):
+        source = folder / f"source-{start}"
+        source.write_text(str(start))
+        count = min(CHUNK, runs - start)
+        repository.import_runs("synthetic", lambda s=start, c=count: made(c, s), [(source.name, source)])
+    took = time.monotonic() - began
+    print(
+        f"import of {runs:,} runs: {took:.1f} s, {runs / took:,.0f} runs/s (with making them), {memory_mib():.0f} MiB"
+    )
+    return repository
+
+
+def main(runs: int) -> None:
+    """Fill a repository, time the views."""
+    with tempfile.TemporaryDirectory() as name:
+        repository = filled(Path(name), runs)
+        began = time.monotonic()
+        repository.table()
+        print(f"index of all runs made and read: {time.monotonic() - began:.2f} s")
+        table = timed("all runs as columns", repository.table)
+        timed("the newest 50 runs, whole", lambda: repository.runs(limit=50, environment=False))
+        timed(
+            "the newest 50 of one workload and layout", lambda: repository.runs(workload="sort", layout="SS2", limit=50)
+        )
+        timed("speedup by layout, columns at hand", lambda: matched_speedups(table, "layout", "HDD"))
+        timed("speedup by network, columns at hand", lambda: matched_speedups(table, "network", "ETH"))
+        timed("anomalies, columns at hand", lambda: find_anomalies(table))
+        print(f"peak memory {memory_mib():.0f} MiB")
+        if runs <= CHUNK:
+            timed("alternative: speedup by layout over Run objects",
+                  lambda: matched_speedups(table_of(repository.runs(environment=False)), "layout", "HDD"))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else CHUNK)
