@@ -10,8 +10,8 @@ from assay.formats.importing import Format
 from assay.formats.source import Source
 
 _MODULES = (
-    "aloja_execs", "aloja_dump", "aloja_folders", "jhist_import", "spark_import", "sadf", "iostat", "fio_import", "iperf3_import",
-    "collectl", "tpcxhs", "dfsioe", "testdfsio_import", "hibench_report", "published",
+    "aloja_execs", "aloja_dump", "aloja_folders", "jhist_import", "spark_import", "sadf", "iostat", "fio_import",
+    "iperf3_import", "collectl", "tpcxhs", "dfsioe", "testdfsio_import", "hibench_report", "published",
 )  # fmt: skip
 """Modules of this package with a ``FORMAT``, in the order in which they are asked whether a file is theirs."""
 TABLE = "table"

@@ -1,7 +1,7 @@
 """A plan's fingerprint: SHA-256 over canonical JSON of everything that decides what is run.
 
-Formatting, comments, file names, prices, time limits, until when to repeat, the way in which hosts are logged in to, and where assay keeps
-its own files there do not count.
+Formatting, comments, file names, prices, time limits, until when to repeat, the way in which hosts are logged in to,
+and where assay keeps its own files there do not count.
 """
 
 from __future__ import annotations
