@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -77,7 +78,7 @@ def filled(folder: Path, runs: int) -> Repository:
         source = folder / f"source-{start}"
         source.write_text(str(start))
         count = min(CHUNK, runs - start)
-        repository.import_runs("synthetic", lambda s=start, c=count: made(c, s), [(source.name, source)])
+        repository.import_runs("synthetic", partial(made, count, start), [(source.name, source)])
     took = time.monotonic() - began
     print(
         f"import of {runs:,} runs: {took:.1f} s, {runs / took:,.0f} runs/s (with making them), {memory_mib():.0f} MiB"

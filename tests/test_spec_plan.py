@@ -176,6 +176,10 @@ MISTAKES = [
      f"plan.yaml:9: unknown layout 'splt'; did you mean 'split'? valid: split, {FITTING}"),
     ("[HD2, SS2, split]", "[HD2, HD2]", "plan.yaml:9: layout: level 'HD2' is given twice"),
     ("[HD2, SS2, split]", "[]", "plan.yaml:9: layout: at least one entry is needed"),
+    ("layouts:", "until: {half_width: 5%, at_most: 2}\nlayouts:",
+     "plan.yaml:12: at_most is 2, less than the 3 repetitions"),
+    ("layouts:", "until: {half_width: 0%}\nlayouts:",
+     "plan.yaml:12: half_width must be above 0 %: no mean is known exactly"),
     ("dfs.replication: 3", "dfs.replication: 4",
      "plan.yaml:3: dfs.replication: 4 copies need as many workers, and the cluster has 3"),
     ("dfs.replication: 3", "dfs.replication: all",
@@ -228,8 +232,8 @@ MISTAKES = [
     ("layouts:", "timeout: 10\nlayouts:",
      'plan.yaml:12: timeout: \'10\' is not a duration; write "30s", "5min", "2h", "1d" or "3y"'),
     ("layouts:", "repititions: 3\nlayouts:", "plan.yaml:12: unknown key 'repititions'; did you mean 'repetitions'? "
-     "valid: plan, cluster, engine, parameters, workloads, factors, layouts, layout, repetitions, seed, timeout, "
-     "attempts"),
+     "valid: plan, cluster, engine, parameters, workloads, factors, layouts, layout, repetitions, until, seed, "
+     "timeout, attempts"),
 ]  # fmt: skip
 
 

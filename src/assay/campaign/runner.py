@@ -230,9 +230,7 @@ def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
         f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs",
     ]
     if todo.continued:
-        lines.append(
         ready = f"{todo.done} of {len(todo.runs)} runs are done"
         lines.append(f"going on with campaign {todo.journal.campaign_id}: {ready}")
-        )
     lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
     return lines
