@@ -21,7 +21,7 @@ import msgspec
 from assay.errors import FormatError
 from assay.formats.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
 from assay.formats.jhist_quick_binary import QuickBinary
-from assay.formats.jhist_quick_json import is_utf8, quick_line
+from assay.formats.jhist_quick_json import QuickJson
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
@@ -128,34 +128,36 @@ def read_events(content: bytes, wanted: Collection[str], *, source: str = "job h
 
     Raises :class:`FormatError` with the line (JSON) or byte offset (binary) at which the file is not what it should be.
     """
-    magic, _, rest = content.partition(b"\n")
-    schema, newline, body = rest.partition(b"\n")
-    if magic.strip() not in (_JSON, _BINARY):
+    first = content.find(b"\n")
+    second = content.find(b"\n", first + 1)
+    magic = content[: max(first, 0)].strip() if first < 100 else b""
+    if magic not in (_JSON, _BINARY):
         raise FormatError(
-            f"a job history begins with Avro-Json or Avro-Binary, not {magic[:20]!r}",
+            f"a job history begins with Avro-Json or Avro-Binary, not {content[:20]!r}",
             where=f"{source}:1",
             hint="job histories of Hadoop 2 and 3 (.jhist) are read; those of Hadoop 1 are not",
         )
-    if not newline:
+    if second < 0:
         raise FormatError("the file ends before its first event", where=f"{source}:2")
-    if magic.strip() == _JSON:
-        yield from _read_json(body, wanted, source)
+    if magic == _JSON:
+        yield from _read_json(content, second + 1, wanted, source)
     else:
-        yield from _read_binary(body, schema, wanted, source, offset=len(content) - len(body))
+        yield from _read_binary(content, second + 1, content[first + 1 : second], wanted, source)
 
 
-def _read_json(body: bytes, wanted: Collection[str], source: str) -> Iterator[Told]:
-    quick = is_utf8(body)
-    number, begin = 3, 0
-    while begin < len(body):
-        end = body.find(b"\n", begin) + 1 or len(body)
-        line = body[begin:end].rstrip(b"\n")
-        found = quick_line(line, wanted) if quick else False
-        if isinstance(found, AttemptStarted | AttemptEnded):
-            yield found
-        elif not found and line.strip():
-            yield from _told(_decoded(line, f"{source}:{number}"), wanted)
-        number, begin = number + 1, end
+def _read_json(content: bytes, place: int, wanted: Collection[str], source: str) -> Iterator[Told]:
+    """Yield the events in the lines from ``place`` on."""
+    quick = QuickJson(content, wanted)
+    number = 3
+    while place < len(content):
+        end = content.find(b"\n", place) + 1 or len(content)
+        if end - place > 1:
+            if quick.take(place, end):
+                if quick.event is not None:
+                    yield quick.event
+            elif line := content[place:end].strip():
+                yield from _told(_decoded(line, f"{source}:{number}"), wanted)
+        number, place = number + 1, end
 
 
 def _decoded(line: bytes, where: str) -> Event:
@@ -169,7 +171,8 @@ def _decoded(line: bytes, where: str) -> Event:
     return _event(value.get("type"), next(iter(event.values())), where)
 
 
-def _read_binary(body: bytes, schema: bytes, wanted: Collection[str], source: str, *, offset: int) -> Iterator[Told]:
+def _read_binary(content: bytes, place: int, schema: bytes, wanted: Collection[str], source: str) -> Iterator[Told]:
+    """Yield the events in the bytes from ``place`` on."""
     import fastavro  # imported here: job histories are rare, and start-up is not
 
     # fastavro raises many unrelated types for a schema or a record that is damaged, and documents none of them.
@@ -178,17 +181,16 @@ def _read_binary(body: bytes, schema: bytes, wanted: Collection[str], source: st
         parsed = fastavro.parse_schema(told)
     except Exception as error:
         raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
-    quick = QuickBinary(body, told, wanted)
-    stream = io.BytesIO(body)
-    place = 0
-    while place < len(body):
+    quick = QuickBinary(content, told, wanted)
+    stream = io.BytesIO(content)
+    while place < len(content):
         end = quick.take(place)
         if end is not None:
             if quick.event is not None:
                 yield quick.event
             place = end
             continue
-        where = f"{source}: byte {offset + place}"
+        where = f"{source}: byte {place}"
         stream.seek(place)
         try:
             value = fastavro.schemaless_reader(stream, parsed, None)

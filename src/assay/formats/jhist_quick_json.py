@@ -15,18 +15,18 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from assay.formats.jhist_attempts import OWN_GROUPS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import COUNTERS, OWN_GROUPS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
 
 _Long = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
 _TYPE: Final = re.compile(rb'\{"type":\s?"(\w+)"')
 
 
-class _Skipped(Struct):
+class _Skipped(Struct, gc=False):
     type: str
     event: dict[str, Raw]
 
 
-class _Start(Struct):
+class _Start(Struct, gc=False):
     taskid: str
     attemptId: str  # noqa: N815
     startTime: _Long  # noqa: N815
@@ -38,16 +38,16 @@ class _Counter(Struct, gc=False):
     value: _Long
 
 
-class _Group(Struct):
+class _Group(Struct, gc=False):
     name: str
     counts: list[_Counter]
 
 
-class _Counters(Struct):
+class _Counters(Struct, gc=False):
     groups: list[_Group]
 
 
-class _End(Struct):
+class _End(Struct, gc=False):
     taskid: str
     attemptId: str  # noqa: N815
     finishTime: _Long  # noqa: N815
@@ -57,23 +57,59 @@ class _End(Struct):
     counters: _Counters | None = None
 
 
-class _StartEvent(Struct):
+class _StartEvent(Struct, gc=False):
     type: str
     event: dict[str, _Start]
 
 
-class _EndEvent(Struct):
+class _EndEvent(Struct, gc=False):
     type: str
     event: dict[str, _End]
 
 
+_KEPT: Final = frozenset(COUNTERS)
 _SKIPPED: Final = msgspec.json.Decoder(_Skipped)
 _START: Final = msgspec.json.Decoder(_StartEvent)
 _END: Final = msgspec.json.Decoder(_EndEvent)
 
 
-def is_utf8(content: bytes) -> bool:
-    """Say whether ``content`` is text in UTF-8, which the quick way does not check line by line."""
+class QuickJson:
+    """Reads lines; ``event`` is what the last one tells, None when it is not wanted."""
+
+    def __init__(self, content: bytes, wanted: Collection[str]) -> None:
+        self.event: AttemptStarted | AttemptEnded | None = None
+        self._content = content
+        self._view = memoryview(content)
+        self._wanted = wanted
+        self._sure = _is_utf8(content)
+
+    def take(self, begin: int, end: int) -> bool:
+        """Read the line from ``begin`` to ``end``; say whether that could be done without doubt."""
+        match = _TYPE.match(self._content, begin, end)
+        if not match or not self._sure:
+            return False
+        kind = match[1].decode()
+        line = self._view[begin:end]
+        self.event = None
+        try:
+            if kind not in self._wanted:
+                skipped = _SKIPPED.decode(line)
+                return skipped.type == kind and [bytes(raw)[:1] for raw in skipped.event.values()] == [b"{"]
+            if kind in STARTS:
+                start = _START.decode(line)
+                self.event = _started(start)
+                return start.type == kind
+            if kind in ("MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"):
+                end_of = _END.decode(line)
+                self.event = _ended(end_of)
+                return end_of.type == kind
+        except ValueError:  # msgspec's errors, and more than one event in a line
+            return False
+        return False
+
+
+def _is_utf8(content: bytes) -> bool:
+    """Say whether ``content`` is text in UTF-8, which the decoder does not check where it skips."""
     if content.isascii():
         return True
     try:
@@ -81,34 +117,6 @@ def is_utf8(content: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def quick_line(line: bytes, wanted: Collection[str]) -> AttemptStarted | AttemptEnded | bool:
-    """Return the attempt's event in a line; True when the event is not wanted; False when there is doubt.
-
-    ``line`` is valid UTF-8.
-    """
-    match = _TYPE.match(line)
-    if not match:
-        return False
-    kind = match[1].decode()
-    try:
-        if kind not in wanted:
-            skipped = _SKIPPED.decode(line)
-            return skipped.type == kind and [bytes(raw)[:1] for raw in skipped.event.values()] == [b"{"]
-        if kind in STARTS:
-            begin = _START.decode(line)
-            (start,) = begin.event.values()
-            if begin.type != kind:
-                return False
-            return AttemptStarted(_task_kind(kind), start.taskid, start.attemptId, start.startTime, start.trackerName)
-        if kind in ("MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"):
-            finish = _END.decode(line)
-            (end,) = finish.event.values()
-            return _ended(kind, end) if finish.type == kind else False
-    except ValueError:  # msgspec's errors, and more than one event in a line
-        return False
-    return False
 
 
 def _task_kind(event_type: str) -> str:
@@ -119,13 +127,26 @@ def _known(time_ms: int | None) -> int | None:
     return None if time_ms == -1 or not time_ms else time_ms
 
 
-def _ended(kind: str, end: _End) -> AttemptEnded:
-    groups: dict[str, dict[str, int]] = {}
-    for group in end.counters.groups if end.counters else ():
-        counters = groups.setdefault(group.name, {})
-        if group.name.endswith(OWN_GROUPS):
-            counters.update({counter.name: counter.value for counter in group.counts})
+def _started(told: _StartEvent) -> AttemptStarted:
+    (start,) = told.event.values()
+    return AttemptStarted(_task_kind(told.type), start.taskid, start.attemptId, start.startTime, start.trackerName)
+
+
+def _ended(told: _EndEvent) -> AttemptEnded:
+    (end,) = told.event.values()
     return AttemptEnded(
-        _task_kind(kind), STATUS["FINISHED"], end.taskid, end.attemptId, end.finishTime, end.hostname or None,
-        _known(end.shuffleFinishTime), _known(end.sortFinishTime), kept(groups) if groups else None,
+        _task_kind(told.type), STATUS["FINISHED"], end.taskid, end.attemptId, end.finishTime, end.hostname or None,
+        _known(end.shuffleFinishTime), _known(end.sortFinishTime), _kept(end.counters) if end.counters else None,
     )  # fmt: skip
+
+
+def _kept(counters: _Counters) -> dict[str, int] | None:
+    """Return the counters that are kept, None when there are none at all."""
+    groups: dict[str, dict[str, int]] = {}
+    for group in counters.groups:
+        values = groups.setdefault(group.name, {})
+        if group.name.endswith(OWN_GROUPS):
+            for counter in group.counts:
+                if counter.name in _KEPT:
+                    values[counter.name] = counter.value
+    return kept(groups) if groups else None

@@ -1,0 +1,116 @@
+"""The quick ways through a job history tell what the slow way tells, of sound files and of damaged ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jhist_samples as samples
+from assay.errors import FormatError
+from assay.formats.jhist import JobHistory, parse_jhist
+from assay.formats.jhist_quick_binary import QuickBinary
+from assay.formats.jhist_quick_json import QuickJson
+from mutation import fuzz_count, mutations
+
+REAL = sorted((Path(__file__).parents[1].parent / "shared" / "data" / "job-history").glob("*.jhist"))
+Encode = Callable[[samples.Events], bytes]
+ENCODINGS = pytest.mark.parametrize("encode", [samples.binary, samples.as_json], ids=["binary", "json"])
+
+
+def slow(content: bytes) -> JobHistory:
+    """Return what the slow way alone tells."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QuickBinary, "take", lambda self, place: None)
+        patch.setattr(QuickJson, "take", lambda self, begin, end: False)
+        return parse_jhist(content)
+
+
+def outcome(read: Callable[[bytes], JobHistory], content: bytes) -> Any:
+    try:
+        return read(content)
+    except FormatError as error:
+        return (error.where, error.message)
+
+
+def long_job(attempts: int = 300, host: str = "w") -> samples.Events:
+    """Return a job of many attempts with a TASK_FINISHED after each, as Hadoop writes them."""
+    events = samples.sort_job()
+    more: samples.Events = []
+    for number in range(attempts):
+        kind = "MAP" if number % 3 else "REDUCE"
+        task = {"taskid": f"task_1_x_{number}", "attemptId": f"attempt_1_x_{number}_0"}
+        node, ms = f"{host}{number % 7}", samples.SUBMIT_MS + number * 1001
+        counts = samples.counters({"HDFS_BYTES_READ": number * 2**33, "FILE_BYTES_READ": -number},
+                                  {"SPILLED_RECORDS": number, "OTHER": 5} if number % 2 else {})  # fmt: skip
+        middle = {"mapFinishTime": ms} if kind == "MAP" else {"shuffleFinishTime": ms - 1 if number % 2 else -1,
+                                                              "sortFinishTime": 0}  # fmt: skip
+        more.append((f"{kind}_ATTEMPT_STARTED", "TaskAttemptStarted", task | {"startTime": ms, "trackerName": node}))
+        record = "MapAttemptFinished" if kind == "MAP" else "ReduceAttemptFinished"
+        more.append((f"{kind}_ATTEMPT_FINISHED", record, task | middle | {
+            "finishTime": ms + 500, "hostname": node, "counters": counts}))  # fmt: skip
+    return [*events[:-1], *more, events[-1]]
+
+
+@ENCODINGS
+@pytest.mark.parametrize("host", ["w", "node-with-a-name-of-more-than-63-characters-" * 2, "n" * 300, "größer", ""])
+def test_sound_histories_are_the_same_either_way(encode: Encode, host: str) -> None:
+    content = encode(long_job(host=host))
+    assert parse_jhist(content) == slow(content)
+
+
+@pytest.mark.parametrize("taker", [QuickBinary, QuickJson])
+def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    quick = taker.take
+
+    def counted(self: Any, *place: int) -> Any:
+        found = quick(self, *place)
+        taken.append(bool(found))
+        return found
+
+    monkeypatch.setattr(taker, "take", counted)
+    events = long_job()
+    parse_jhist(samples.binary(events) if taker is QuickBinary else samples.as_json(events))
+    assert sum(taken) > 0.95 * len(events)
+
+
+@ENCODINGS
+def test_damaged_histories_are_the_same_either_way(encode: Encode) -> None:
+    content = encode(long_job(4))
+    for damaged in mutations(content, fuzz_count()):
+        assert outcome(parse_jhist, damaged) == outcome(slow, damaged)
+
+
+def test_damaged_events_after_a_sound_schema_are_the_same_either_way() -> None:
+    content = samples.binary(long_job(8))
+    begin = content.index(b"\n", 20) + 1
+    for damaged in mutations(content[begin:], fuzz_count(), seed=1):
+        assert outcome(parse_jhist, content[:begin] + damaged) == outcome(slow, content[:begin] + damaged)
+
+
+numbers = st.integers(-(2**63) + 1, 2**63 - 1)
+names = st.text(max_size=70)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(names, numbers, st.dictionaries(names, numbers, max_size=4), numbers), max_size=6))
+def test_any_names_and_numbers_are_the_same_either_way(told: list[tuple[str, int, dict[str, int], int]]) -> None:
+    events = samples.sort_job()
+    for number, (name, time_ms, counts, spilled) in enumerate(told):
+        values = samples.counters(counts, {"SPILLED_RECORDS": spilled})
+        finished = {"taskid": f"task_{number}", "attemptId": f"a{number % 3}", "mapFinishTime": 0, "hostname": name,
+                    "finishTime": time_ms, "counters": values}  # fmt: skip
+        events.insert(-1, ("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
+    for content in (samples.binary(events), samples.as_json(events)):
+        assert parse_jhist(content) == slow(content)
+
+
+@pytest.mark.skipif(not REAL, reason="the real job histories are not beside this source tree")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:22])
+def test_real_histories_are_the_same_either_way(path: Path) -> None:
+    assert parse_jhist(path.read_bytes()) == slow(path.read_bytes())
