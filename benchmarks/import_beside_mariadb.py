@@ -1,0 +1,156 @@
+"""ALOJA's run tables: importing them and asking one question, beside a MariaDB server that does the same.
+
+Takes ALOJA's ``execs`` table as CSV (5,907 runs) and a synthetic one of its wider form with 37,000 rows. assay: the
+import into a new repository in this process, then ALOJA's own speedup of terasort by disk (``--method aloja``), once with
+the index being made and once more. MariaDB: a server of its own in a temporary folder, reached by a socket; LOAD DATA
+into a table, then the same averages in SQL. Both lie on the same disk. The client's own start (``SELECT 1``) is taken off.
+
+Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
+Run: ``.venv/bin/python benchmarks/import_beside_mariadb.py EXECS.csv``
+"""
+
+from __future__ import annotations
+
+import csv
+import getpass
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from assay.analysis.methods import aloja
+from assay.formats.catalogue import formats
+from assay.formats.source import Source
+from assay.repository import Repository
+
+WIDE_ROWS = 37_000
+REPEATS = 3
+WIDE = ("ID", "Benchmark", "Exe.Time", "Net", "Disk", "Maps", "IO.SFac", "Rep", "IO.FBuf", "Comp", "Blk.size",
+        "Cluster", "Cl.Name", "Datanodes", "Headnodes", "VM.OS", "VM.Cores", "VM.RAM", "Provider", "VM.Size", "Service.Type",
+        "Bench.Type")  # fmt: skip
+NUMBERS = {"exe_time", "Exe.Time"}
+
+
+def wide_table(path: Path) -> None:
+    """Write a synthetic table of the wider form; the same each time."""
+    chance = random.Random(1)
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(WIDE)
+        for number in range(1, WIDE_ROWS + 1):
+            cluster = chance.randrange(1, 9)
+            writer.writerow([
+                number, chance.choice(("terasort", "sort", "wordcount")), round(chance.lognormvariate(6, 0.5), 3),
+                chance.choice(("ETH", "IB")), chance.choice(("HDD", "SSD", "RL1", "RL2", "RL3")),
+                chance.choice((4, 8, 12, 24)), chance.choice((10, 20, 50)), chance.choice((1, 2, 3)),
+                chance.choice((4096, 65536)), f"Cmp{chance.randrange(4)}", chance.choice((32, 64, 128)),
+                f"Cl{cluster}", f"cloud-{cluster:02d}", 4, 1, "linux", 8, "56.000", "azure", "A7", "IaaS", "HiBench",
+            ])  # fmt: skip
+
+
+def timed(call: Callable[[], object]) -> float:
+    """Return how long a call takes, in seconds."""
+    began = time.monotonic()
+    call()
+    return time.monotonic() - began
+
+
+def by_assay(table: Path, folder: Path) -> tuple[float, float, float]:
+    """Return the seconds of an import, of the first view, and of the same again."""
+    repository = Repository.create(folder / "repository")
+    format_ = formats()["aloja"]
+    source = Source(table, table.name)
+
+    def take() -> None:
+        summary = repository.import_runs("aloja", lambda: format_.read([source]), [(table.name, table)])
+        print(f"    {summary.taken} runs taken, {len(summary.left)} left")
+
+    def view() -> None:
+        runs = repository.table()
+        workload = runs.columns["workload"]
+        aloja(runs.taken(workload.codes == workload.code("terasort")), "layout", "HDD")
+
+    return timed(take), timed(view), timed(view)
+
+
+@contextmanager
+def server(folder: Path) -> Iterator[Callable[[str], str]]:
+    """Start a MariaDB server that only its socket reaches; yield what runs SQL on it."""
+    user = getpass.getuser()
+    data, socket = folder / "data", folder / "socket"
+    install = ["mariadb-install-db", f"--datadir={data}", f"--user={user}", "--auth-root-authentication-method=normal"]
+    subprocess.run(install, check=True, capture_output=True)
+    command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking",
+               f"--user={user}", f"--pid-file={folder / 'pid'}", "--local-infile=1"]  # fmt: skip
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def ask(statement: str) -> str:
+        client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--local-infile=1", "--batch"]
+        return subprocess.run(client, input=statement, text=True, check=True, capture_output=True).stdout
+
+    try:
+        deadline = time.monotonic() + 60
+        while not socket.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        ask("CREATE DATABASE b")
+        yield ask
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:
+    """Return the seconds of loading and of the view, the client's start taken off."""
+    with table.open() as file:
+        names = next(csv.reader(file))
+    columns = ", ".join(f"`{n}` {'DOUBLE' if n in NUMBERS else 'VARCHAR(255)'}" for n in names)
+    bench, disk, seconds = ("bench", "disk", "exe_time") if "bench" in names else ("Benchmark", "Disk", "Exe.Time")
+    valid = " AND valid = '1'" if "valid" in names else ""
+    ask(f"DROP TABLE IF EXISTS b.runs; CREATE TABLE b.runs ({columns}, INDEX (`{bench}`), INDEX (`{disk}`))")
+    start = median(timed(lambda: ask("SELECT 1")) for _ in range(REPEATS))
+    load = timed(lambda: ask(
+        f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
+        "IGNORE 1 LINES"
+    ))  # fmt: skip
+    sorts = f"b.runs WHERE `{bench}`='terasort'{valid}"
+    view = timed(lambda: ask(
+        f"SELECT `{disk}`, (SELECT AVG(`{seconds}`) FROM {sorts} AND `{disk}`='HDD') / AVG(`{seconds}`), "
+        f"STDDEV(`{seconds}`), COUNT(*) FROM {sorts} GROUP BY `{disk}`"
+    ))  # fmt: skip
+    return load - start, view - start
+
+
+def main(execs: Path) -> None:
+    """Measure both tables on both sides."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        wide = folder / "wide.csv"
+        wide_table(wide)
+        there = shutil.which("mariadbd") and shutil.which("mariadb-install-db")
+        if not there:
+            print("MariaDB is not installed, so only assay is measured: see the top of this file")
+        for table in (execs.absolute(), wide):
+            print(table.name)
+            mine = [by_assay(table, Path(tempfile.mkdtemp(dir=folder))) for _ in range(REPEATS)]
+            load, first, view = (median(times) for times in zip(*mine, strict=True))
+            print(f"  assay: import {load:.2f} s, first view {first * 1000:.0f} ms, again {view * 1000:.0f} ms "
+                  f"(medians, n = {REPEATS})")  # fmt: skip
+            if there:
+                with server(Path(tempfile.mkdtemp(dir=folder))) as ask:
+                    theirs = [by_mariadb(table, ask) for _ in range(REPEATS)]
+                their_load, their_view = (median(times) for times in zip(*theirs, strict=True))
+                print(f"  MariaDB: load {their_load:.2f} s, view {their_view * 1000:.0f} ms (medians, n = {REPEATS})")
+                print(f"  ratio: import {load / their_load:.1f}, view {view / their_view:.2f}")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]))
