@@ -57,8 +57,12 @@ def _flags(anomalies: Anomalies, size: int, kinds: Sequence[Kind]) -> Mask:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("table", type=Path, help="ALOJA's execs table as CSV")
-    table, invalid = labelled(parser.parse_args().table)
+    parser.add_argument("table", type=Path, nargs="?", help="ALOJA's execs table as CSV")
+    path = parser.parse_args().table
+    if path is None:
+        print("left out: it needs ALOJA's table of runs as its argument")
+        return
+    table, invalid = labelled(path)
     long = table.values["duration_s"] >= SHORT_S
     started = time.perf_counter()
     anomalies = find_anomalies(table)

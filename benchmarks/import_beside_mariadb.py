@@ -1,9 +1,10 @@
 """ALOJA's run tables: importing them and asking one question, beside a MariaDB server that does the same.
 
 Takes ALOJA's ``execs`` table as CSV (5,907 runs) and a synthetic one of its wider form with 37,000 rows. assay: the
-import into a new repository in this process, then ALOJA's own speedup of terasort by disk (``--method aloja``), once with
-the index being made and once more. MariaDB: a server of its own in a temporary folder, reached by a socket; LOAD DATA
-into a table, then the same averages in SQL. Both lie on the same disk. The client's own start (``SELECT 1``) is taken off.
+import into a new repository in this process, then ALOJA's own speedup of terasort by disk (``--method aloja``), once
+with the index being made and once more. MariaDB: a server of its own in a temporary folder, reached by a socket; LOAD
+DATA into a table, then the same averages in SQL. Both lie on the same disk. The client's own start (``SELECT 1``) is
+taken off.
 
 Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
 Run: ``.venv/bin/python benchmarks/import_beside_mariadb.py EXECS.csv``
@@ -31,9 +32,11 @@ from assay.repository import Repository
 
 WIDE_ROWS = 37_000
 REPEATS = 3
-WIDE = ("ID", "Benchmark", "Exe.Time", "Net", "Disk", "Maps", "IO.SFac", "Rep", "IO.FBuf", "Comp", "Blk.size",
-        "Cluster", "Cl.Name", "Datanodes", "Headnodes", "VM.OS", "VM.Cores", "VM.RAM", "Provider", "VM.Size", "Service.Type",
-        "Bench.Type")  # fmt: skip
+WIDE = (
+    "ID", "Benchmark", "Exe.Time", "Net", "Disk", "Maps", "IO.SFac", "Rep", "IO.FBuf", "Comp", "Blk.size", "Cluster",
+    "Cl.Name", "Datanodes", "Headnodes", "VM.OS", "VM.Cores", "VM.RAM", "Provider", "VM.Size", "Service.Type",
+    "Bench.Type",
+)  # fmt: skip
 NUMBERS = {"exe_time", "Exe.Time"}
 
 
@@ -151,6 +154,7 @@ def main(execs: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    if len(sys.argv) == 2:
+        main(Path(sys.argv[1]))
+    else:
+        print("left out: it needs ALOJA's table of runs as its argument")
