@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from assay.cli.compare import compare
 from assay.cli.imports import import_results
 from assay.cli.runs import runs
 from assay.cli.speedup import anomalies, findings, speedup
@@ -126,3 +127,11 @@ def test_a_file_of_no_known_format_and_a_word_that_is_none_are_said(tmp_path: Pa
 
 def test_the_newest_runs_are_listed_first_hand(folder: Path) -> None:
     assert len(invoke(runs, "--limit", "3", "--repository", str(folder)).output.splitlines()) == 4
+
+
+def test_many_comparisons_one_by_one_point_to_those_put_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.cli.compare._SHOWN", 5)
+    shown = invoke(compare, "--by", "layout", "--baseline", "HDD", "--repository", str(folder))
+    assert "These are 5 of 17 comparisons" in shown.output
+    assert "assay speedup --by layout" in shown.output
+    assert len(json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)) == 17

@@ -14,6 +14,8 @@ from assay.cli.factor import find_baseline, read_runs
 from assay.report.plain import to_plain
 from assay.report.words import interval, rate, ratio, scale_text, seconds
 
+_SHOWN = 60
+
 
 def _sides(pair: SideBySide, write: str = "seconds") -> str:
     texts = [seconds(value) if write == "seconds" else rate(value) for value in (pair.baseline, pair.candidate)]
@@ -93,6 +95,10 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     if not comparisons:
         click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")
         return
-    _print_ratios(comparisons)
-    _print_details(comparisons)
-    _print_verdicts(comparisons)
+    shown = comparisons[:_SHOWN]
+    _print_ratios(shown)
+    _print_details(shown)
+    _print_verdicts(shown)
+    if len(comparisons) > len(shown):
+        click.echo(f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs that are equal in all else. "
+                   f"`assay speedup --by {factor}` puts them together; --json lists them all.")  # fmt: skip
