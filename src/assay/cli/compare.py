@@ -100,5 +100,5 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     _print_details(shown)
     _print_verdicts(shown)
     if len(comparisons) > len(shown):
-        click.echo(f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs that are equal in all else. "
+        click.echo(f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs equal in all else. "
                    f"`assay speedup --by {factor}` puts them together; --json lists them all.")  # fmt: skip
