@@ -21,7 +21,7 @@ from typing import Any, Final
 from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, kept
 
 _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
-_TEXT_MAX: Final = 191
+_TEXT_MAX: Final = 127
 _SHAPES_MAX: Final = 32
 """How many sets of counters are remembered; jobs have one for maps, one for reduces, and some variants."""
 _ENDS: Final = frozenset({"MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"})
@@ -70,14 +70,11 @@ class QuickBinary:
         self._shapes: list[_Shape] = []
         self._counters_of: dict[bytes, tuple[int, int]] = {}
         self._texts: dict[bytes, str] = {}
-        try:
-            self._plans = _plans(schema, wanted)
-        except (_DoubtError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-            self._plans = {}
+        self._plans = _Plans(schema, wanted)
 
     def take(self, place: int) -> int | None:
         """Return where the event that begins at ``place`` ends; None when there is doubt."""
-        plan = self._plans.get(self._body[place : place + 2])
+        plan = self._plans[self._body[place : place + 2]]
         if plan is None:
             return None
         head = plan.head.match(self._body, place + 2)
@@ -183,21 +180,33 @@ _TEXT: Final = b"(?:%s)" % b"|".join(
 )
 
 
-def _plans(schema: Any, wanted: Collection[str]) -> dict[bytes, _Plan]:
-    """Return a plan for each event that the quick way knows, by the numbers of its type and its record."""
-    kinds, records = (field["type"] for field in schema["fields"])
-    named: dict[str, Any] = {}
-    _name(schema, named)
-    if [field["name"] for field in schema["fields"]] != ["type", "event"] or len(kinds["symbols"]) > 64:
-        raise _DoubtError
-    plans: dict[bytes, _Plan] = {}
-    for branch, record in enumerate(records[:64]):
-        for number, kind in enumerate(kinds["symbols"]):
-            role = "start" if kind in STARTS else "end" if kind in _ENDS else None if kind in wanted else "skip"
-            plan = _plan(role, kind, _resolved(record, named), named) if role else None
-            if plan:
-                plans[_packed(number) + _packed(branch)] = plan
-    return plans
+class _Plans(dict[bytes, _Plan | None]):
+    """The plan for each event by the numbers of its type and its record, made when it is first met; None: unknown."""
+
+    def __init__(self, schema: Any, wanted: Collection[str]) -> None:
+        super().__init__()
+        self._schema, self._wanted = schema, wanted
+        self._named: dict[str, Any] = {}
+
+    def __missing__(self, numbers: bytes) -> _Plan | None:
+        try:
+            plan = self._made(numbers)
+        except (_DoubtError, KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError):
+            plan = None  # a schema that fastavro takes, and this does not
+        self[numbers] = plan
+        return plan
+
+    def _made(self, numbers: bytes) -> _Plan | None:
+        kinds, records = (field["type"] for field in self._schema["fields"])
+        names = [field["name"] for field in self._schema["fields"]]
+        if names != ["type", "event"] or len(numbers) != 2 or max(numbers) > 0x7F or numbers[0] & 1 or numbers[1] & 1:
+            return None
+        if not self._named:
+            _name(self._schema, self._named)
+        kind = kinds["symbols"][numbers[0] >> 1]
+        record = _resolved(records[numbers[1] >> 1], self._named)
+        role = "start" if kind in STARTS else "end" if kind in _ENDS else None if kind in self._wanted else "skip"
+        return _plan(role, kind, record, self._named) if role else None
 
 
 def _name(schema: Any, named: dict[str, Any]) -> None:
@@ -223,6 +232,8 @@ def _resolved(schema: Any, named: Mapping[str, Any]) -> Any:
 def _plan(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> _Plan | None:
     """Return how to walk over a record in the given role; None when the record is not made for it."""
     types = {field["name"]: _resolved(field["type"], named) for field in record["fields"]}
+    if len(types) != len(record["fields"]):
+        return None
     counters = [name for name, schema in types.items() if _layout(schema, named) == _COUNTERS_SCHEMA]
     fields: dict[str, str] = {}
     if role == "start":
@@ -232,7 +243,7 @@ def _plan(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> _Plan 
     elif "taskid" in types:
         fields = {"taskid": "string"}
     before = [name for name in types if not counters or list(types).index(name) < list(types).index(counters[0])]
-    if len(counters) != (1 if role == "end" else 0 if role == "start" else min(len(counters), 1)):
+    if len(counters) > 1 or (role == "start" and counters) or (role == "end" and counters != ["counters"]):
         return None
     if any(types.get(name) != schema or name not in before for name, schema in fields.items()):
         return None
