@@ -117,7 +117,8 @@ def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
 
 
 def write_runs(opened: DuckDBPyConnection, path: Path, query: str, coding: Coding) -> None:
-    """Write the rows of ``query`` as a file of runs."""
+    """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory."""
+    opened.execute(queries.ANY_ORDER)
     opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded()))
 
 

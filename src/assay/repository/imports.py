@@ -101,18 +101,18 @@ def gathered(
     *,
     format_name: str,
     sources: Sequence[SourceFile],
-    known: set[str],
+    known: Callable[[Sequence[str]], set[str]],
     plan: str,
     progress: Callable[[int], None],
 ) -> Batch:
-    """Give every run its id, and drop those whose id is ``known``; ``progress`` takes how many were seen so far."""
+    """Give every run its id, and drop those that are there: ``known`` returns which of some ids are.
+
+    ``progress`` takes how many were seen so far.
+    """
     own = import_id(format_name, sources)
     seen: Counter[str] = Counter()
-    runs: list[Run] = []
-    tasks: list[tuple[str, Task]] = []
-    traces: list[tuple[str, Trace]] = []
+    found: dict[str, Found] = {}
     left: list[Left] = []
-    already = 0
     for number, item in enumerate(items, start=1):
         if number % 500 == 0:
             progress(number)
@@ -121,8 +121,13 @@ def gathered(
             continue
         run_id = _uuid8("run", format_name, item.key, str(seen[item.key]))
         seen[item.key] += 1
-        if run_id in known:
-            already += 1
+        found[run_id] = item
+    there = known(list(found))
+    runs: list[Run] = []
+    tasks: list[tuple[str, Task]] = []
+    traces: list[tuple[str, Trace]] = []
+    for run_id, item in found.items():
+        if run_id in there:
             continue
         position = len(runs)
         run = dataclasses.replace(item.run, run_id=run_id, campaign_id=own, plan=item.run.plan or plan,
@@ -131,7 +136,7 @@ def gathered(
         tasks += ((run_id, task) for task in item.tasks)
         if item.trace:
             traces.append((run_id, item.trace))
-    return Batch(own, format_name, runs, tasks, traces, left, already, sources)
+    return Batch(own, format_name, runs, tasks, traces, left, len(there), sources)
 
 
 def _uuid8(*parts: str) -> str:

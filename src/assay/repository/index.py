@@ -103,10 +103,11 @@ class Index:
 
         return self._answer(query)
 
-    def all_ids(self) -> set[str]:
-        """Return the ids of all runs."""
+    def known(self, run_ids: Sequence[str]) -> set[str]:
+        """Return which of some ids are those of runs."""
+        ids = list(run_ids)
         return self._answer(
-            lambda opened, index: {i for (i,) in opened.execute(queries.IDS_OF, [str(index)]).fetchall()}
+            lambda opened, index: {i for (i,) in opened.execute(queries.KNOWN_IDS, [str(index), ids]).fetchall()}
         )
 
     def ids_that_begin(self, prefix: str, most: int) -> list[str]:

@@ -28,7 +28,7 @@ BUNDLES_OF = "SELECT DISTINCT bundle FROM read_parquet(?)"
 IDS_AT = """
 SELECT file_row_number, run_id FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
 """
-IDS_OF = "SELECT run_id FROM read_parquet(?)"
+KNOWN_IDS = "SELECT run_id FROM read_parquet(?) WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 IDS_THAT_BEGIN = "SELECT run_id FROM read_parquet(?) WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
 ONE_RUN = "SELECT bundle, run_json, environment_json FROM read_parquet(?) WHERE run_id = ?"
 
@@ -47,6 +47,10 @@ NEWEST_RUNS_WITHOUT_ENVIRONMENT = NEWEST_RUNS.replace("run_json, environment_jso
 
 NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)} WHERE false"
 
+ANY_ORDER = "SET preserve_insertion_order = false"
+ROW_GROUP = 16_384
+"""Rows that are buffered for each thread that writes: whole runs as JSON are long."""
+
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
@@ -59,7 +63,7 @@ def parquet(path: str) -> str:
 
 def copy_with_coding(query: str, path: str, coding: str) -> str:
     """Return the statement that writes a query's rows to a Parquet file with ``coding`` in its metadata."""
-    options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{coding: {_quoted(coding)}}}"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {{coding: {_quoted(coding)}}}"
     return f"COPY ({query}) TO {_quoted(path)} ({options})"
 
 

@@ -181,7 +181,7 @@ class Repository:
         if bundle.exists():
             taken = msgspec.json.decode((bundle / bundle_files.IMPORT_FILE).read_bytes())["taken"]
             return ImportSummary(None, format_name, 0, int(taken), ())
-        batch = gathered(items(), format_name=format_name, sources=files, known=self._index.all_ids(), plan=plan,
+        batch = gathered(items(), format_name=format_name, sources=files, known=self._index.known, plan=plan,
                          progress=progress)  # fmt: skip
         left = tuple(batch.left)
         if not batch.runs or (strict and left):
