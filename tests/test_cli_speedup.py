@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from assay.cli.compare import compare
 from assay.cli.imports import import_results
 from assay.cli.runs import runs
-from assay.cli.speedup import anomalies, findings, speedup
+from assay.cli.speedup import anomalies, changes, findings, speedup
 from assay.errors import AssayError
 
 HEADER = "workload,layout,network,minutes,blocks,status"
@@ -135,3 +135,27 @@ def test_many_comparisons_one_by_one_point_to_those_put_together(folder: Path, m
     assert "These are 5 of 17 comparisons" in shown.output
     assert "assay speedup --by layout" in shown.output
     assert len(json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)) == 17
+
+
+def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
+    times = [100.0 + day % 3 for day in range(12)] + [150.0 + day % 3 for day in range(12)]
+    rows = [f"sort,HDD,{time},2026-03-{day + 1:02d}T00:00:00Z" for day, time in enumerate(times)]
+    table = tmp_path / "history.csv"
+    table.write_text("\n".join(["workload,layout,seconds,when", *rows]) + "\n")
+    columns = ("workload=workload", "layout=layout", "seconds=duration_s", "when=started_at")
+    words = [word for field in columns for word in ("--map", field)]
+    repository = ["--repository", str(tmp_path / "repository")]
+    assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
+    shown = invoke(changes, *repository)
+    assert "2026-03-13" in shown.output
+    assert "1 changes" in shown.output
+    (history,) = json.loads(invoke(changes, "--json", *repository).output)
+    assert history["changes"][0]["ratio"]["value"] == pytest.approx(151 / 101, rel=0.01)
+
+
+def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
+    found = json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)
+    tested = [item for item in found if item["rank_test_p"] is not None]
+    assert tested
+    assert all(item["holm_p"] >= item["rank_test_p"] for item in tested)
+    assert {item["cliffs_delta"] for item in tested} <= {1.0, -1.0}

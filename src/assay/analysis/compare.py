@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.analysis.differences import cpu_warnings, environment_warnings
 from assay.analysis.groups import Group, group_runs
-from assay.analysis.intervals import Estimate, paired_ratio, rank_test_p, smallest_reachable_p, welch_ratio
+from assay.analysis.intervals import Estimate, paired_ratio, welch_ratio
+from assay.analysis.significance import holm, rank_test
 from assay.analysis.summary import LevelSummary, summarise
 from assay.analysis.verdict import Conclusion, judge
 from assay.model.run import Origin, Run
@@ -63,7 +64,12 @@ class Comparison:
     verdict: str
     """Claim and remark."""
     rank_test_p: float | None
+    """Mann-Whitney's two-sided p, exact for few runs."""
+    holm_p: float | None
+    """The same, corrected for the number of comparisons that were asked for at once."""
     smallest_reachable_p: float | None
+    cliffs_delta: float | None
+    """P(baseline slower) − P(baseline faster) over all pairs of runs: 1 when every candidate run is faster."""
     baseline_median_s: float | None
     candidate_median_s: float | None
     baseline_mean_s: float | None
@@ -119,7 +125,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
     )
     estimate, paired = _estimate(b_runs, c_runs)
     verdict = judge(baseline, candidate, b.n, c.n, estimate)
-    both = min(b.n, c.n) > 0
+    ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
     excluded = [sum(count.get(level, 0) for level in (baseline, candidate))
                 for count in (group.invalid, group.failed, group.warm)]  # fmt: skip
     return Comparison(
@@ -141,8 +147,10 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         claim=verdict.claim,
         remark=verdict.remark,
         verdict=str(verdict),
-        rank_test_p=rank_test_p(b.durations_s, c.durations_s) if both else None,
-        smallest_reachable_p=smallest_reachable_p(b.n, c.n) if both else None,
+        rank_test_p=ranks.p if ranks else None,
+        holm_p=None,
+        smallest_reachable_p=ranks.smallest_reachable_p if ranks else None,
+        cliffs_delta=ranks.delta if ranks else None,
         baseline_median_s=b.median_s,
         candidate_median_s=c.median_s,
         baseline_mean_s=b.mean_s,
@@ -169,7 +177,17 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[Comparis
         for level in group.levels
         if level != baseline
     ]
-    return sorted(found, key=lambda comparison: comparison.ratio is None)
+    return sorted(_corrected(found), key=lambda comparison: comparison.ratio is None)
+
+
+def _corrected(found: Sequence[Comparison]) -> list[Comparison]:
+    """Return the comparisons with their p values corrected for how many they are."""
+    tested = [number for number, comparison in enumerate(found) if comparison.rank_test_p is not None]
+    corrected = dict(zip(tested, holm([found[number].rank_test_p or 0.0 for number in tested]), strict=True))
+    return [
+        replace(comparison, holm_p=float(corrected[number])) if number in corrected else comparison
+        for number, comparison in enumerate(found)
+    ]
 
 
 def most_telling(comparisons: Sequence[Comparison]) -> Comparison | None:

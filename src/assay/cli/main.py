@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "speedup": ("assay.cli.speedup", "speedup", "How much faster a factor's levels are, over all matched runs."),
     "findings": ("assay.cli.speedup", "findings", "What the runs say to the field's common claims."),
     "anomalies": ("assay.cli.speedup", "anomalies", "List the runs that are odd for their configuration."),
+    "changes": ("assay.cli.speedup", "changes", "Tell when configurations became faster or slower."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
     "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),
     "prices": ("assay.cli.prices", "prices", "Price books: storage by capacity and performance; ALOJA's clusters."),

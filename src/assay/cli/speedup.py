@@ -1,15 +1,17 @@
-"""``assay speedup``, ``assay findings`` and ``assay anomalies``: what many runs say together."""
+"""``assay speedup``, ``findings``, ``anomalies`` and ``changes``: what many runs say together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from assay.analysis.verdict import format_interval, format_ratio
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import RepositoryError, SpecificationError
 from assay.repository import Repository
@@ -99,8 +101,6 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:
-    from assay.analysis.verdict import format_interval, format_ratio
-
     assert item.ratio is not None
     scale = f", lab at scale {item.lab_scale}" if item.lab_scale else ""
     return (
@@ -216,6 +216,43 @@ def _odd(item: Anomaly, ids: dict[int, str], table: RunTable) -> tuple[str, ...]
         return (column.text(item.position) if column else None) or _NOTHING
 
     return ids[item.row][:13], text("workload"), text("layout"), str(item.kind), item.reason
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@_where_option
+@json_option
+@repository_option
+def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """When configurations became faster or slower: change points in the history of their repetitions."""
+    from assay.analysis.changes import RUNS_MIN, histories
+
+    _, table = read_table(repository, where)
+    found = histories(table)
+    if as_json:
+        rows = [(_configuration(table, item.position), item) for item in found]
+        print_json([{"configuration": facts, **_finite(asdict(item))} for facts, item in rows])
+        return
+    cells = [
+        (", ".join(_configuration(table, item.position).values()), str(item.runs), _day(change.first_after_unix_s),
+         f"{change.ratio.value:.2f}×", format_interval(change.ratio.low, change.ratio.high)
+         if change.ratio.low is not None and change.ratio.high is not None else _NOTHING, f"{change.p:.3f}")
+        for item in found for change in item.changes
+    ]  # fmt: skip
+    if cells:
+        print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
+    more = f"; the first {limit} are shown" if len(cells) > limit else ""
+    click.echo(f"{len(cells)} changes in configurations with at least {RUNS_MIN} valid runs{more}. "
+               "Time: after / before, above 1 is slower.")  # fmt: skip
+
+
+def _configuration(table: RunTable, position: int) -> dict[str, str]:
+    found = {name: table.columns[name].text(position) for name in table.factors if len(table.columns[name].levels) > 1}
+    return {name: text for name, text in found.items() if text is not None}
+
+
+def _day(unix_s: float) -> str:
+    return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _finite(value: Any) -> Any:
