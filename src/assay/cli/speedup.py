@@ -68,12 +68,13 @@ def _where_option(command: Any) -> Any:
 @click.option(
     "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched runs; repeatable."
 )
+@click.option("--deployments", is_flag=True, help="Match within campaigns only, and take campaigns as the unit.")
 @click.option("--method", type=click.Choice(METHODS), default="matched", show_default=True,
               help="matched: runs equal in all else. aloja, lisa14: as those publications define it.")  # fmt: skip
 @_where_option
 @json_option
 @repository_option
-def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, ...], method: str,
+def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, ...], deployments: bool, method: str,
             where: tuple[str, ...], as_json: bool, repository: Path) -> None:  # fmt: skip
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     _, table = read_table(repository, where)
@@ -86,7 +87,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     from assay.analysis.significance import indistinguishable_from_best
 
     by = None if group == "none" else group
-    found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore))
+    found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
     best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
     if as_json:
         print_json(
