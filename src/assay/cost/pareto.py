@@ -4,9 +4,9 @@ In: run times by configuration, and what each adds to an hour by price. Out: the
 and as cheap, and better in one of the two), and how probable it is that each configuration is on it, or is the
 cheapest, given how the runs scatter and which prices are thought possible.
 
-Times are drawn again by bootstrap over a configuration's runs (their geometric mean, with replacement); for more than
-:data:`RESAMPLED_MAX` runs the mean's logarithm is drawn from its normal limit, which those many runs have reached. A
-single run tells no scatter: its time is taken as exact. Prices are drawn from the triangle between low, price and high;
+The logarithm of a configuration's mean time is drawn from Student's t with the runs' scatter, which is what its 95 %
+interval comes from, too: a bootstrap over three runs would be sure far too soon (docs/adr/0003). A single run tells no
+scatter: its time is taken as exact. Prices are drawn from the triangle between low, price and high;
 one draw of a price holds for all configurations, as one shop's price would.
 """
 
@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cost.rate import Price, Rate
-from assay.cost.run_cost import HOUR_S, Codes, Floats, Times
+from assay.cost.run_cost import HOUR_S, Floats, Times
 
-RESAMPLED_MAX = 50
 DRAWS = 2000
+_LOG_MAX = 100.0
+"""Two runs have such wide tails that a draw could leave the numbers that a computer has."""
 _CELLS_MAX = 1_000_000
 """Random numbers that are held at once."""
 
@@ -77,26 +78,12 @@ def on_front(times_s: Floats, costs: Floats) -> NDArray[np.bool_]:
     return front
 
 
-def drawn_times_s(
-    durations_s: Floats, codes: Codes, times: Times, draws: int, generator: np.random.Generator
-) -> Floats:
+def drawn_times_s(times: Times, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the geometric mean time."""
-    n = times.n
-    spread = np.where(n > RESAMPLED_MAX, np.nan_to_num(times.log_deviation) / np.sqrt(np.maximum(n, 1)), 0.0)
-    drawn = np.tile(np.log(times.mean_s), (draws, 1))
-    drawn += generator.standard_normal(drawn.shape) * spread
-    few = np.flatnonzero((n > 1) & (n <= RESAMPLED_MAX))
-    if few.size:
-        rows = np.flatnonzero((n[codes] > 1) & (n[codes] <= RESAMPLED_MAX))
-        rows = rows[np.argsort(codes[rows], kind="stable")]
-        logs = np.log(durations_s[rows])
-        starts = np.concatenate(([0], np.cumsum(n[few])))
-        for start, code in zip(starts, few, strict=False):
-            own = logs[start : start + n[code]]
-            drawn[:, code] = own[generator.integers(0, len(own), (draws, len(own)))].mean(axis=1)
-    exact = (n <= 1) | (times.log_deviation == 0)
-    drawn = np.exp(drawn)
-    drawn[:, exact] = times.mean_s[exact]  # exp(log(348)) is not 348
+    degrees = np.maximum(times.n - 1, 1)
+    error = np.where(times.n > 1, np.nan_to_num(times.log_deviation) / np.sqrt(np.maximum(times.n, 1)), 0.0)
+    away = generator.standard_t(degrees, (draws, len(times.n))) * error
+    drawn = times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX))
     return np.asarray(drawn, dtype=np.float64)
 
 
@@ -129,14 +116,14 @@ class Plane:
     draws: int
 
 
-def plane(durations_s: Floats, codes: Codes, times: Times, book: Priced, *, draws: int = DRAWS, seed: int = 0) -> Plane:
+def plane(times: Times, book: Priced, *, draws: int = DRAWS, seed: int = 0) -> Plane:
     """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws."""
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
         raise ValueError("every configuration needs a run")
     draws = min(draws, max(200, _CELLS_MAX // count))
     generator = np.random.default_rng(seed)
-    time = drawn_times_s(durations_s, codes, times, draws, generator)
+    time = drawn_times_s(times, draws, generator)
     cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
     costs = times.mean_s * book.rates_per_h / HOUR_S
     quantiles = (0.025, 0.975)

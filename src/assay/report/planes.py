@@ -265,7 +265,7 @@ def _plane_view(
     times = times_of(durations_s, code, len(kept))
     some = [rate for rate in rates if rate is not None]
     as_prices = priced(some)
-    found = plane(durations_s, code, times, as_prices, seed=question.seed)
+    found = plane(times, as_prices, seed=question.seed)
     rows = _rows(found, times, some, levels, chosen, kept, question.by)
     labels = [row.label for row in rows]
     job_levels = {name: text for name in JOB_FACTORS if (text := levels[kept[0]].get(name)) is not None}
