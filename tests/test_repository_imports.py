@@ -81,6 +81,7 @@ def test_the_table_holds_every_run_and_names_it(repository: Repository, tmp_path
     table = repository.table(["job_s", "no_such_metric"])
     ids = repository.run_ids([int(row) for row in table.rows])
     by_id = {run.run_id: run for run in repository.runs()}
+    assert repository.runs_at([int(row) for row in table.rows]) == [by_id[run_id] for run_id in ids]
     for row, run_id in enumerate(ids):
         run = by_id[run_id]
         assert table.values["duration_s"][row] == run.duration_s

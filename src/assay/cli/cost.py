@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.factor import read_runs
+from assay.cli.speedup import read_table
 from assay.report.plain import to_plain
 from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
@@ -115,18 +115,19 @@ def cost(
     skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.analysis.table import table_of  # imported here: numpy and the specification reader are slow to load
+    from assay.analysis.keys import first_rows, groups_by  # imported here: numpy and YAML are slow to load
     from assay.report.planes import Question, default_factors, facts_of, plane_views
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)
-    _, runs = read_runs(repository, workload)
-    table = table_of(runs)
+    opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
+    places = [name for name in ("cluster", "layout") if name in table.columns]
+    examples = opened.runs_at([int(row) for row in table.rows[first_rows(groups_by(table, places))]])
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
     day = checked_date(on, "--on") if on else None
     question = Question(factors, take, day, currency, skip_unpriced, seed)
-    views = plane_views(table, facts_of(runs), book, question)
+    views = plane_views(table, facts_of(examples), book, question)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

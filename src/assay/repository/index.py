@@ -103,6 +103,16 @@ class Index:
 
         return self._answer(query)
 
+    def runs_at(self, rows: Sequence[int]) -> list[Run]:
+        """Return the runs with these row numbers, whole, in their order."""
+
+        def query(opened: DuckDBPyConnection, index: Path) -> list[Run]:
+            found = opened.execute(queries.RUNS_AT, [str(index), list(rows)]).fetchall()
+            runs = {row: _run(run_json, extra) for row, run_json, extra in found}
+            return [runs[row] for row in rows]
+
+        return self._answer(query)
+
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
         ids = list(run_ids)

@@ -25,6 +25,10 @@ RUN_TEXTS = ("run_id", "bundle", "campaign_id", "plan", "origin", "status", "wor
 
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
 BUNDLES_OF = "SELECT DISTINCT bundle FROM read_parquet(?)"
+RUNS_AT = """
+SELECT file_row_number, run_json, environment_json
+FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
+"""
 IDS_AT = """
 SELECT file_row_number, run_id FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
 """

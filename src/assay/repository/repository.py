@@ -225,6 +225,10 @@ class Repository:
         """Return the ids of runs by their ``rows`` of :meth:`table`, in that order."""
         return self._index.run_ids(rows)
 
+    def runs_at(self, rows: Sequence[int]) -> list[Run]:
+        """Return whole runs by their ``rows`` of :meth:`table`, in that order."""
+        return self._index.runs_at(rows)
+
     @property
     def _index(self) -> Index:
         return Index(self.root, self._problems)
