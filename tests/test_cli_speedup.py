@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from assay.cli.compare import compare
 from assay.cli.imports import import_results
+from assay.cli.report import report
 from assay.cli.runs import runs
 from assay.cli.speedup import anomalies, changes, findings, speedup
 from assay.errors import AssayError
@@ -135,6 +136,17 @@ def test_many_comparisons_one_by_one_point_to_those_put_together(folder: Path, m
     assert "These are 5 of 17 comparisons" in shown.output
     assert "assay speedup --by layout" in shown.output
     assert len(json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)) == 17
+
+
+def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.report.content.COMPARISONS_MAX", 5)
+    refused = invoke(report, "--by", "layout", "-o", str(tmp_path / "r.html"), "--repository", str(folder))
+    assert isinstance(refused.exception, AssayError)
+    assert "assay speedup --by layout" in str(refused.exception)
+    nowhere = invoke(report, "-o", str(tmp_path / "no" / "r.html"), "--repository", str(folder))
+    assert "no such folder" in str(nowhere.exception)
 
 
 def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:

@@ -30,24 +30,28 @@ def write_page(path: Path, page: str) -> None:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="HTML file to write.")
 @click.option("--by", "factor", default="layout", show_default=True, help="Factor that is compared.")
 @click.option("--baseline", help="Level that the others are compared with; the one that ran first when left out.")
+@click.option("--workload", help="Only this workload.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @repository_option
 @json_option
 def report(
-    output: Path | None, factor: str, baseline: str | None, prices: Path | None, repository: Path, as_json: bool
-) -> None:
+    output: Path | None, factor: str, baseline: str | None, workload: str | None, prices: Path | None, repository: Path,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Write one self-contained HTML file with tables and charts.
 
     With --json, print the data that it shows.
     """
     if output is None and not as_json:
         raise SpecificationError("no file is named for the report", hint="assay report -o report.html")
+    if output is not None and not output.absolute().parent.is_dir():
+        raise AssayError("the report can't be written: there is no such folder", where=str(output.parent))
     book = None
     if prices is not None:
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
-    store, runs = read_runs(repository)
+    store, runs = read_runs(repository, workload)
     first = find_baseline(runs, factor, baseline)
     content = build_content(runs, factor=factor, baseline=first, trace_of=store.trace, book=book)
     if output is not None:

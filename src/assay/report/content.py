@@ -19,6 +19,7 @@ from assay.analysis.summary import LevelSummary
 from assay.analysis.threats import Threat, threats
 from assay.analysis.traffic import TrafficSeries, disk_traffic
 from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
+from assay.errors import SpecificationError
 from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
@@ -26,6 +27,7 @@ from assay.report.costs import CostView, cost_view
 from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
 
 TILES_MAX = 4
+COMPARISONS_MAX = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +252,14 @@ def build_content(
 ) -> ReportContent:
     """Return the report's content. ``trace_of`` gives a run's trace by its id, empty when there is none.
 
-    Raises SpecificationError when the price book lacks a layout.
+    Raises SpecificationError when the price book lacks a layout, or there are more comparisons than a page can show.
     """
     comparisons = compare(runs, factor=factor, baseline=baseline)
+    if len(comparisons) > COMPARISONS_MAX:
+        raise SpecificationError(
+            f"a page with {len(comparisons)} comparisons is not read by anybody; at most {COMPARISONS_MAX} fit one",
+            hint=f"choose with --workload, or put matched runs together: assay speedup --by {factor}",
+        )
     best = most_telling(comparisons)
     cost = cost_view(runs, book, years=years, baseline=baseline) if book else None
     answer, detail = _answer(best, baseline)
