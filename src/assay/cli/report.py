@@ -45,7 +45,7 @@ def report(
     if output is None and not as_json:
         raise SpecificationError("no file is named for the report", hint="assay report -o report.html")
     if output is not None and not output.absolute().parent.is_dir():
-        raise AssayError("the report can't be written: there is no such folder", where=str(output.parent))
+        raise AssayError("the report can't be written: No such file or directory", where=str(output))
     book = None
     if prices is not None:
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
