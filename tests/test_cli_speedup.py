@@ -171,3 +171,32 @@ def test_many_comparisons_correct_their_p_values(folder: Path) -> None:
     assert tested
     assert all(item["holm_p"] >= item["rank_test_p"] for item in tested)
     assert {item["cliffs_delta"] for item in tested} <= {1.0, -1.0}
+
+
+def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tmp_path: Path) -> None:
+    table = tmp_path / "wide.csv"
+    table.write_text("workload,hdd_s,ssd_s\nterasort,200,100\nwordcount,300,290\n")
+    (tmp_path / "copy.csv").write_bytes(table.read_bytes())
+    repository = ["--repository", str(tmp_path / "repository"), "--json"]
+
+    def taken(column: str, layout: str, *paths: str) -> tuple[int, int]:
+        words = ["--map", "workload=workload", "--map", f"{column}=duration_s", "--set", f"layout={layout}"]
+        (summary,) = json.loads(invoke(import_results, "table", *paths, *words, *repository).output)["imports"]
+        return summary["taken"], summary["already_there"]
+
+    assert taken("hdd_s", "HDD", str(table), str(tmp_path / "copy.csv")) == (2, 0)
+    assert taken("ssd_s", "SSD", str(table)) == (2, 0)
+    assert taken("ssd_s", "SSD", str(tmp_path / "copy.csv")) == (0, 2)
+    shown = json.loads(invoke(speedup, "--by", "layout", "--baseline", "HDD", *repository).output)
+    assert [round(item["ratio"], 2) for item in shown["speedups"]] == [2.0, 1.03]
+
+
+def test_strict_takes_nothing_when_a_file_is_of_no_format(tmp_path: Path) -> None:
+    (tmp_path / "junk.txt").write_text("nothing that anybody knows\n")
+    published = tmp_path / "p.yaml"
+    published.write_text("source: a paper\nruns:\n  - {workload: sort, duration: 5s, layout: HDD}\n")
+    repository = ["--repository", str(tmp_path / "repository")]
+    refused = invoke(import_results, "--strict", str(published), str(tmp_path / "junk.txt"), *repository)
+    assert refused.exit_code == 7
+    assert "No runs" in invoke(runs, *repository).output
+    assert invoke(import_results, str(published), str(tmp_path / "junk.txt"), *repository).exit_code == 0

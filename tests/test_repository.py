@@ -18,6 +18,7 @@ from assay.errors import RepositoryError
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.model.trace import Trace
 from assay.repository import Repository, new_run_id, short_length
+from assay.repository.bundle import write_sums
 from builders import make_run
 
 TASK = Task(
@@ -203,6 +204,7 @@ def test_unknown_keys_of_a_later_version_are_passed_over(repository: Repository)
     bundle = repository.publish(make_run(1))
     value = json.loads((bundle / "run.json").read_text())
     (bundle / "run.json").write_text(json.dumps(value | {"novelty": {"a": 1}}))
+    write_sums(bundle)
     assert repository.run(make_run(1).run_id) == make_run(1)
     assert repository.runs() == [make_run(1)]
 

@@ -79,9 +79,9 @@ def test_the_table_holds_every_run_and_names_it(repository: Repository, tmp_path
     import_lines(repository, written(tmp_path, "results.txt", "10\n20\n"))
     repository.publish(make_run(2, layout="SS2", duration_s=7.0))
     table = repository.table(["job_s", "no_such_metric"])
-    ids = repository.run_ids([int(row) for row in table.rows])
+    ids = [run.run_id for run in repository.runs_at(table, range(len(table)))]
     by_id = {run.run_id: run for run in repository.runs()}
-    assert repository.runs_at([int(row) for row in table.rows]) == [by_id[run_id] for run_id in ids]
+    assert repository.runs_at(table, [2, 0]) == [by_id[ids[2]], by_id[ids[0]]]
     for row, run_id in enumerate(ids):
         run = by_id[run_id]
         assert table.values["duration_s"][row] == run.duration_s
@@ -218,3 +218,73 @@ def test_a_run_of_an_import_keeps_what_the_parser_said(repository: Repository, t
     repository.import_runs("any", made, [("x", path)])
     (stored,) = repository.runs()
     assert stored == replace(run, run_id=stored.run_id, campaign_id=stored.campaign_id)
+
+
+@pytest.mark.parametrize("folder", ["layout=SSD", "v0=7", "c0=5", "run_id=5", "file_row_number=3", "it's [odd]*"])
+def test_a_folder_that_is_called_like_a_column_changes_nothing(tmp_path: Path, folder: str) -> None:
+    repository = Repository.create(tmp_path / folder / "repository")
+    import_lines(repository, written(tmp_path, "results.txt", "10\n20\n"))
+    repository.publish(make_run(1, duration_s=5.0))
+    table = repository.table()
+    assert sorted(table.values["duration_s"]) == [5.0, 10.0, 20.0]
+    assert sorted(run.duration_s for run in repository.runs()) == [5.0, 10.0, 20.0]
+    assert len(repository.runs(layout="HDD")) == 2
+    first = repository.runs()[0]
+    assert repository.run(first.run_id) == first
+
+
+def test_rows_belong_to_the_table_that_they_were_read_with(repository: Repository, tmp_path: Path) -> None:
+    import_lines(repository, written(tmp_path, "results.txt", "".join(f"{n}\n" for n in range(1, 400))))
+    table = repository.table()
+    repository.publish(make_run(1))
+    repository.runs()
+    found = repository.runs_at(table, range(0, len(table), 7))
+    assert [run.duration_s for run in found] == table.values["duration_s"][::7].tolist()
+    repository.verify()
+    with pytest.raises(RepositoryError, match="has changed"):
+        repository.runs_at(table, [0])
+
+
+def test_names_of_levels_and_metrics_do_not_take_the_place_of_a_runs_own(
+    repository: Repository, tmp_path: Path
+) -> None:
+    run = foreign_run(
+        workload="sort", duration_s=5.0, levels={"workload": "ZZZ", "status": "fast", "codec": "None"},
+        metrics={"duration_s": 1.0},
+    )  # fmt: skip
+    path = written(tmp_path, "x", "anything")
+    repository.import_runs("any", lambda: iter([Found("k", "x:1", run)]), [("x", path)])
+    table = repository.table()
+    assert table.values["duration_s"].tolist() == [5.0]
+    found = {name: column.text(0) for name, column in table.columns.items()}
+    assert (found["workload"], found["status"], found["codec"]) == ("sort", "valid", "None")
+    assert (found["level:workload"], found["level:status"]) == ("ZZZ", "fast")
+
+
+def test_a_number_that_is_not_finite_is_left_and_hides_nothing(repository: Repository, tmp_path: Path) -> None:
+    runs = [foreign_run(workload="sort", duration_s=value, metrics={"m": m}) for value, m in
+            ((1.0, 1.0), (2.0, float("nan")), (float("inf"), 1.0))]  # fmt: skip
+    path = written(tmp_path, "x", "anything")
+    items = [Found(str(number), f"x:{number}", run) for number, run in enumerate(runs)]
+    summary = repository.import_runs("any", lambda: iter(items), [("x", path)])
+    assert (summary.taken, [item.where for item in summary.left]) == (1, ["x:1", "x:2"])
+    assert [run.duration_s for run in repository.runs()] == [1.0]
+
+
+def test_a_changed_number_in_a_single_run_is_left_out_until_it_is_restored(repository: Repository) -> None:
+    file = repository.publish(make_run(1)) / "run.json"
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b'"duration_s": 60.0', b'"duration_s": 90.0'))
+    assert repository.runs() == []
+    file.write_bytes(whole)
+    assert repository.runs() == [make_run(1)]
+
+
+def test_an_import_whose_facts_are_damaged_says_so(repository: Repository, tmp_path: Path) -> None:
+    path = written(tmp_path, "results.txt", "10\n")
+    summary = import_lines(repository, path)
+    assert summary.import_id
+    for content in (b"", b"[]", b'{"taken": "many"}'):
+        (repository.root / "bundles" / summary.import_id / "import.json").write_bytes(content)
+        with pytest.raises(RepositoryError, match="damaged"):
+            import_lines(repository, path)

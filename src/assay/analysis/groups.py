@@ -21,6 +21,13 @@ LAYOUT_PARAMETERS = frozenset(
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
 
 
+RESERVED = frozenset(
+    {"workload", "data_bytes", "cluster", "lab_scale", "engine", "engine_version", "layout", "origin", "status", "cold",
+     "plan", "campaign_id"}
+)  # fmt: skip
+"""Properties of every run: a factor of the same name does not take their place."""
+
+
 def level_of(run: Run, factor: str) -> str | None:
     """Return the run's level of ``factor``, or None when the factor does not apply to it."""
     if factor == LAYOUT_FACTOR:
@@ -59,11 +66,12 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
     """Return everything that must be equal for a fair comparison by ``factor``, as text by name."""
     derived = LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()
     found = {
-        "workload": run.workload, "data_bytes": str(run.data_bytes), "cluster": run.cluster,
-        "lab_scale": str(run.lab_scale), "engine": run.engine, "engine_version": run.engine_version,
+        "workload": run.workload, "cluster": run.cluster, "engine": run.engine, "engine_version": run.engine_version,
         "layout": run.layout, "origin": str(run.origin),
     }  # fmt: skip
-    found |= {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
+    found |= {"data_bytes": str(run.data_bytes), "lab_scale": str(run.lab_scale)}
+    levels = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
+    found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
     found |= {name: value for name, value in run.parameters.items() if name not in derived}
     found |= {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
     found.pop(factor, None)

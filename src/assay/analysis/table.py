@@ -20,6 +20,8 @@ from assay.model.run import Run
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 ABSENT = -1
+OWN_VALUES = ("duration_s", "started_unix_s")
+"""Quantities that every run has; a metric of the same name does not take their place."""
 DESCRIPTIVE = ("status", "cold", "plan", "campaign_id")
 """Columns that say something of a run but do not set its configuration apart."""
 
@@ -50,6 +52,8 @@ class RunTable:
     """:data:`DESCRIPTIVE` columns, and the factors: everything else."""
     values: Mapping[str, Floats]
     """``duration_s``, ``started_unix_s`` and the runs' metrics."""
+    source: str = ""
+    """The index that ``rows`` count in; empty for a table of runs in memory."""
 
     def __len__(self) -> int:
         """Return the number of runs."""
@@ -66,6 +70,7 @@ class RunTable:
             self.rows[keep],
             {name: Column(column.codes[keep], column.levels) for name, column in self.columns.items()},
             {name: value[keep] for name, value in self.values.items()},
+            self.source,
         )
 
 
@@ -82,7 +87,10 @@ def described(run: Run) -> dict[str, str]:
     found |= {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     if run.cold is not None:
         found["cold"] = "cold" if run.cold else "warm"
-    return {name: text for name, text in found.items() if text not in ("", "None") and name not in LAYOUT_PARAMETERS}
+    for name in ("data_bytes", "lab_scale"):
+        if getattr(run, name) is None:
+            del found[name]
+    return {name: text for name, text in found.items() if text and name not in LAYOUT_PARAMETERS}
 
 
 def started_unix_s(run: Run) -> float:
@@ -98,7 +106,7 @@ def table_of(runs: Sequence[Run]) -> RunTable:
     texts = [described(run) for run in runs]
     names = dict.fromkeys(name for found in texts for name in found)
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
-    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics}
+    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in OWN_VALUES}
     values["duration_s"] = [run.duration_s for run in runs]
     values["started_unix_s"] = [started_unix_s(run) for run in runs]
     return RunTable(

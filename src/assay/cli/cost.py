@@ -123,7 +123,7 @@ def cost(
     book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = opened.runs_at([int(row) for row in table.rows[first_rows(groups_by(table, places))]])
+    examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
     day = checked_date(on, "--on") if on else None
     question = Question(factors, take, day, currency, skip_unpriced, seed)

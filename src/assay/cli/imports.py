@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -47,12 +47,15 @@ def import_results(words: tuple[str, ...], mapping: tuple[str, ...], defaults: t
         return
     job = _job(words, mapping, defaults, Origin(origin))
     opened = Repository.create(repository)
+    if strict and job.unknown:
+        job.by_format.clear()
     for format_, sources in job.by_format:
         with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
             summary = opened.import_runs(
                 format_.name,
                 partial(format_.read, sources),
                 [(source.name, source.path) for source in sources],
+                variant=format_.variant,
                 plan=label or format_.name,
                 strict=strict,
                 progress=bar.show,
@@ -86,14 +89,31 @@ def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], 
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
         chosen(str(missing))  # a word that is neither: say which formats there are
-    sources = list(sources_in(paths))
+    sources, doubled = _distinct(sources_in(paths))
     if (mapping or defaults) and not (named and words[0] == TABLE):
         raise FormatError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
         format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else chosen(words[0])
-        return _Job([(format_, sources)], {})
+        return _Job([(format_, sources)], doubled)
     found, unknown = sorted_by_format(sources, known)
-    return _Job([(known[name], files) for name, files in found.items()], unknown)
+    return _Job([(known[name], files) for name, files in found.items()], {**doubled, **unknown})
+
+
+def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
+    """Return the files without those whose content was there before, and which they are like, by name."""
+    first: dict[str, str] = {}
+    kept: list[Source] = []
+    doubled: dict[str, str] = {}
+    for source in sources:
+        digest = source.digest()
+        if digest in first:
+            doubled[source.name if source.name != first[digest] else str(source.path)] = (
+                f"is the same as {first[digest]}"
+            )
+        else:
+            first[digest] = source.name
+            kept.append(source)
+    return kept, doubled
 
 
 def _pairs(options: Sequence[str]) -> dict[str, str]:

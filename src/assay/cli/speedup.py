@@ -202,7 +202,8 @@ def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Pat
     opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
     found = find_anomalies(table)
     listed = found.listed(len(found) if as_json else limit)
-    ids = dict(zip((item.row for item in listed), opened.run_ids([item.row for item in listed]), strict=True))
+    runs = opened.runs_at(table, [item.position for item in listed])
+    ids = {item.row: run.run_id for item, run in zip(listed, runs, strict=True)}
     if as_json:
         print_json([{"run_id": ids[item.row], **_finite(asdict(item))} for item in listed])
         return

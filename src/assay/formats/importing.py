@@ -24,6 +24,8 @@ class Format:
     recognises: Callable[[str, bytes], bool]
     """Whether a file is one, by its path and its first 64 KiB. Never raises, never claims another format's files."""
     read: Reads
+    variant: str = ""
+    """What else decides how files are read, such as a table's map: another reading of a file is another import."""
 
 
 def one_by_one(read_file: Callable[[Source], Iterator[Found | Left]]) -> Reads:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import zlib
 from collections.abc import Callable, Iterator
@@ -54,6 +55,17 @@ class Source:
     def head(self) -> bytes:
         """Return the first 64 KiB after decompression; what can be read of a damaged file."""
         return self._bytes(HEAD_BYTES)
+
+    def digest(self) -> str:
+        """Return the SHA-256 of the unpacked content; of the file as it is when it can't be unpacked."""
+        found = hashlib.sha256()
+        try:
+            with self._open() as file:
+                while piece := file.read(1 << 20):
+                    found.update(piece)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError):
+            return hashlib.sha256(self.path.read_bytes()).hexdigest()
+        return found.hexdigest()
 
     def content(self) -> bytes:
         """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""

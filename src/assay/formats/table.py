@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -57,7 +58,9 @@ def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin
     """Return the format of tables that ``mapping`` describes; :func:`check_mapping` is applied to it."""
     check_mapping(mapping, defaults, origin)
     read = partial(read_table_runs, mapping=mapping, defaults=defaults, origin=origin)
-    return Format("table", "any table, with a map from columns to fields", lambda _name, _head: False, one_by_one(read))
+    variant = json.dumps([str(origin), sorted(mapping.items()), sorted(defaults.items())])
+    title = "any table, with a map from columns to fields"
+    return Format("table", title, lambda _name, _head: False, one_by_one(read), variant)
 
 
 def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin) -> None:
@@ -65,6 +68,11 @@ def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origi
     for name in (*mapping.values(), *defaults):
         kind, colon, inner = name.partition(":")
         if colon and kind in _NAMED:
+            if kind == "level" and "." in inner:
+                raise SpecificationError(
+                    f"a level's name has no dot: {inner[:60]!r}", where=f"--map {name}",
+                    hint="names with dots are engine parameters: parameter:NAME",
+                )  # fmt: skip
             if not _NAMED[kind].fullmatch(inner):
                 raise SpecificationError(f"{inner[:60]!r} is no name of a {kind} in the map", where=f"--map {name}")
         elif name not in FIELDS:
@@ -107,7 +115,8 @@ def read_table_runs(
         told = {name: cells[column].strip() for name, column in table.columns.items()}
         values = {**defaults, **{name: text for name, text in told.items() if text}}
         try:
-            yield _run("\t".join(cells), where, values, origin, table.decimal_comma)
+            key = json.dumps([str(origin), sorted(values.items())], ensure_ascii=True)
+            yield _run(key, where, values, origin, table.decimal_comma)
         except ValueError as error:
             yield Left(where, str(error))
     if table.broken:

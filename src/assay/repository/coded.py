@@ -22,15 +22,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from assay.analysis.table import ABSENT, Column, RunTable, described, started_unix_s
+from assay.analysis.table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-OWN_VALUES = ("duration_s", "started_unix_s")
 
 
 @dataclass(slots=True)
@@ -86,7 +84,7 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
                 codes[name] = np.full(number, ABSENT, dtype=np.int32)
             codes[name][row] = levels.setdefault(level, len(levels))
         own = {"duration_s": run.duration_s, "started_unix_s": started_unix_s(run)}
-        for name, value in (own | run.metrics).items():
+        for name, value in (run.metrics | own).items():
             if name not in values:
                 coding.values.setdefault(name, len(coding.values))
                 values[name] = np.full(number, np.nan)
@@ -146,7 +144,7 @@ def load_table(opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: 
     found = {name: np.asarray(arrays[f"v{coding.values[name]}"], dtype=np.float64) for name in values}
     nothing = np.full(len(arrays["file_row_number"]), np.nan)
     found |= {name: nothing for name in (*OWN_VALUES, *metrics) if name not in found}
-    table = RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found)
+    table = RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found, path.name)
     started = found["started_unix_s"]
     in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
     return table if in_order else table.taken(np.argsort(started, kind="stable"))

@@ -19,6 +19,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import hashlib
+import math
 import re
 import shutil
 import uuid
@@ -36,7 +37,7 @@ from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import queries
-from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, encode_run, write_sums
+from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
 from assay.repository.tables import connection, write_table
 
@@ -91,14 +92,18 @@ def source_file(name: str, path: Path) -> SourceFile:
         raise RepositoryError(f"can't read it: {error.strerror}", where=name) from error
 
 
-def import_id(format_name: str, sources: Sequence[SourceFile]) -> str:
-    """Return the id of an import of these files: a UUID of version 8 (RFC 9562) from their checksums."""
-    return _uuid8("import", format_name, *sorted(source.sha256 for source in sources))
+def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = "") -> str:
+    """Return the id of an import of these files: a UUID of version 8 (RFC 9562) from their checksums.
+
+    ``variant``: what else decides how they are read.
+    """
+    return _uuid8("import", format_name, variant, *sorted(source.sha256 for source in sources))
 
 
 def gathered(
     items: Iterable[Found | Left],
     *,
+    bundle_id: str,
     format_name: str,
     sources: Sequence[SourceFile],
     known: Callable[[Sequence[str]], set[str]],
@@ -109,7 +114,6 @@ def gathered(
 
     ``progress`` takes how many were seen so far.
     """
-    own = import_id(format_name, sources)
     seen: Counter[str] = Counter()
     found: dict[str, Found] = {}
     left: list[Left] = []
@@ -118,6 +122,9 @@ def gathered(
             progress(number)
         if isinstance(item, Left):
             left.append(item)
+            continue
+        if mistake := _unstorable(item.run):
+            left.append(Left(item.where, mistake))
             continue
         run_id = _uuid8("run", format_name, item.key, str(seen[item.key]))
         seen[item.key] += 1
@@ -130,13 +137,24 @@ def gathered(
         if run_id in there:
             continue
         position = len(runs)
-        run = dataclasses.replace(item.run, run_id=run_id, campaign_id=own, plan=item.run.plan or plan,
+        run = dataclasses.replace(item.run, run_id=run_id, campaign_id=bundle_id, plan=item.run.plan or plan,
                                   block=position, position=position)  # fmt: skip
         runs.append(run)
         tasks += ((run_id, task) for task in item.tasks)
         if item.trace:
             traces.append((run_id, item.trace))
-    return Batch(own, format_name, runs, tasks, traces, left, len(there), sources)
+    return Batch(bundle_id, format_name, runs, tasks, traces, left, len(there), sources)
+
+
+def _unstorable(run: Run) -> str | None:
+    """Return why a run can't be stored, in words; None when it can."""
+    if not all(map(math.isfinite, (run.duration_s, *run.metrics.values()))):
+        return "holds a number that is not finite"
+    try:
+        msgspec.json.encode(run)
+    except (ValueError, TypeError, OverflowError, RecursionError) as error:
+        return f"can't be stored as JSON: {error}"
+    return None
 
 
 def _uuid8(*parts: str) -> str:
@@ -161,7 +179,6 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
         "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
-    encode_run(batch.runs[0])
     with connection() as opened:
         coding = Coding()
         opened.register("imported", rows_of(batch.runs, batch.import_id, coding))
@@ -190,6 +207,20 @@ def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
         for column, name in zip(columns[1:], names, strict=True):
             column.extend(getattr(trace, name))
     write_table(path, {"run_id": "VARCHAR", **queries.TRACE_COLUMNS}, columns)
+
+
+class _Facts(msgspec.Struct):
+    taken: int
+
+
+def taken_by(bundle: Path) -> int:
+    """Return how many runs an import took. Raises :class:`RepositoryError` when its facts are damaged."""
+    try:
+        return msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Facts).taken
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise RepositoryError(
+            f"{IMPORT_FILE} is damaged: {error}", where=str(bundle), hint="`assay verify` lists all damage; restore it"
+        ) from error
 
 
 def imported_tasks(bundle: Path, run_id: str) -> list[Task]:

@@ -94,24 +94,21 @@ class Index:
         """Return all runs as columns, with the named metrics."""
         return self._answer(lambda opened, index: load_table(opened, index, read_coding(opened, index), metrics))
 
-    def run_ids(self, rows: Sequence[int]) -> list[str]:
-        """Return the ids of the runs with these row numbers, in their order."""
+    def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
+        """Return the runs at these places of a table, whole, in their order.
 
-        def query(opened: DuckDBPyConnection, index: Path) -> list[str]:
-            found = dict(opened.execute(queries.IDS_AT, [str(index), list(rows)]).fetchall())
-            return [str(found[row]) for row in rows]
-
-        return self._answer(query)
-
-    def runs_at(self, rows: Sequence[int]) -> list[Run]:
-        """Return the runs with these row numbers, whole, in their order."""
-
-        def query(opened: DuckDBPyConnection, index: Path) -> list[Run]:
-            found = opened.execute(queries.RUNS_AT, [str(index), list(rows)]).fetchall()
-            runs = {row: _run(run_json, extra) for row, run_json, extra in found}
-            return [runs[row] for row in rows]
-
-        return self._answer(query)
+        Raises :class:`RepositoryError` when the index that the table was read from is gone.
+        """
+        wanted = [int(table.rows[position]) for position in positions]
+        index = self._folder / table.source
+        if not table.source or not index.exists():
+            raise RepositoryError(
+                "the repository has changed since its runs were read", where=str(self.root), hint="read them again"
+            )
+        with connection() as opened:
+            found = opened.execute(queries.RUNS_AT, [str(index.absolute()), wanted]).fetchall()
+        runs = {row: _run(run_json, extra) for row, run_json, extra in found}
+        return [runs[row] for row in wanted]
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
@@ -177,6 +174,8 @@ class Index:
 
     def _make(self, opened: DuckDBPyConnection, names: list[str], older: Sequence[Path], temporary: Path) -> Path:
         """Write the index over ``names`` and return its path; one that can't be kept goes into ``temporary``."""
+        import duckdb
+
         stock = _gathered(opened, older, self.root / "bundles", names, self.problems)
         if stock.base and not stock.added:  # what it lacks can't be read
             return stock.base
@@ -189,7 +188,7 @@ class Index:
                 write_runs(opened, aside, stock.query(opened), stock.coding)
                 sync(aside)
                 aside.rename(path)
-        except OSError:
+        except (OSError, duckdb.Error):
             path = temporary / path.name
             write_runs(opened, path, stock.query(opened), stock.coding)
             return path
@@ -231,8 +230,9 @@ class _Stock:
 
     def query(self, opened: DuckDBPyConnection) -> str:
         """Return the query for the index's rows."""
-        repeated = opened.execute(queries.repeated_runs(self.parts)).fetchall() if self.may_repeat else []
-        return queries.all_rows(self.parts or [queries.NO_ROWS], repeated)
+        if self.may_repeat:
+            opened.execute(queries.repeated_runs(self.parts))
+        return queries.all_rows(self.parts or [queries.NO_ROWS], without_repeated=self.may_repeat)
 
 
 def _gathered(
@@ -251,7 +251,7 @@ def _gathered(
             if is_import(bundles / name):
                 imports.append((name, *_import_file(opened, bundles / name)))
             else:
-                singles.append(read_run(bundles / name))
+                singles.append(_single(bundles / name))
         except (duckdb.Error, RepositoryError, OSError) as error:
             detail = error.message if isinstance(error, RepositoryError) else str(error).splitlines()[0]
             problems.append(Problem(name, RUN_FILE, ProblemKind.UNREADABLE, detail))
@@ -264,6 +264,15 @@ def _gathered(
         stock.parts.append(recoded(queries.parquet(str(file.absolute())), own, stock.coding, bundle=name))
     stock.added, stock.may_repeat = bool(singles or imports), bool(imports)
     return stock
+
+
+def _single(bundle: Path) -> Run:
+    """Return a single run's bundle's run. Raises :class:`RepositoryError` when it was changed or can't be read."""
+    run = read_run(bundle)
+    changed = [problem for problem in check_files(bundle, (RUN_FILE,)) if problem.kind is ProblemKind.CHANGED]
+    if changed:
+        raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
+    return run
 
 
 def _base(opened: DuckDBPyConnection, older: Sequence[Path], names: set[str]) -> _Stock:

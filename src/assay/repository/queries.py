@@ -23,22 +23,23 @@ RUN_TEXTS = ("run_id", "bundle", "campaign_id", "plan", "origin", "status", "wor
              "run_json", "environment_json")  # fmt: skip
 """The text columns of a file of runs. ``run_json`` is the whole run but its environment, by far the largest part."""
 
+READ = "read_parquet(?, hive_partitioning = false)"
+READ_NUMBERED = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
+"""A folder on the way that is called ``NAME=VALUE`` would else become a column."""
+
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
-BUNDLES_OF = "SELECT DISTINCT bundle FROM read_parquet(?)"
-RUNS_AT = """
+BUNDLES_OF = f"SELECT DISTINCT bundle FROM {READ}"
+RUNS_AT = f"""
 SELECT file_row_number, run_json, environment_json
-FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
+FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)
 """
-IDS_AT = """
-SELECT file_row_number, run_id FROM read_parquet(?, file_row_number = true) WHERE list_contains(?, file_row_number)
-"""
-KNOWN_IDS = "SELECT run_id FROM read_parquet(?) WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
-IDS_THAT_BEGIN = "SELECT run_id FROM read_parquet(?) WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
-ONE_RUN = "SELECT bundle, run_json, environment_json FROM read_parquet(?) WHERE run_id = ?"
+KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
+IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
+ONE_RUN = f"SELECT bundle, run_json, environment_json FROM {READ} WHERE run_id = ?"
 
 NEWEST_RUNS = """
 SELECT run_json, environment_json
-FROM read_parquet($index)
+FROM read_parquet($index, hive_partitioning = false)
 WHERE ($workload IS NULL OR workload = $workload)
   AND ($layout IS NULL OR layout = $layout)
   AND ($status IS NULL OR status = $status)
@@ -56,13 +57,17 @@ ROW_GROUP = 16_384
 """Rows that are buffered for each thread that writes: whole runs as JSON are long."""
 
 
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
 def parquet(path: str) -> str:
     """Return SQL for the table in one Parquet file."""
-    return f"read_parquet({_quoted(path)})"
+    return f"read_parquet({_quoted(path)}, hive_partitioning = false)"
 
 
 def copy_with_coding(query: str, path: str, coding: str) -> str:
@@ -81,30 +86,30 @@ def recoded_column(name: str, mapping: Sequence[int], target: str) -> str:
 def recoded_rows(columns: Sequence[str], source: str, bundle: str | None) -> str:
     """Return the query for a file's rows with ``columns`` in place of its codes and values."""
     texts = [f"{_quoted(bundle)} AS bundle" if bundle and name == "bundle" else name for name in RUN_TEXTS]
-    return f"SELECT {', '.join([*texts, *columns])} FROM {source}"  # noqa: S608 - own names and quoted texts
+    return f"SELECT {', '.join([*texts, *columns])} FROM {source}"
 
 
 def table_of_codes(columns: int, values: Sequence[int]) -> str:
     """Return the query for ``columns`` columns of codes and the value columns of these numbers."""
     picked = [f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in range(columns)]
     picked += [f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values]
-    return f"SELECT {', '.join([*picked, 'file_row_number'])} FROM read_parquet(?, file_row_number = true)"  # noqa: S608
+    return f"SELECT {', '.join([*picked, 'file_row_number'])} FROM {READ_NUMBERED}"
 
 
-def all_rows(parts: Sequence[str], repeated: Sequence[tuple[str, str]]) -> str:
-    """Return the query for the rows of all ``parts`` but the ``repeated`` ones, given by run id and bundle."""
+def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
+    """Return the query for the rows of all ``parts``, with or without those that stand in the table ``repeated``."""
     united = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
-    if not repeated:
+    if not without_repeated:
         return united
-    left = ", ".join(f"({_quoted(run_id)}, {_quoted(bundle)})" for run_id, bundle in repeated)
-    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN ({left})"  # noqa: S608
+    repeated = "SELECT run_id, bundle FROM repeated"
+    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN ({repeated})"
 
 
 def repeated_runs(parts: Sequence[str]) -> str:
-    """Return the query for the runs that several bundles hold, with each bundle but the first."""
-    united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)  # noqa: S608
+    """Return the statement that makes ``repeated``: runs that several bundles hold, with each bundle but the first."""
+    united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
     firsts = "min(bundle) OVER (PARTITION BY run_id)"
-    return f"SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"  # noqa: S608
+    return f"CREATE OR REPLACE TEMP TABLE repeated AS SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"
 
 
 TRACE_NODES = "SELECT DISTINCT node FROM trace ORDER BY node"
@@ -113,14 +118,14 @@ TRACE_OF_NODE = "SELECT * FROM trace WHERE node = ?"
 
 def literal(columns: Mapping[str, str]) -> str:
     """Return a query whose parameters are the columns as lists and whose rows are theirs side by side."""
-    return "SELECT " + ", ".join(f'unnest(?::{kind}[]) AS "{name}"' for name, kind in columns.items())
+    return "SELECT " + ", ".join(f"unnest(?::{kind}[]) AS {_name(name)}" for name, kind in columns.items())
 
 
 def selected(columns: Mapping[str, str]) -> str:
     """Return a query for the columns of one Parquet file, in the order of its rows."""
-    return "SELECT " + ", ".join(f'"{name}"' for name in columns) + " FROM read_parquet(?)"  # noqa: S608 - constants
+    return f"SELECT {', '.join(map(_name, columns))} FROM {READ}"
 
 
 def rows_of_run(names: Sequence[str]) -> str:
     """Return the query for one run's rows of an import's tasks or traces, in their order."""
-    return f"SELECT {', '.join(names)} FROM read_parquet(?) WHERE run_id = ?"  # noqa: S608 - own names
+    return f"SELECT {', '.join(names)} FROM {READ} WHERE run_id = ?"

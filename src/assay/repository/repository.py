@@ -38,6 +38,7 @@ from assay.repository.imports import (
     imported_tasks,
     imported_trace,
     source_file,
+    taken_by,
     write_import,
 )
 from assay.repository.index import Filters, Index, bundle_names
@@ -166,6 +167,7 @@ class Repository:
         items: Callable[[], Iterable[Found | Left]],
         sources: Sequence[tuple[str, Path]],
         *,
+        variant: str = "",
         plan: str = "",
         strict: bool = False,
         progress: Callable[[int], None] = lambda _: None,
@@ -173,16 +175,18 @@ class Repository:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
         What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left.
-        ``plan`` names the import where the runs do not tell; ``progress`` takes how many were seen. Raises
+        ``variant``: what else decides how the files are read. ``plan`` names the import where the runs do not tell;
+        ``progress`` takes how many were seen. Raises
         :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
         """
         files = [source_file(name, path) for name, path in sources]
-        bundle = self.root / "bundles" / import_id(format_name, files)
+        bundle = self.root / "bundles" / import_id(format_name, files, variant)
         if bundle.exists():
-            taken = msgspec.json.decode((bundle / bundle_files.IMPORT_FILE).read_bytes())["taken"]
-            return ImportSummary(None, format_name, 0, int(taken), ())
-        batch = gathered(items(), format_name=format_name, sources=files, known=self._index.known, plan=plan,
-                         progress=progress)  # fmt: skip
+            return ImportSummary(None, format_name, 0, taken_by(bundle), ())
+        batch = gathered(
+            items(), bundle_id=bundle.name, format_name=format_name, sources=files, known=self._index.known, plan=plan,
+            progress=progress,
+        )  # fmt: skip
         left = tuple(batch.left)
         if not batch.runs or (strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
@@ -216,18 +220,17 @@ class Repository:
         return runs
 
     def table(self, metrics: Sequence[str] = ()) -> RunTable:
-        """Return all runs as columns, with the named metrics; see :meth:`run_ids`. Fast for a million of them."""
+        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million of them."""
         table = self._index.table(metrics)
         self._warn()
         return table
 
-    def run_ids(self, rows: Sequence[int]) -> list[str]:
-        """Return the ids of runs by their ``rows`` of :meth:`table`, in that order."""
-        return self._index.run_ids(rows)
+    def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
+        """Return the runs at these places of :meth:`table`, whole, in that order.
 
-    def runs_at(self, rows: Sequence[int]) -> list[Run]:
-        """Return whole runs by their ``rows`` of :meth:`table`, in that order."""
-        return self._index.runs_at(rows)
+        Raises :class:`RepositoryError` when the index that it was read from is gone: read it again.
+        """
+        return self._index.runs_at(table, positions)
 
     @property
     def _index(self) -> Index:
