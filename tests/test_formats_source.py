@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -54,6 +55,20 @@ def test_folders_are_walked_in_order_without_hidden_files(tmp_path: Path) -> Non
         f"{tmp_path.name}/a", f"{tmp_path.name}/b/one", f"{tmp_path.name}/b/two"]  # fmt: skip
     with pytest.raises(FormatError, match="no such file"):
         list(sources_in([tmp_path / "nothing"]))
+
+
+def test_a_name_that_is_no_text_can_be_shown(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"caf\xe9.txt")).touch()
+    (source,) = sources_in([tmp_path])
+    assert source.name.encode() == f"{tmp_path.name}/caf\\xe9.txt".encode()
+
+
+def test_the_same_content_has_one_digest_however_it_is_packed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(TEXT)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(TEXT.encode()))
+    (tmp_path / "cut.gz").write_bytes(gzip.compress(bytes(range(256)) * 40)[:-9])
+    digests = {source.name.rsplit("/", 1)[-1]: source.digest() for source in sources_in([tmp_path])}
+    assert digests["a"] == digests["a.gz"] != digests["cut.gz"]
 
 
 def test_a_broken_file_does_not_keep_the_others_from_being_read(tmp_path: Path) -> None:

@@ -107,3 +107,22 @@ def test_export_writes_to_a_file_or_the_terminal(tmp_path: Path) -> None:
     assert target.read_bytes().startswith(b"PAR1")
     missing = CliRunner().invoke(export, ["csv", "--workload", "none", *here])
     assert isinstance(missing.exception, RepositoryError)
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    repository = filled(tmp_path / "one", 1)
+    repository.publish(make_run(2, layout="SS2"))
+    target = tmp_path / "series.csv"
+    target.write_text("what was there")
+    done = CliRunner().invoke(export, ["otava", "-o", str(target), "--repository", str(tmp_path / "one")])
+    assert isinstance(done.exception, RepositoryError)
+    assert target.read_text() == "what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "series.csv"]
+
+
+def test_otava_refuses_what_differs_in_anything_and_nothing_at_all() -> None:
+    for change in ({"data_bytes": 1}, {"engine": "spark"}, {"workload_parameters": {"reduces": "3"}}):
+        with pytest.raises(RepositoryError, match="2 configurations"):
+            write_otava([make_run(1), make_run(2, **change)], io.StringIO())
+    with pytest.raises(RepositoryError, match="no valid run with a date"):
+        write_otava([make_run(1, started_at="")], io.StringIO())

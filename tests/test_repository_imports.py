@@ -288,3 +288,18 @@ def test_an_import_whose_facts_are_damaged_says_so(repository: Repository, tmp_p
         (repository.root / "bundles" / summary.import_id / "import.json").write_bytes(content)
         with pytest.raises(RepositoryError, match="damaged"):
             import_lines(repository, path)
+
+
+def test_an_index_and_an_import_of_another_version_are_read_anew(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("assay.repository.queries.INDEX_VERSION", 999)
+        patch.setattr("assay.repository.coded.described", lambda run: {"old": "x"})
+        import_lines(repository, written(tmp_path, "results.txt", "10\n20\n"))
+        assert list(repository.table().columns) == ["old"]
+    repository.publish(make_run(1))
+    table = repository.table()
+    assert "old" not in table.columns
+    assert sorted(table.columns["workload"].text(row) or "" for row in range(3)) == ["sort", "sort", "terasort"]
+    assert len(repository.runs()) == 3

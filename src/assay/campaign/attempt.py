@@ -196,7 +196,7 @@ async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, settin
         stopped = True
     finally:
         if not stopped:
-            await asyncio.shield(_stop_samplers(samplers))
+            _keep_samples(await asyncio.shield(_stop_samplers(samplers)), seen)
     _keep_samples(raw, seen)
     seen.logs |= seen.finished.logs
     seen.trouble = await engine.trouble()
@@ -282,8 +282,14 @@ async def _drop(setting: Setting) -> tuple[CacheState, ...]:
 
 async def _start_samplers(setting: Setting) -> dict[str, Sampler]:
     names = list(setting.transports)
-    started = await asyncio.gather(*(Sampler.start(setting.transports[n], setting.samplers[n]) for n in names))
-    return dict(zip(names, started, strict=True))
+    starting = (Sampler.start(setting.transports[name], setting.samplers[name]) for name in names)
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    started = {n: result for n, result in zip(names, results, strict=True) if isinstance(result, Sampler)}
+    failed = next((result for result in results if isinstance(result, BaseException)), None)
+    if failed:
+        await _stop_samplers(started)
+        raise failed
+    return started
 
 
 async def _stop_samplers(samplers: Mapping[str, Sampler]) -> dict[str, bytes]:

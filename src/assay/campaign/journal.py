@@ -73,9 +73,9 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
             stored = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
             continue
-        if stored.get("fingerprint") != plan.fingerprint:
+        if not isinstance(stored, dict) or stored.get("fingerprint") != plan.fingerprint:
             continue
-        journal = Journal(path.parent, stored["campaign_id"])
+        journal = Journal(path.parent, path.parent.name)
         if again and not remaining(plan, runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
             break
         return journal, True

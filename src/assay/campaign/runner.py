@@ -12,7 +12,7 @@ import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -87,13 +87,21 @@ class Schedule:
 def prepare(plan: Plan, repository: Repository, *, again: bool) -> Schedule:
     """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun."""
     runs = schedule(plan, expand(plan))
-    history = repository.runs()
+    history = repository.runs(environment=False)
     journal, continued = open_campaign(repository.root, plan, history, runs, again=again)
     finished = [run for run in history if run.campaign_id == journal.campaign_id]
     left = remaining(plan, runs, finished)
     there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
     expected = remaining_s([planned for planned, _ in left], plan, history)
     return Schedule(runs, left, sum(run.key in there for run in runs), expected, journal, continued)
+
+
+def _renewed(plan: Plan, repository: Repository, todo: Schedule) -> Schedule:
+    """Return what is left now that nobody else carries out this campaign: somebody may have, since it was counted."""
+    finished = repository.runs(campaign_id=todo.journal.campaign_id, environment=False)
+    there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
+    left = remaining(plan, todo.runs, finished)
+    return replace(todo, left=left, done=sum(run.key in there for run in todo.runs))
 
 
 async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], repository: Repository,
@@ -104,6 +112,7 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
     """
     async with AsyncExitStack() as stack:
         stack.enter_context(todo.journal.hold())
+        todo = _renewed(plan, repository, todo)
         watcher.step("connecting")
         transports = await connect(cluster, stack)
         engine = await HadoopEngine.open(cluster, transports, watcher.step)
@@ -129,7 +138,7 @@ async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, w
     statuses: Counter[str] = Counter()
     failures = 0
     queue = [(planned, number, setting.plan.attempts) for planned, number in todo.left]
-    history = list(repository.runs())
+    history = list(repository.runs(environment=False))
     while queue:
         planned, number, tries = queue.pop(0)
         if not wanted(planned, setting.plan, [run for run in history if run.campaign_id == setting.campaign_id]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -46,29 +47,32 @@ def export(form: str, output: Path | None, workload: str | None, layout: str | N
     found = Repository.open(repository).runs(workload=workload, layout=layout)
     if not found:
         raise RepositoryError("there is no such run", where=str(repository), hint="`assay runs` lists them")
-    if form == "parquet":
-        if output is None:
+    if output is None:
+        if form == "parquet":
             raise RepositoryError("Parquet is no text", hint="name a file with -o")
-        write_parquet(found, output)
-    else:
-        with _opened(output) as file:
-            _WRITERS[form](found, file)
-    if output:
-        click.echo(f"wrote {len(found)} runs to {output}", err=True)
+        _WRITERS[form](found, sys.stdout)
+        return
+    with _placed(output) as aside:
+        if form == "parquet":
+            write_parquet(found, aside)
+        else:
+            with aside.open("w", encoding="utf-8", newline="") as file:
+                _WRITERS[form](found, file)
+    click.echo(f"wrote {output} from {len(found)} runs", err=True)
 
 
 @contextmanager
-def _opened(output: Path | None) -> Iterator[IO[str]]:
-    if output is None:
-        yield sys.stdout
-        return
+def _placed(output: Path) -> Iterator[Path]:
+    """Yield a path to write to; it takes the output's place when all went well, and is gone otherwise."""
+    aside = output.with_name(f".{output.name}.{os.getpid()}")
     try:
-        with output.open("w", encoding="utf-8", newline="") as file:
-            yield file
+        yield aside
+        aside.replace(output)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            output.unlink(missing_ok=True)
         raise RepositoryError(f"can't write it: {error.strerror}", where=str(output)) from error
+    finally:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
 
 
 @click.command()

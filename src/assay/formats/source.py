@@ -10,6 +10,7 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -91,6 +92,11 @@ def decoded(content: bytes, name: str) -> str:
         return content.decode("latin-1")
 
 
+def _shown(name: str) -> str:
+    """Return a file's name as text that can be stored: bytes that are no UTF-8 become escapes."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
 def sources_in(paths: list[Path]) -> Iterator[Source]:
     """Yield the files below ``paths``, sorted; hidden ones are passed over unless named.
 
@@ -98,12 +104,12 @@ def sources_in(paths: list[Path]) -> Iterator[Source]:
     """
     for path in paths:
         if path.is_file():
-            yield Source(path, path.name)
+            yield Source(path, _shown(path.name))
         elif path.is_dir():
             found = sorted(entry for entry in path.rglob("*") if entry.is_file())
             for entry in found:
                 inside = entry.relative_to(path)
                 if not any(part.startswith(".") for part in inside.parts):
-                    yield Source(entry, f"{path.name}/{inside}")
+                    yield Source(entry, _shown(f"{path.name}/{inside}"))
         else:
             raise FormatError("there is no such file or folder", where=str(path))

@@ -43,15 +43,21 @@ class Coding:
     def encoded(self) -> str:
         """Return it as JSON."""
         columns = {name: list(levels) for name, levels in self.columns.items()}
-        return msgspec.json.encode({"columns": columns, "values": list(self.values)}).decode()
+        stored = _Stored(columns, list(self.values), queries.INDEX_VERSION)
+        return msgspec.json.encode(stored).decode()
 
     @staticmethod
     def decoded(text: str | bytes) -> Coding:
-        """Return what :meth:`encoded` wrote. Raises :class:`RepositoryError` when it is something else."""
+        """Return what :meth:`encoded` wrote. Raises :class:`RepositoryError` when it is something else.
+
+        A file of another version raises :class:`OtherVersionError`: its runs are there, its codes mean other things.
+        """
         try:
             stored = msgspec.json.decode(text, type=_Stored)
         except msgspec.MsgspecError as error:
             raise RepositoryError(f"the codes are damaged: {error}") from error
+        if stored.version != queries.INDEX_VERSION:
+            raise OtherVersionError(f"the codes are of version {stored.version}, not {queries.INDEX_VERSION}")
         columns = {name: {level: code for code, level in enumerate(ls)} for name, ls in stored.columns.items()}
         return Coding(columns, {name: number for number, name in enumerate(stored.values)})
 
@@ -65,9 +71,14 @@ class Coding:
             self.values.setdefault(name, len(self.values))
 
 
+class OtherVersionError(RepositoryError):
+    """A file of runs that another version of assay has written."""
+
+
 class _Stored(msgspec.Struct):
     columns: dict[str, list[str]]
     values: list[str]
+    version: int = 1
 
 
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:

@@ -4,8 +4,8 @@ Bundles never change and their ids are unique, so two repositories are merged by
 against its checksums before it is taken.
 
 Forms of figures: a wide table (CSV, Parquet) with one row a run, whose columns are named as ``assay import table``
-names fields; JSON lines of whole runs; PerfKitBenchmarker's samples (one JSON object a line, as its
-``NewlineDelimitedJSONPublisher`` writes them); and Apache Otava's CSV (a time, attributes, and a column per metric).
+names fields where it has such a field; JSON lines of whole runs; PerfKitBenchmarker's samples (one JSON object a line,
+as its ``NewlineDelimitedJSONPublisher`` writes them); and Apache Otava's CSV (a time, attributes, a column per metric).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import msgspec
 
+from assay.analysis.groups import circumstances
 from assay.analysis.table import started_unix_s
 from assay.errors import RepositoryError
 from assay.model.run import Run
@@ -141,9 +142,9 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
     Otava looks for changes in one series, so runs that differ in more than their time do not belong in one file.
     """
     valid = sorted((run for run in runs if run.status == "valid" and run.started_at), key=lambda run: run.started_at)
-    kinds = {
-        (run.workload, run.layout, run.cluster, tuple(sorted((run.levels | run.parameters).items()))) for run in valid
-    }
+    if not valid:
+        raise RepositoryError("there is no valid run with a date", hint="Otava looks at times in their order")
+    kinds = {tuple(sorted(circumstances(run, "").items())) for run in valid}
     if len(kinds) > 1:
         raise RepositoryError(
             f"these are runs of {len(kinds)} configurations, and a series is of one",

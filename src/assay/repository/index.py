@@ -36,7 +36,7 @@ from assay.repository.bundle import (
     is_import,
     read_run,
 )
-from assay.repository.coded import Coding, load_table, read_coding, recoded, rows_of, write_runs
+from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.staging import staging, sync
 from assay.repository.tables import connection
 
@@ -243,13 +243,19 @@ def _gathered(
 
     stock = _base(opened, older, set(names))
     singles: list[Run] = []
+    recoding: dict[str, list[Run]] = {}
     imports: list[tuple[str, Path, Coding]] = []
     for name in names:
         if name in stock.covered:
             continue
         try:
             if is_import(bundles / name):
-                imports.append((name, *_import_file(opened, bundles / name)))
+                file = _import_file(bundles / name)
+                try:
+                    imports.append((name, file, read_coding(opened, file)))
+                except OtherVersionError:
+                    rows = opened.execute(queries.WHOLE_RUNS, [str(file.absolute())]).fetchall()
+                    recoding[name] = [_run(run_json, extra) for run_json, extra in rows]
             else:
                 singles.append(_single(bundles / name))
         except (duckdb.Error, RepositoryError, OSError) as error:
@@ -260,9 +266,13 @@ def _gathered(
     if singles:
         opened.register(_NEW, rows_of(singles, None, stock.coding))
         stock.parts.append(f"SELECT * FROM {_NEW}")  # noqa: S608 - a constant
+    for number, (name, runs) in enumerate(recoding.items()):
+        opened.register(f"{_NEW}_{number}", rows_of(runs, name, stock.coding))
+        stock.parts.append(f"SELECT * FROM {_NEW}_{number}")  # noqa: S608 - a constant and a number
     for name, file, own in imports:
         stock.parts.append(recoded(queries.parquet(str(file.absolute())), own, stock.coding, bundle=name))
-    stock.added, stock.may_repeat = bool(singles or imports), bool(imports)
+    stock.added = bool(singles or imports or recoding)
+    stock.may_repeat = bool(imports or recoding)
     return stock
 
 
@@ -286,13 +296,12 @@ def _base(opened: DuckDBPyConnection, older: Sequence[Path], names: set[str]) ->
     return _Stock()
 
 
-def _import_file(opened: DuckDBPyConnection, bundle: Path) -> tuple[Path, Coding]:
-    """Return an import's runs file and its coding. Raises :class:`RepositoryError` when it was changed."""
+def _import_file(bundle: Path) -> Path:
+    """Return an import's file of runs. Raises :class:`RepositoryError` when it was changed."""
     changed = check_files(bundle, (IMPORT_RUNS_FILE,))
     if changed:
         raise RepositoryError(f"{changed[0].file}: {changed[0].detail}", where=str(bundle))
-    file = bundle / IMPORT_RUNS_FILE
-    return file, read_coding(opened, file)
+    return bundle / IMPORT_RUNS_FILE
 
 
 def _usable(opened: DuckDBPyConnection, path: Path) -> tuple[Coding, set[str]] | None:

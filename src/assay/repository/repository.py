@@ -95,6 +95,8 @@ class Repository:
         try:
             root.mkdir(parents=True, exist_ok=True)
             foreign = sorted(path.name for path in root.iterdir() if path.name not in ("bundles", "index", "partial"))
+            if foreign and (root / MARKER).exists():  # somebody else has just made it
+                return cls.open(root)
             if foreign:
                 raise RepositoryError(
                     f"the folder is not empty and no repository: it holds {foreign[0]!r}",
@@ -145,7 +147,7 @@ class Repository:
             if target.exists():
                 raise _taken(target) from error
             raise RepositoryError(
-                f"it could not be stored: {error.strerror}",
+                f"it could not be stored: {error.strerror or _reasons(error)}",
                 where=str(error.filename or target),
                 hint="nothing of it was stored; make room or mend the disk and do it again",
             ) from error
@@ -334,6 +336,12 @@ class Repository:
         found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
         detail = "this is no bundle"
         return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]
+
+
+def _reasons(error: OSError) -> str:
+    """Return why a folder could not be copied: shutil lists a reason for each file."""
+    listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
+    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
 
 
 def _taken(target: Path) -> RepositoryError:

@@ -43,8 +43,8 @@ def engine_parameters(
 
 
 def _replication_mistake(text: str, workers: int) -> str | None:
-    if not text.isdecimal() or int(text) < 1:
-        return f"{text!r} is not a number of copies: write 1, 2, 3, …"
+    if not text.isdecimal() or len(text) > 9 or int(text) < 1:
+        return f"{text[:20]!r} is not a number of copies: write 1, 2, 3, …"
     if int(text) > workers:
         return f"{text} copies need as many workers, and the cluster has {workers}"
     return None
@@ -52,7 +52,7 @@ def _replication_mistake(text: str, workers: int) -> str | None:
 
 def _block_mistake(text: str) -> str | None:
     try:
-        length = int(text) if text.isdecimal() else parse_bytes(text)
+        length = int(text) if text.isdecimal() and len(text) < 20 else parse_bytes(text)
     except ValueError as error:
         return str(error)
     if length < BLOCK_MIN_BYTES or length % 512:
