@@ -117,3 +117,10 @@ def test_the_rank_test_counts_arrangements_also_with_ties(a: list[int], b: list[
     above = sum(value >= observed - 1e-9 for value in splits) / len(splits)
     below = sum(value <= observed + 1e-9 for value in splits) / len(splits)
     assert rank_test_p([float(x) for x in a], [float(x) for x in b]) == pytest.approx(min(1.0, 2 * min(above, below)))
+
+
+def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:
+    assert rank_test_p([1.0], [2.0, 2.0, 3.0, 4.0]) == pytest.approx(2 / 5)  # lowest or highest of five
+    assert rank_test_p([2.0, 2.0, 3.0, 4.0], [1.0]) == pytest.approx(2 / 5)
+    assert rank_test_p([2.0], [2.0, 2.0, 1.0, 3.0]) == 1.0
+    assert rank_test_p([1.0], [2.0, 3.0, 4.0]) == pytest.approx(rank_test_p([1.0], [2.0, 2.0, 3.0]))

@@ -40,7 +40,7 @@ def folder(tmp_path: Path) -> Path:
     table.write_text("\n".join(lines) + "\n")
     done = invoke(import_results, "table", str(table), *MAP, "--repository", str(tmp_path / "repository"))
     assert done.exit_code == 0, done.output
-    assert "34 runs taken" in done.output
+    assert "34 runs taken as import" in done.output
     return tmp_path / "repository"
 
 
@@ -50,7 +50,7 @@ def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path
     assert "SSD is 2.00 times as fast as HDD" in shown.output
     assert "16 matched sets" in shown.output
     assert "terasort NFS" in shown.output
-    assert "invalid: 1" in shown.output
+    assert "34 runs looked at, 1 invalid" in shown.output
     answer = json.loads(
         invoke(speedup, "--by", "layout", "--baseline", "HDD", "--json", "--repository", str(folder)).output
     )
@@ -189,6 +189,11 @@ def test_the_same_table_is_read_twice_with_two_maps_and_a_copy_is_not_doubled(tm
     assert taken("ssd_s", "SSD", str(tmp_path / "copy.csv")) == (0, 2)
     shown = json.loads(invoke(speedup, "--by", "layout", "--baseline", "HDD", *repository).output)
     assert [round(item["ratio"], 2) for item in shown["speedups"]] == [2.0, 1.03]
+    words = ["--map", "workload=workload", "--map", "ssd_s=duration_min", "--set", "layout=SSD"]
+    told = invoke(import_results, "table", str(table), *words, *repository[:2]).output
+    assert told.count("imported with another map before") == 2
+    bundle = next(line.split("bundles/")[1].split(" ")[0] for line in told.splitlines() if "bundles/" in line)
+    assert (tmp_path / "repository" / "bundles" / bundle).is_dir()
 
 
 def test_strict_takes_nothing_when_a_file_is_of_no_format(tmp_path: Path) -> None:
@@ -200,3 +205,36 @@ def test_strict_takes_nothing_when_a_file_is_of_no_format(tmp_path: Path) -> Non
     assert refused.exit_code == 7
     assert "No runs" in invoke(runs, *repository).output
     assert invoke(import_results, str(published), str(tmp_path / "junk.txt"), *repository).exit_code == 0
+
+
+def test_one_run_against_several_with_equal_times_is_compared(tmp_path: Path) -> None:
+    table = tmp_path / "tie.csv"
+    table.write_text("job,s,disk\nterasort,100,HD1\nterasort,100,HD2\nterasort,120,HD2\n")
+    words = [w for field in ("job=workload", "s=duration_s", "disk=layout") for w in ("--map", field)]
+    repository = ["--repository", str(tmp_path / "repository")]
+    assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
+    (found,) = json.loads(invoke(compare, "--json", *repository).output)
+    assert (found["baseline"], found["n_baseline"], found["n_candidate"]) == ("HD1", 1, 2)  # the file's order
+    assert found["rank_test_p"] == 1.0
+
+
+def test_what_was_left_is_told_again_and_damage_is_named(tmp_path: Path) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text(f"{HEADER}\nterasort,HDD,IB,20,1048576,valid\nterasort,HDD,IB,-3,1048576,valid\n")
+    repository = ["--repository", str(tmp_path / "repository")]
+    for _ in range(2):
+        done = invoke(import_results, "table", str(table), *MAP, *repository)
+        assert "results.csv:3" in done.output
+    (bundle,) = (tmp_path / "repository" / "bundles").iterdir()
+    (bundle / "runs.parquet").write_bytes(b"")
+    refused = invoke(import_results, "table", str(table), *MAP, *repository)
+    assert isinstance(refused.exception, AssayError)
+    assert "delete this folder and import again" in str(refused.exception)
+
+
+def test_a_repository_among_the_files_is_not_imported_into_itself(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text("source: a paper\nruns:\n  - {workload: sort, duration: 5s, layout: HDD}\n")
+    repository = ["--repository", str(tmp_path / "repository")]
+    for _ in range(3):
+        assert "left: " not in invoke(import_results, str(tmp_path), *repository).output
+    assert len(json.loads(invoke(runs, "--json", *repository).output)) == 1

@@ -173,7 +173,7 @@ def test_a_damaged_bundle_is_left_out_with_a_warning_and_the_others_are_shown(
     whole = (bundle / "run.json").read_bytes()
     (bundle / "run.json").write_bytes(whole[: len(whole) // 2])
     assert repository.runs() == [make_run(2)]
-    assert f"run {make_run(1).run_id} is left out: run.json is damaged" in caplog.text
+    assert f"bundle {make_run(1).run_id} is left out: run.json is damaged" in caplog.text
     with pytest.raises(RepositoryError, match=r"run\.json is damaged"):
         repository.run(make_run(1).run_id)
     (bundle / "run.json").write_bytes(whole)

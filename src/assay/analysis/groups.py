@@ -28,6 +28,11 @@ RESERVED = frozenset(
 """Properties of every run: a factor of the same name does not take their place."""
 
 
+def in_order(run: Run) -> tuple[object, ...]:
+    """Return what runs are sorted by: when they started; those that do not tell come last, in their file's order."""
+    return not run.started_at, run.started_at, run.campaign_id, run.position, run.run_id
+
+
 def level_of(run: Run, factor: str) -> str | None:
     """Return the run's level of ``factor``, or None when the factor does not apply to it."""
     if factor == LAYOUT_FACTOR:
@@ -47,7 +52,7 @@ def _program(run: Run) -> str:
 
 def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
     """Return the levels of ``factor`` in the order in which runs first had them."""
-    found = (level_of(run, factor) for run in sorted(runs, key=lambda run: run.started_at))
+    found = (level_of(run, factor) for run in sorted(runs, key=in_order))
     return list(dict.fromkeys(level for level in found if level is not None))
 
 
@@ -136,7 +141,7 @@ def _group(runs: Sequence[Run], factor: str, context: str) -> Group:
 def group_runs(runs: Sequence[Run], factor: str) -> list[Group]:
     """Return the groups that ``factor`` can be judged in, workloads in the order in which they first ran."""
     by_key: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in sorted(runs, key=lambda run: (run.started_at, run.run_id)):
+    for run in sorted(runs, key=in_order):
         if level_of(run, factor) is not None:
             by_key.setdefault(tuple(sorted(circumstances(run, factor).items())), []).append(run)
     workloads = list(dict.fromkeys(members[0].workload for members in by_key.values()))

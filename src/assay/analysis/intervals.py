@@ -85,10 +85,24 @@ def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
         return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
     if len(set(pooled)) == 1:
         return 1.0
+    if min(len(baseline), len(candidate)) == 1:
+        return _one_against_many_p(baseline, candidate)
     if math.comb(len(pooled), len(baseline)) <= EXACT_ARRANGEMENTS_MAX:
         every_arrangement = stats.PermutationMethod(n_resamples=EXACT_ARRANGEMENTS_MAX)
         return float(stats.mannwhitneyu(baseline, candidate, method=every_arrangement).pvalue)
     return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
+
+
+def _one_against_many_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
+    """Return the exact two-sided p where a side has one run: the share of all runs that would stand out as far."""
+    pooled = [*baseline, *candidate]
+
+    def away(value: float) -> float:
+        below, equal = sum(other < value for other in pooled), sum(other == value for other in pooled) - 1
+        return abs(below + equal / 2 - (len(pooled) - 1) / 2)
+
+    observed = away(baseline[0] if len(baseline) == 1 else candidate[0])
+    return sum(away(value) >= observed for value in pooled) / len(pooled)
 
 
 def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:

@@ -106,7 +106,9 @@ def _distinct(sources: Iterable[Source]) -> tuple[list[Source], dict[str, str]]:
     doubled: dict[str, str] = {}
     for source in sources:
         digest = source.digest()
-        if digest in first:
+        if source.name.endswith("_conf.xml"):  # each belongs to the job in its name, however alike they are
+            kept.append(source)
+        elif digest in first:
             doubled[source.name if source.name != first[digest] else str(source.path)] = (
                 f"is the same as {first[digest]}"
             )
@@ -168,7 +170,11 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         return
     for summary in job.summaries:
         there = f", {summary.already_there} were there already" if summary.already_there else ""
-        click.echo(f"{summary.format}: {summary.taken} runs taken{there}, {len(summary.left)} left")
+        named = f" as import {summary.import_id}" if summary.import_id else ""
+        click.echo(f"{summary.format}: {summary.taken} runs taken{named}{there}, {len(summary.left)} left")
+        for other in summary.other_readings:
+            click.echo(f"  the same file was imported with another map before, and both count. If that was a mistake, "
+                       f"delete the folder bundles/{other} of the repository.")  # fmt: skip
     for item in left[:_LEFT_SHOWN]:
         click.echo(f"  left: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:

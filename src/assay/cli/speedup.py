@@ -98,7 +98,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
         (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
         [_cells(item) for item in found if item.ratio is not None],
     )
-    _say(found, best)
+    _say(found, best, table)
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
     )
 
 
-def _say(found: Sequence[Speedup], best: Sequence[BestSet]) -> None:
+def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> None:
     click.echo()
     for item in found:
         if item.ratio is not None:
@@ -125,18 +125,21 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet]) -> None:
         click.echo(f"{len(lonely)} comparisons have no two runs that are equal in everything else: "
                    f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
                    f"{' …' if len(lonely) > 6 else ''}")  # fmt: skip
-    reasons: dict[str, int] = {}
-    for item in found:
-        for why, count in item.unmatched.items():
-            reasons[why] = reasons.get(why, 0) + count
-    if reasons:
-        click.echo(f"did not count: {', '.join(f'{why}: {count}' for why, count in reasons.items())}")
+    counts = {status: _count(table, "status", status) for status in ("invalid", "failed")}
+    not_valid = "".join(f", {number} {status}" for status, number in counts.items() if number)
+    click.echo(f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
+               "equal in all else; --json says for each comparison how many did not.")  # fmt: skip
     if best:
         click.echo()
         cells = [
             (b.group, *(", ".join(x) or _NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
         ]
         print_table(("Group", "May be the fastest (95 %)", "Shown to be slower", "Never compared"), cells)
+
+
+def _count(table: RunTable, name: str, level: str) -> int:
+    column = table.columns[name]
+    return int((column.codes == column.code(level)).sum()) if level in column.levels else 0
 
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
@@ -182,7 +185,7 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
         print_json({origin: [_finite(asdict(item)) for item in items] for origin, items in found.items()})
         return
     for origin, items in found.items():
-        click.echo(f"{origin} ({len(table)} runs)" if len(found) == 1 else origin)
+        click.echo(f"{origin} ({_count(table, 'status', 'valid')} valid runs)" if len(found) == 1 else origin)
         for item in items:
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:

@@ -19,6 +19,8 @@ from typing import IO, Any, Final
 
 from assay.errors import FormatError
 
+_REPOSITORY: Final = "repository.json"
+"""A folder with this file is a repository of assay's own."""
 HEAD_BYTES: Final = 65_536
 SIZE_MAX_BYTES: Final = 2 * 2**30
 """More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
@@ -97,6 +99,21 @@ def _shown(name: str) -> str:
     return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
+def _files_below(folder: Path) -> list[Path]:
+    found: list[Path] = []
+
+    def refuse(error: OSError) -> None:
+        raise FormatError(f"can't be listed: {error.strerror}", where=str(error.filename)) from error
+
+    for name, folders, files in os.walk(folder, onerror=refuse):
+        if _REPOSITORY in files:  # its runs are there already
+            folders.clear()
+            continue
+        folders[:] = [inner for inner in folders if not inner.startswith(".")]
+        found += [Path(name, file) for file in files if not file.startswith(".") and Path(name, file).is_file()]
+    return sorted(found)
+
+
 def sources_in(paths: list[Path]) -> Iterator[Source]:
     """Yield the files below ``paths``, sorted; hidden ones are passed over unless named.
 
@@ -106,10 +123,7 @@ def sources_in(paths: list[Path]) -> Iterator[Source]:
         if path.is_file():
             yield Source(path, _shown(path.name))
         elif path.is_dir():
-            found = sorted(entry for entry in path.rglob("*") if entry.is_file())
-            for entry in found:
-                inside = entry.relative_to(path)
-                if not any(part.startswith(".") for part in inside.parts):
-                    yield Source(entry, _shown(f"{path.name}/{inside}"))
+            for entry in _files_below(path):
+                yield Source(entry, _shown(f"{path.resolve().name}/{entry.relative_to(path)}"))
         else:
             raise FormatError("there is no such file or folder", where=str(path))

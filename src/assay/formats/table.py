@@ -48,6 +48,7 @@ _COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")
 _ADDED = "job_throughput_mb_per_s"
 _TEXT_LENGTH_MAX = 1000
 _NUMBER_LENGTH_MAX = 40
+_DURATION_MIN_S = 0.001
 
 
 def _is_number(name: str) -> bool:
@@ -205,6 +206,8 @@ def _duration_s(values: Mapping[str, str], decimal_comma: bool) -> float:
         duration_s = _number(text, name, decimal_comma) * _DURATIONS[name]
     if wrong := duration_problem(duration_s):
         raise ValueError(wrong)
+    if duration_s < _DURATION_MIN_S:
+        raise ValueError(f"a run of {duration_s:g} s is none: is the unit another?")
     return duration_s
 
 

@@ -120,7 +120,7 @@ def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
         yield {
             "test": run.workload, "metric": name, "value": value, "unit": _unit(name), "run_uri": run.run_id[:8],
             "sample_uri": f"{run.run_id}-{number}", "product_name": "assay", "owner": "",
-            "timestamp": started if not math.isnan(started) else 0.0, "labels": labels,
+            "labels": labels, **({} if math.isnan(started) else {"timestamp": started}),
         }  # fmt: skip
 
 

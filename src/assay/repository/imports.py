@@ -37,7 +37,7 @@ from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import queries
-from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, write_sums
+from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
 from assay.repository.tables import connection, write_table
 
@@ -66,6 +66,8 @@ class ImportSummary:
     taken: int
     already_there: int
     left: tuple[Left, ...]
+    other_readings: tuple[str, ...] = ()
+    """Imports of the same files with another map: their runs count too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,17 +212,45 @@ def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
 
 
 class _Facts(msgspec.Struct):
+    format: str
     taken: int
+    left: tuple[Left, ...] = ()
 
 
-def taken_by(bundle: Path) -> int:
-    """Return how many runs an import took. Raises :class:`RepositoryError` when its facts are damaged."""
+def summary_of(bundle: Path) -> ImportSummary:
+    """Return what an import that is there took and left. Raises :class:`RepositoryError` when it is damaged."""
+    damaged = check_files(bundle, (IMPORT_RUNS_FILE,))
+    if damaged:
+        raise RepositoryError(
+            f"these files were imported before, but {damaged[0].file} is damaged: {damaged[0].detail}",
+            where=str(bundle), hint="delete this folder and import again",
+        )  # fmt: skip
     try:
-        return msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Facts).taken
+        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Facts)
+        return ImportSummary(None, facts.format, 0, facts.taken, facts.left)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise RepositoryError(
             f"{IMPORT_FILE} is damaged: {error}", where=str(bundle), hint="`assay verify` lists all damage; restore it"
         ) from error
+
+
+class _Sources(msgspec.Struct):
+    format: str
+    sources: list[dict[str, str | int]]
+
+
+def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+    """Return the ids of imports of this format that took one of these files; damaged ones are passed over."""
+    wanted = {source.sha256 for source in sources}
+    found = []
+    for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
+        try:
+            facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            continue
+        if facts.format == format_name and any(source.get("sha256") in wanted for source in facts.sources):
+            found.append(path.parent.name)
+    return found
 
 
 def imported_tasks(bundle: Path, run_id: str) -> list[Task]:

@@ -37,8 +37,9 @@ from assay.repository.imports import (
     import_id,
     imported_tasks,
     imported_trace,
+    of_same_files,
     source_file,
-    taken_by,
+    summary_of,
     write_import,
 )
 from assay.repository.index import Filters, Index, bundle_names
@@ -184,7 +185,8 @@ class Repository:
         files = [source_file(name, path) for name, path in sources]
         bundle = self.root / "bundles" / import_id(format_name, files, variant)
         if bundle.exists():
-            return ImportSummary(None, format_name, 0, taken_by(bundle), ())
+            return summary_of(bundle)
+        before = of_same_files(self.root / "bundles", format_name, files) if variant else []
         batch = gathered(
             items(), bundle_id=bundle.name, format_name=format_name, sources=files, known=self._index.known, plan=plan,
             progress=progress,
@@ -198,7 +200,7 @@ class Repository:
             if bundle.exists():  # somebody imported the same files at the same time
                 return ImportSummary(None, format_name, 0, len(batch.runs), left)
             raise
-        return ImportSummary(batch.import_id, format_name, len(batch.runs), batch.already_there, left)
+        return ImportSummary(batch.import_id, format_name, len(batch.runs), batch.already_there, left, tuple(before))
 
     def runs(
         self,
@@ -241,7 +243,7 @@ class Repository:
     def _warn(self) -> None:
         for problem in self._problems:
             logging.getLogger(__name__).warning(
-                "run %s is left out: %s. `assay verify` lists all damage.", problem.run_id, problem.detail
+                "bundle %s is left out: %s. `assay verify` lists all damage.", problem.run_id, problem.detail
             )
 
     def run(self, prefix: str) -> Run:
