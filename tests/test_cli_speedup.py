@@ -15,6 +15,8 @@ from assay.cli.report import report
 from assay.cli.runs import runs
 from assay.cli.speedup import anomalies, changes, findings, speedup
 from assay.errors import AssayError
+from assay.repository import Repository
+from builders import make_run
 
 HEADER = "workload,layout,network,minutes,blocks,status"
 FIELDS = ("workload=workload", "layout=layout", "network=level:network", "minutes=duration_min",
@@ -238,3 +240,16 @@ def test_a_repository_among_the_files_is_not_imported_into_itself(tmp_path: Path
     for _ in range(3):
         assert "left: " not in invoke(import_results, str(tmp_path), *repository).output
     assert len(json.loads(invoke(runs, "--json", *repository).output)) == 1
+
+
+def test_what_else_differed_between_the_hosts_is_a_warning(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "repository")
+    for number in range(8):
+        layout, kernel = ("HD2", "6.1") if number % 2 else ("SS2", "6.12")
+        environment = {"kernel": kernel, "jvm": "17"}
+        repository.publish(make_run(number, layout=layout, duration_s=10.0 + number, environment=environment))
+    words = ["--by", "layout", "--baseline", "HD2", "--repository", str(tmp_path / "repository")]
+    shown = invoke(speedup, *words).output
+    assert "warning: kernel was not the same in all runs: 6.1 against 6.12" in shown
+    assert "jvm" not in shown
+    assert len(json.loads(invoke(speedup, *words, "--json").output)["warnings"]) == 1

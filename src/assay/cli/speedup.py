@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from assay.analysis.methods import Figure
     from assay.analysis.significance import BestSet
     from assay.analysis.table import RunTable
+    from assay.model.run import Run
 
 _NOTHING = "–"
+_SAMPLED = 50
 METHODS = ("matched", "aloja", "lisa14")
 
 
@@ -77,7 +79,7 @@ def _where_option(command: Any) -> Any:
 def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, ...], deployments: bool, method: str,
             where: tuple[str, ...], as_json: bool, repository: Path) -> None:  # fmt: skip
     """How much faster the levels of a factor are, over all configurations that were run with both."""
-    _, table = read_table(repository, where)
+    opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
     factor: str | list[str] = names[0] if len(names) == 1 else names
     if method != "matched":
@@ -89,16 +91,36 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     by = None if group == "none" else group
     found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
     best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
+    warnings = _differences(opened, table, names[0], found) if len(names) == 1 else []
     if as_json:
-        print_json(
-            {"speedups": [_finite(asdict(item)) for item in found], "best": [_finite(asdict(item)) for item in best]}
-        )
+        print_json({"speedups": [_finite(asdict(item)) for item in found],
+                    "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
         return
     print_table(
         (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
         [_cells(item) for item in found if item.ratio is not None],
     )
     _say(found, best, table)
+    for warning in warnings:
+        click.echo(f"warning: {warning}")
+
+
+def _differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
+    """Return what was recorded of the hosts and differs between the levels, from up to so many runs of each."""
+    from assay.analysis.differences import environment_warnings
+
+    column, status = table.columns[factor], table.columns["status"]
+    valid = status.codes == status.code("valid")
+
+    def sample(level: str) -> list[Run]:
+        at = ((column.codes == column.code(level)) & valid).nonzero()[0]
+        return opened.runs_at(table, at[:: max(1, len(at) // _SAMPLED)][:_SAMPLED].tolist())
+
+    compared = [item for item in found if item.ratio is not None]
+    levels = dict.fromkeys(item.candidate for item in compared)
+    first = sample(compared[0].baseline) if compared else []
+    told = (warning for level in levels for warning in environment_warnings(first, sample(level), factor))
+    return list(dict.fromkeys(told))
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:
