@@ -17,7 +17,7 @@ from assay.analysis.table import RunTable, table_of
 from assay.model.run import Run, RunStatus
 from builders import make_run
 
-ALOJA = Path("/work/shared/data/aloja/aloja-execs-2014-09-dump.csv")
+ALOJA = Path(__file__).parents[2] / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
 
 
 def positions(table: RunTable, kind: Kind) -> list[int]:

@@ -15,7 +15,8 @@ FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 # Hosts of package registries must not be named: they come from the machine's own configuration.
 _HOSTS = ("pypi" + ".org", "python" + "hosted", "registry.npm" + "js", "repo.mav" + "en", "repo1.mav" + "en",
-          "crates" + ".io", "deb.debian" + ".org")  # fmt: skip
+          "crates" + ".io", "deb.debian" + ".org", '"/wor' + "k/", '"/roo' + "t/")  # fmt: skip
+"""And paths of the machine that somebody happened to work on."""
 
 
 def tracked() -> list[Path]:
