@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -240,9 +241,12 @@ def test_several_reports_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", [[], ["--udp", "--bitrate", "8M"]], ids=["tcp", "udp"])
 def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
-    client = ["iperf3", "--client", "127.0.0.1", "--port", "5987", "--bytes", "64K", "--json", *options]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    client = ["iperf3", "--client", "127.0.0.1", "--port", port, "--time", "1", "--json", *options]
     try:
-        server = subprocess.Popen(["iperf3", "--server", "--one-off", "--port", "5987"], stdout=subprocess.DEVNULL)
+        server = subprocess.Popen(["iperf3", "--server", "--one-off", "--port", port], stdout=subprocess.DEVNULL)
     except FileNotFoundError:
         pytest.skip("iperf3 is not installed")
     try:
@@ -259,6 +263,16 @@ def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
     assert run.status is RunStatus.VALID
     assert run.metrics["link_bits_per_s"] > 0
     assert run.parameters["iperf3.protocol"] == ("UDP" if options else "TCP")
+
+
+def test_a_test_of_which_the_receiver_got_nothing_measures_no_link(tmp_path: Path) -> None:
+    received = {"seconds": 0.001, "bytes": 0, "bits_per_second": 0.0}
+    sent = {"seconds": 0.001, "bytes": 65536, "bits_per_second": 524_288_000.0}
+    report = json.dumps({"start": {"cookie": "c" * 36}, "end": {"sum_sent": sent, "sum_received": received}}).encode()
+    run = found(iperf3_import.FORMAT, report, tmp_path).run
+    assert run.status is RunStatus.INVALID
+    assert "too short" in (run.cause or "")
+    assert "link_bits_per_s" not in run.metrics
 
 
 def test_each_format_knows_its_own_files() -> None:

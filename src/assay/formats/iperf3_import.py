@@ -98,7 +98,12 @@ def _measured(head: _Head, report: bytes) -> Run:
         if not 0 <= parsed.retransmits <= 10**12:
             raise FormatError("has a number of retransmits that can't be")
         metrics["retransmits"] = float(parsed.retransmits)
-    return _run(head, duration_s=parsed.duration_s, metrics=metrics, data_bytes=_received_bytes(head))
+    nothing = parsed.received_bits_per_s == 0
+    return _run(
+        head, duration_s=parsed.duration_s, metrics={} if nothing else metrics, data_bytes=_received_bytes(head),
+        status=RunStatus.INVALID if nothing else RunStatus.VALID,
+        cause="the receiver got nothing before the test ended: too short to measure a link" if nothing else None,
+    )  # fmt: skip
 
 
 def _check_sums(end: dict[str, Any]) -> None:
