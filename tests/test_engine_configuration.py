@@ -45,7 +45,7 @@ def deployment(**parameters: str) -> Deployment:
         marker="abc123",
         ports=Ports(),
         hosts={node.name: node.name for node in CLUSTER.nodes},
-        image_directory="/mnt/system/assay/namenode",
+        home="/mnt/system/assay/deployments",
     )
 
 

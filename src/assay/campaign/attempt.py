@@ -13,17 +13,19 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.throughput import gated_aggregate, transfers
+from assay.campaign.configure import configure, in_use, placed
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
 from assay.formats.jhist import phases
 from assay.hosts.transport import Transport
+from assay.lab.links import Links
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Role
 from assay.model.layout import Layout
@@ -56,6 +58,8 @@ class Setting:
     environment: Mapping[str, Any]
     baseline: Baseline | None
     show: Callable[[str], None]
+    links: Links | None = None
+    """The lab's; None on other hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,7 @@ class _Observed:
     finished: Finished | None = None
     verdict: Verdict | None = None
     trouble: str | None = None
+    network: dict[str, Any] = field(default_factory=dict)
     not_own_s: float = 0.0
     """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
 
@@ -110,6 +115,8 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
 
 async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Published:
     """Carry out one attempt and return its record, whatever became of it."""
+    cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
+    setting = replace(setting, cluster=cluster, transports=transports)
     workload = WORKLOADS[planned.workload.name]
     size = size_of(planned, setting.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
@@ -160,6 +167,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
         environment={
             **setting.environment,
             "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+            **({"network": seen.network} if seen.network else {}),
             "parameters": _effective(planned, setting.engine),
         },
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
@@ -180,7 +188,7 @@ async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, settin
     engine, parameters = setting.engine, planned.configuration.parameters
     needed = workload.input(size)
     with _not_own(seen):
-        await engine.deploy(planned.configuration.layout, parameters, setting.show)
+        seen.network = await configure(planned.configuration, engine, setting.links, setting.show)
         manifest = await _ensure_input(needed, planned, setting) if needed else {}
     for path in workload.outputs():
         await engine.hdfs.delete(path)
@@ -220,6 +228,10 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
         seen.logs["check.log"] = done.logs.get("check.log", b"")
     facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
     seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
+    if policy := planned.configuration.layout.policy:
+        places = [*workload.outputs(), *([needed.place] if needed else [])]
+        found = sum([await engine.hdfs.placements(place) for place in places], Counter[tuple[str, ...]]())
+        seen.verdict = replace(seen.verdict, checks=(*seen.verdict.checks, placed(policy, found)))
     for path in workload.outputs():
         await engine.hdfs.delete(path)
 

@@ -39,7 +39,7 @@ def expected_s(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> float
         return median(alike) + RUN_EXTRA_S
     worker = plan.cluster.workers[0].type
     used = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
-    scale, workers = plan.cluster.scale, len(plan.cluster.workers)
+    scale, workers = plan.cluster.scale, planned.configuration.workers or len(plan.cluster.workers)
     reads = sum(device.read_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
     writes = sum(device.write_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
     copies = int(planned.configuration.parameters["dfs.replication"])

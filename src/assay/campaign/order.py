@@ -11,9 +11,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assay.model.containers import MAP_MEMORY, REDUCE_MEMORY, tasks_of_a_wave
 from assay.model.plan import Configuration, Plan, WorkloadSpec
 from assay.spec import workload_option
+from assay.spec.workloads import waved_options
 from assay.units import parse_bytes
+
+_MEMORY = {"files": MAP_MEMORY, "maps": MAP_MEMORY, "reduces": REDUCE_MEMORY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +68,27 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
-    """Return ``workload`` with the factors that are options of it (``terasort.reduces``) set to their levels."""
+    """Return ``workload`` as it runs in ``configuration``: the factors that are options of it (``terasort.reduces``) at
+    their levels, its data for the workers in use, and its waves counted in tasks.
+    """
     own: dict[str, str] = {}
     for name, level in configuration.levels.items():
         varied = workload_option(name, plan.workloads)
         if varied and varied[0] is workload:
             own[varied[1]] = level
-    data_bytes = parse_bytes(own.pop("data")) if "data" in own else workload.data_bytes
-    return replace(workload, data_bytes=data_bytes, parameters={**workload.parameters, **own})
+    workers = configuration.workers or len(plan.cluster.workers)
+    whole = parse_bytes(own.pop("data")) if "data" in own else None
+    each = parse_bytes(own.pop("data_per_node")) if "data_per_node" in own else workload.data_per_node_bytes
+    data_bytes = whole or (each * workers if each else workload.data_bytes)
+    options = {**workload.parameters, **own}
+    if "waves" in options:
+        options |= _in_waves(workload.name, int(options["waves"]), configuration, workers)
+    return replace(workload, data_bytes=data_bytes, parameters=options)
+
+
+def _in_waves(workload: str, waves: int, configuration: Configuration, workers: int) -> dict[str, str]:
+    """Return the numbers of tasks that take ``waves`` waves on ``workers`` nodes."""
+    return {
+        option: str(waves * tasks_of_a_wave(configuration.parameters, _MEMORY[option], workers))
+        for option in waved_options(workload)
+    }

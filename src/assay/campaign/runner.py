@@ -26,6 +26,8 @@ from assay.campaign.order import PlannedRun, schedule
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.errors import EngineError, HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
+from assay.lab.links import Links
+from assay.lab.state import lab_directory
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
 from assay.model.plan import Plan
@@ -129,6 +131,7 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
             environment=environment,
             baseline=baseline,
             show=watcher.step,
+            links=Links(lab_facts, lab_directory(lab_facts["name"])) if lab_facts else None,
         )
         statuses = await _make_runs(setting, repository, todo, watcher)
     return Summary(todo.journal.campaign_id, len(todo.runs), statuses.total(), todo.done, dict(statuses))

@@ -6,9 +6,12 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
+from assay.model.layout import StoragePolicy
 from assay.spec.fields import (
     COUNT,
     COUNT_MAX,
+    LABEL,
+    SCALAR,
     Count,
     Duration,
     FactorName,
@@ -57,6 +60,42 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
 DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
 
 
+def _parse_levels(value: object) -> Levels:
+    """Return levels as a list, or those of a joined factor: level to what it sets."""
+    if isinstance(value, list):
+        if not value:
+            raise ValueError("at least one entry is needed")
+        return [text_of(item) for item in value]
+    if not isinstance(value, dict):
+        raise ValueError("a list is expected here, such as [a, b]")
+    if not value:
+        raise ValueError("at least one level is needed")
+    for level, settings in value.items():
+        LABEL.parse(level)
+        if not isinstance(settings, dict) or not settings:
+            raise ValueError(f"level {level!r} needs what it sets, such as {{dfs.blocksize: 64MiB}}")
+        for setting in settings.values():
+            text_of(setting)
+    return value
+
+
+Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
+_LEVELS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "array", "items": SCALAR.schema, "minItems": 1},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": LABEL.schema,
+            "additionalProperties": {
+                "type": "object", "minProperties": 1, "additionalProperties": SCALAR.schema,
+            },
+        },
+    ],
+    "examples": [["HD2", "SS2"], {"small": {"containers": 2, "dfs.blocksize": "64MiB"}, "large": {"containers": 4}}],
+}  # fmt: skip
+
+
 class LayoutSection(Section):
     """Which devices hold what: a list of device names, or device names with their numbers of directories."""
 
@@ -64,6 +103,8 @@ class LayoutSection(Section):
     """Devices for HDFS blocks."""
     intermediate: DirectoryCounts
     """Devices for intermediate data: spills and shuffle."""
+    policy: Annotated[str, choice("storage policy", StoragePolicy)] | None = None
+    """HDFS's storage policy for assay's data; HDFS is then told what kinds its devices are."""
 
 
 class UntilSection(Section):
@@ -85,11 +126,13 @@ class PlanFile(Section):
     engine: Annotated[str, choice("engine", ENGINES)] = ENGINES[0]
     """What runs the workloads."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
-    """Engine parameters for all runs."""
+    """Engine parameters for all runs, and network, workers, containers and compression where they are not varied."""
     workloads: list[WorkloadEntry] = Field(min_length=1)
     """What is run, in this order."""
-    factors: dict[FactorName, Annotated[list[Scalar], Field(min_length=1)]] = Field(default_factory=dict)
-    """What is varied, with its levels: layout, an engine parameter, or WORKLOAD.option."""
+    factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
+    """What is varied, with its levels: layout, network, workers, containers, compression, an engine parameter,
+    WORKLOAD.option, or a name of your own, whose levels say what they set.
+    """
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
     """Layouts of your own by name, beside the codes."""
     layout: Text | None = None

@@ -51,10 +51,10 @@ class Health:
 class Daemons:
     """Starts and stops one deployment over the nodes' transports."""
 
-    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport], home: str) -> None:
+    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport]) -> None:
         self.deployment = deployment
         self.transports = transports
-        self.home = home
+        self.home = deployment.directory
 
     @property
     def _master(self) -> Transport:
@@ -110,7 +110,8 @@ class Daemons:
         transport, deployment = self.transports[node.name], self.deployment
         folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
         if Role.WORKER in node.roles:
-            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
+            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node),
+                        *deployment.memory_directories(node)]  # fmt: skip
         try:
             await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
         except HostError as error:
@@ -118,7 +119,8 @@ class Daemons:
                               hint="check that the devices' directories exist and are writable") from error  # fmt: skip
         # DataNodes refuse a directory that others may write.
         if Role.WORKER in node.roles:
-            await transport.run(["chmod", "700", *deployment.hdfs_directories(node)], timeout_s=_COMMAND_TIMEOUT_S)
+            own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+            await transport.run(["chmod", "700", *own], timeout_s=_COMMAND_TIMEOUT_S)
         files = render(deployment, node)
         directory = self.configuration_directory()
         await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
@@ -129,7 +131,9 @@ class Daemons:
         return found.exit_status == 0
 
     async def _wipe(self, node: Node) -> None:
-        inside = [f"{folder}/current" for folder in self.deployment.hdfs_directories(node)]
+        deployment = self.deployment
+        folders = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+        inside = [f"{folder}/current" for folder in folders]
         await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
 
     async def _start_on(self, node: Node) -> None:
