@@ -149,7 +149,7 @@ def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple
         yield (
             at,
             (
-                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap:g} MiB, of which one array can "
-                f"have {most}; less of it, or more {MAP_MEMORY}"
+                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap:g} MiB, one array of "
+                f"which has at most {most}; less of it, or more {MAP_MEMORY}"
             ),
         )

@@ -33,7 +33,7 @@ def engine_parameters(
     numbers = [value for _, name, value in found if name == WORKERS_FACTOR]
     workers = min([len(cluster.workers), *(int(one) for one in numbers if re.fullmatch("[1-9][0-9]{0,8}", one))])
     checks: dict[str, Callable[[str], str | None]] = {
-        REPLICATION: lambda text: _replication_mistake(text, workers),
+        REPLICATION: lambda text: _replication_mistake(text, len(cluster.workers)),
         BLOCK_SIZE: _block_mistake,
     }
     for at, name, value in found:

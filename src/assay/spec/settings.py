@@ -8,6 +8,7 @@ mistakes with their places.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -126,10 +127,20 @@ def check_configurations(configurations: Sequence[Configuration], given: Sequenc
     node_bytes = min(_memory_bytes(cluster, node.type.memory_bytes) for node in cluster.workers)
     for configuration in configurations:
         workers = configuration.workers or len(cluster.workers)
-        for names, words in [*_overfull(configuration, given, node_bytes),
-                             *containers.mistakes(configuration.parameters, workers)]:  # fmt: skip
+        found = itertools.chain(
+            _copies(configuration, workers),
+            _overfull(configuration, given, node_bytes),
+            containers.mistakes(configuration.parameters, workers),
+        )
+        for names, words in found:
             problems.add(_place(names, configuration, given), f"{words} ({configuration.key})")
             return
+
+
+def _copies(configuration: Configuration, workers: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    copies = configuration.parameters.get("dfs.replication", "1")
+    if int(copies) > workers:
+        yield ("dfs.replication",), f"dfs.replication: {copies} copies need as many workers, and {workers} are used"
 
 
 def _memory_bytes(cluster: Cluster, described_bytes: int) -> int:
@@ -146,7 +157,7 @@ def _overfull(configuration: Configuration, given: Sequence[Place],
             yield (
                 (CONTAINERS,),
                 (
-                    f"containers: they want {format_bytes(wanted)} of memory and a worker has {format_bytes(node_bytes)}; "
+                    f"containers: they want {format_bytes(wanted)} and a worker has {format_bytes(node_bytes)} of memory; "
                     f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}, or in a lab more memory_floor"
                 ),
             )
