@@ -157,7 +157,7 @@ def _overfull(configuration: Configuration, given: Sequence[Place],
             yield (
                 (CONTAINERS,),
                 (
-                    f"containers: they want {format_bytes(wanted)} and a worker has {format_bytes(node_bytes)} of memory; "
+                    f"containers: they want {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; "
                     f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}, or in a lab more memory_floor"
                 ),
             )
