@@ -242,9 +242,9 @@ def _print(name: str, planned: _Planned) -> None:
     headers += ["used", "full"] if with_data else []
     copies = f"{planned.replication} {'copy' if planned.replication == 1 else 'copies'}"
     data = f"{format_bytes(planned.data_bytes)} of data per node, " if planned.data_bytes is not None else ""
-    print_table([*headers, "full after data per node of"], rows,
-                title=f"One worker: {data}{copies}, {planned.ratio:g} byte of intermediate data per byte. "
-                      f"Bandwidths: {planned.source}")  # fmt: skip
+    click.echo(f"One worker: {data}{copies}, {planned.ratio:g} byte of intermediate data for each byte of data.")
+    click.echo(f"Bandwidths are those of {planned.source}.\n")
+    print_table([*headers, "full after data per node of"], rows)
     click.echo(f"\n{_yaml(name, planned)}\n")
     for words in planned.warnings:
         click.echo(f"note: {words}", err=True)

@@ -36,12 +36,14 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
         lacking.append("Hadoop's native library (lib/native/libhadoop.so) is not there, without which a DataNode locks "
                        "no memory")  # fmt: skip
     available = int(int(free) * 1024 * SHARE) if free.isdecimal() else 0
-    locked = int(limit) * 1024 if limit.isdecimal() else available
-    if locked < BYTES_MIN:
-        lacking.append(f"the limit on locked memory (ulimit -l) is {limit or 'unknown'} KiB")
+    locked = int(limit) * 1024 if limit.isdecimal() else None
+    if locked is None and limit != "unlimited":
+        lacking.append("the limit on locked memory (ulimit -l) is not known")
+    elif locked is not None and locked < BYTES_MIN:
+        lacking.append(f"the limit on locked memory (ulimit -l) is {limit} KiB")
     elif available < BYTES_MIN:
         lacking.append(f"{MEMORY_MOUNT} has too little room")
-    return min(available, locked), lacking
+    return available if locked is None else min(available, locked), lacking
 
 
 async def in_memory(deployment: Deployment, transports: Mapping[str, Transport], native: str) -> Deployment:
