@@ -21,6 +21,9 @@ from assay.model.run import Task
 
 STRAGGLER_RATIO = 1.5
 STRAGGLER_TASKS_MIN = 4
+LANES_SHOWN_MAX = 120
+ATTEMPTS_SHOWN_MAX = 1500
+"""A timeline of more is no longer read: whole nodes are left out."""
 _Number = TypeVar("_Number", int, float)
 
 
@@ -160,3 +163,28 @@ def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
         heapq.heappush(running, (task.end_s, lane))
         placed.append(LaneTask(node, lane, task))
     return placed
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The attempts of the first nodes by name that fit one drawing."""
+
+    placed: tuple[LaneTask, ...]
+    nodes: int
+    nodes_shown: int
+
+
+def timeline(tasks: Sequence[Task]) -> Timeline:
+    """Return the lanes of as many nodes as fit one drawing, one of them at least."""
+    placed = lanes(tasks)
+    names = sorted({each.node for each in placed})
+    shown: list[LaneTask] = []
+    lanes_shown = nodes_shown = 0
+    for name in names:
+        own = [each for each in placed if each.node == name][:ATTEMPTS_SHOWN_MAX]
+        lanes_shown += max(each.lane for each in own) + 1
+        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown) + len(own) > ATTEMPTS_SHOWN_MAX):
+            break
+        shown += own
+        nodes_shown += 1
+    return Timeline(tuple(shown), len(names), nodes_shown)

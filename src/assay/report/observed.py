@@ -6,16 +6,19 @@ In: a repository and a run. Out: the run with its jobs, its attempts, its trace,
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from assay.analysis.run_detail import RunDetail, run_detail
+from assay.analysis.run_detail import RunDetail, detail_metrics, run_detail
 from assay.errors import FormatError
 from assay.formats.jhist import job_of, parse_jhist
 from assay.model.run import Job, Run, Task
 from assay.model.trace import Trace
 from assay.repository import Repository
 
+_PROGRAM = "program"
+"""Only assay's own runs name it; imported ones keep no logs."""
 _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 
@@ -37,7 +40,7 @@ def observed(store: Repository, run: Run) -> Observed:
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
-    """Return the jobs in the histories that a bundle keeps among its logs: versions before 0.3 kept them only there."""
+    """Return the jobs in the histories among a bundle's logs: those of versions that kept them nowhere else."""
     names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
     if not names or not run.started_at:
         return ()
@@ -49,3 +52,12 @@ def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
         except FormatError:  # a damaged history: what the bundle has besides is shown without it
             return ()
     return tuple(sorted(jobs, key=lambda job: job.submit_s))
+
+
+def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
+    """Return ``runs`` with the metrics of their details; those that bundles of older versions lack are made now."""
+    return [_completed(store, run) if not run.jobs and _PROGRAM in run.workload_parameters else run for run in runs]
+
+
+def _completed(store: Repository, run: Run) -> Run:
+    return replace(run, metrics=detail_metrics(observed(store, run).detail) | run.metrics)
