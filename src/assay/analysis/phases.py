@@ -12,6 +12,7 @@ divided among the phases by how many attempts are in each.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,6 @@ from assay.model.run import Job, Phase, Run, Task
 ORDER = ("overhead", "setup", "map", "shuffle", "merge", "reduce", "waste", "cleanup")
 """Hadoop's phases in the order in which a job goes through them; others (Spark's) stand before ``waste``."""
 WITHOUT_TASKS = ("setup", "cleanup", "overhead")
-POINTS_MAX = 240
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,11 @@ def _within(time_s: float | None, low_s: float, high_s: float) -> float:
 
 
 def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
-    """Return the run's jobs; where none is recorded, one that is as long as its phases say, or as the run."""
-    if run.jobs:
+    """Return the run's jobs; where none is recorded, one that is as long as its phases say, or as the run.
+
+    None at all where nothing is known of the run but its duration.
+    """
+    if run.jobs or not (tasks or run.phases):
         return run.jobs
     ends = [phase.end_s for phase in run.phases] or [run.duration_s]
     start_s = min((phase.start_s for phase in run.phases), default=0.0)
@@ -114,9 +117,9 @@ def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
 
 
 def phases_of_run(run: Run, tasks: Sequence[Task]) -> Breakdown:
-    """Return how the run's duration is divided, all its jobs together."""
-    found = _attempts(run, tasks)
-    return divide(found, [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)], 0.0, run.duration_s)
+    """Return how the run's duration is divided, all its jobs together; no phases where no job is known."""
+    found, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
+    return divide(found, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
 
 
 def phases_of_job(job: Job, tasks: Sequence[Task]) -> Breakdown:
@@ -205,24 +208,21 @@ class _Tally:
         return Breakdown(start_s, end_s, phases, tuple(sorted(several, key=lambda each: -each.duration_s)))
 
 
-def occupancy(run: Run, tasks: Sequence[Task]) -> tuple[Occupancy, ...]:
-    """Return how many attempts were in each phase over the run, in steps of a second or so; empty without any."""
+def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:
+    """Return how many attempts were in each phase over the run, in steps from its start; empty without any."""
     found = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
     if not found:
         return ()
     import numpy as np  # imported here: only charts need it
 
-    steps = max(1, min(POINTS_MAX, round(run.duration_s)))
-    step_s = run.duration_s / steps
+    steps = max(1, math.ceil(run.duration_s / step_s))
     edges = np.arange(steps + 1) * step_s
     series = []
     for name in sorted({phase.name for phase in found}, key=rank):
         busy_s = np.zeros(steps)
         for phase in (phase for phase in found if phase.name == name):
             first, last = int(phase.start_s / step_s), min(steps, int(phase.end_s / step_s) + 1)
-            overlap = np.minimum(edges[first + 1 : last + 1], phase.end_s) - np.maximum(
-                edges[first:last], phase.start_s
-            )
-            busy_s[first:last] += np.maximum(overlap, 0.0)
+            until_s, from_s = np.minimum(edges[first + 1 : last + 1], phase.end_s), edges[first:last]
+            busy_s[first:last] += np.maximum(until_s - np.maximum(from_s, phase.start_s), 0.0)
         series.append(Occupancy(name, tuple(map(float, edges[:-1])), tuple(map(float, busy_s / step_s))))
     return tuple(series)

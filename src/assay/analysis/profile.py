@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from assay.analysis.run_detail import replication_of
+from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import Origin, Run, RunStatus
 
 REFERENCE = "terasort"
@@ -63,15 +64,11 @@ class Profile:
 _Key = tuple[str, str, str, Origin, float | None, str]
 
 
-def _key(run: Run) -> _Key:
-    others = ", ".join(f"{name}={level}" for name, level in sorted(run.levels.items())
-                       if name != "layout" and not _is_option(name, run))  # fmt: skip
+def _key(run: Run, programs: frozenset[str]) -> _Key:
+    """Return the run's configuration. Options of ``programs`` are left out: no other workload can have the same."""
+    levels = ((name, level) for name, level in sorted(run.levels.items()) if name != LAYOUT_FACTOR)
+    others = ", ".join(f"{name}={level}" for name, level in levels if name.partition(".")[0] not in programs)
     return run.cluster, run.engine, run.layout, run.origin, run.lab_scale, others
-
-
-def _is_option(name: str, run: Run) -> bool:
-    """Say whether a factor is an option of one workload, which no other can have the same of."""
-    return name.partition(".")[0] in (run.workload, run.workload_parameters.get("program"))
 
 
 def _middle(values: Sequence[float | None]) -> float | None:
@@ -132,10 +129,11 @@ def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
 
 def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
     """Return a row for each workload on each configuration that has valid runs, configurations together."""
+    programs = frozenset(name for run in runs for name in (run.workload, run.workload_parameters.get("program", "")))
     groups: dict[_Key, dict[str, list[Run]]] = {}
     for run in runs:
         if run.status is RunStatus.VALID:
-            groups.setdefault(_key(run), {}).setdefault(run.workload, []).append(run)
+            groups.setdefault(_key(run, programs), {}).setdefault(run.workload, []).append(run)
     clusters = len({key[0] for key in groups}) > 1
     rows = []
     for key, by_workload in groups.items():

@@ -22,14 +22,18 @@ PURPOSE_TITLES = {
 _TIME = "Time since the run's start (s)"
 _AXIS_PX = 40
 _GAP_PX = 24
+_LEGEND_COLUMNS = 4
+_LEGEND_HALF_MAX = 6
 _LANE_PX = 15
 _LANES_PX = 420
 """A timeline is at most so high: its lanes get thinner as they get more."""
 
 
-def _phase_colour(names: Sequence[str]) -> Spec:
+def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
     ordered = sorted(dict.fromkeys(names), key=rank)
-    return {"field": "phase", "type": "nominal", "sort": ordered, "scale": phase_scale(ordered)}
+    tight = width_px < HALF_PX or (width_px < FULL_PX and len(ordered) > _LEGEND_HALF_MAX)
+    legend = {"columns": _LEGEND_COLUMNS if tight else len(ordered)}
+    return {"field": "phase", "type": "nominal", "sort": ordered, "scale": phase_scale(ordered), "legend": legend}
 
 
 def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
@@ -49,7 +53,7 @@ def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec
             "encoding": {
                 "y": {"field": "level", "type": "nominal", "sort": None, "title": None},
                 "x": {"field": "seconds", "type": "quantitative", "stack": "zero", "title": "Time (s)"},
-                "color": _phase_colour([row["phase"] for row in rows]),
+                "color": _phase_colour([row["phase"] for row in rows], width_px),
                 "order": {"field": "rank", "type": "quantitative"},
             },
         },
@@ -73,7 +77,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
             "x": {"field": "t", "type": "quantitative", "title": _TIME, "axis": {"tickCount": 5}},
             "y": {"field": "tasks", "type": "quantitative", "stack": "zero", "title": "Tasks",
                   "axis": {"tickCount": 4}},
-            "color": _phase_colour([row["phase"] for row in rows]),
+            "color": _phase_colour([row["phase"] for row in rows], width_px),
             "order": {"field": "rank", "type": "quantitative"},
         },
     }  # fmt: skip
@@ -85,7 +89,7 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
             "data": {"values": rows},
             "spacing": _GAP_PX,
             "columns": 1 if stacked else 2,
-            "facet": {"field": "level", "type": "nominal", "sort": None, "header": header},
+            "facet": {"field": "level", "type": "nominal", "sort": list(sides), "header": header},
             "spec": panel,
         },
     )
@@ -115,7 +119,7 @@ def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF
                 "x": {"field": "start", "type": "quantitative", "title": _TIME,
                       "scale": {"domain": [0, end_s], "nice": False}},
                 "x2": {"field": "end"},
-                "color": _phase_colour([row["phase"] for row in rows]),
+                "color": _phase_colour([row["phase"] for row in rows], width_px),
             },
         },
     )  # fmt: skip

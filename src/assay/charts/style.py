@@ -17,7 +17,7 @@ VEGA_LITE_VERSION = "5.21"
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
 PHASE_COLOURS = {
     "overhead": "#8F8F8F", "setup": "#A89F91", "map": "#3A9C8C", "shuffle": "#A08A28", "merge": "#7A6FD0",
-    "reduce": "#CC6677", "waste": "#5C5C5C", "cleanup": "#A89F91", "task": "#3A9C8C", "shuffle_map": "#3A9C8C",
+    "reduce": "#CC6677", "waste": "#6A6A6A", "cleanup": "#A89F91", "task": "#3A9C8C", "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
 }  # fmt: skip
 """Phases are no configurations, so they have hues of their own, with the same contrast."""

@@ -109,7 +109,7 @@ def kinds_table(detail: RunDetail) -> TextTable:
     several = len(detail.jobs) > 1
     kinds = [kind for each in detail.jobs for kind in each.kinds]
     rows = tuple(
-        (f"{_short(kind.job_id)} {kind.kind}" if several else kind.kind, str(kind.tasks), str(kind.succeeded),
+        (f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind, str(kind.tasks), str(kind.succeeded),
          str(kind.failed), str(kind.killed), str(kind.at_once_max), str(kind.waves), _seconds(kind.median_s),
          _seconds(kind.longest_s), str(len(kind.stragglers)))
         for kind in kinds
@@ -213,7 +213,7 @@ def purposes_table(detail: RunDetail) -> TextTable:
 
 def _purpose_notes(measured: Mapping[Purpose, object], shown: bool) -> Iterator[str]:
     if Purpose.SHARED in measured:
-        yield "Devices that hold both can't tell which was which: the kernel counts by device."
+        yield "A disk that holds both can't tell which was which: the kernel counts by disk."
     if Purpose.UNKNOWN in measured:
         yield "The run does not say what its layout kept on which device."
     if shown:
@@ -245,7 +245,7 @@ def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
         for task in tasks
     )  # fmt: skip
     headers = ("attempt", "node", "kind", "ended", "at", "took", "copied at", "merged at", "GC")
-    notes = ("Times in seconds from the run's start. All that is known of each attempt: --json.",) if rows else ()
+    notes = ("Seconds; at, copied and merged from the run's start. Everything: --json.",) if rows else ()
     return TextTable("task attempts", headers, rows, notes)
 
 

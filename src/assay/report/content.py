@@ -22,7 +22,7 @@ from assay.analysis.run_detail import RunDetail
 from assay.analysis.summary import LevelSummary
 from assay.analysis.tasks import Timeline, timeline
 from assay.analysis.threats import Threat, threats
-from assay.analysis.traffic import TrafficSeries, disk_traffic
+from assay.analysis.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
 from assay.errors import SpecificationError
 from assay.model.price import PriceBook
@@ -173,14 +173,21 @@ def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: Cos
     return (*tiles[: TILES_MAX - 1], change)
 
 
+def _step_s(summaries: Sequence[LevelSummary], runs: dict[str, Run]) -> float:
+    """Return the step of time that fits the longest of the runs that are shown side by side."""
+    shown = [runs[summary.typical_run_id] for summary in summaries if summary.typical_run_id is not None]
+    return grid_step_s(max((run.duration_s for run in shown), default=0.0))
+
+
 def _traffic(
     summaries: Sequence[LevelSummary], runs: dict[str, Run], trace_of: Callable[[str], Trace]
 ) -> tuple[RunTraffic, ...]:
     found = []
+    step_s = _step_s(summaries, runs)
     for summary in summaries:
         if summary.typical_run_id is not None:
             run = runs[summary.typical_run_id]
-            series = disk_traffic(trace_of(run.run_id), run.duration_s)
+            series = disk_traffic(trace_of(run.run_id), run.duration_s, step_s=step_s)
             if series:
                 found.append(RunTraffic(summary.level, run.run_id, tuple(series)))
     return tuple(found)
@@ -189,16 +196,18 @@ def _traffic(
 def _views(
     summaries: Sequence[LevelSummary], runs: dict[str, Run], observed_of: Callable[[Run], Observed] | None
 ) -> tuple[RunView, ...]:
+    if observed_of is None:
+        return ()
     found = []
-    for summary in summaries if observed_of is not None else ():
+    step_s = _step_s(summaries, runs)
+    for summary in summaries:
         if summary.typical_run_id is None:
             continue
-        assert observed_of is not None
         seen = observed_of(runs[summary.typical_run_id])
         if seen.tasks or seen.detail.devices:
             found.append(
                 RunView(summary.level, seen.run.run_id, seen.run.duration_s, seen.detail,
-                        occupancy(seen.run, seen.tasks), timeline(seen.tasks))
+                        occupancy(seen.run, seen.tasks, step_s), timeline(seen.tasks))
             )  # fmt: skip
     return tuple(found)
 
