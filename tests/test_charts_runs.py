@@ -64,5 +64,5 @@ def test_a_timeline_draws_each_attempts_phases_in_its_lane() -> None:
 def test_request_sizes_are_told_by_purpose_and_what_made_none_is_left_out() -> None:
     rows = specs(HALF_PX)["requests"]["data"]["values"]
     assert {row["what"]: row["size"] for row in rows} == {
-        "HDFS, read": 128.0, "Intermediate data, read": 16.0, "Intermediate data, write": 64.0,
-        "HDFS and intermediate data, write": 64.0}  # fmt: skip
+        "HDFS, read": 128.0, "Intermediate, read": 16.0, "Intermediate, write": 64.0,
+        "HDFS + intermediate, write": 64.0}  # fmt: skip

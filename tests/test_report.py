@@ -83,7 +83,7 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     assert [view.level for view in section.views] == ["HD2", "SS2"]
     html = render_report(content)
     for words in ("One run of each, closely", "Where the time went", "Size of disk requests", "128 kB",
-                  "Tasks in each phase", "Which container ran what", "HDFS and intermediate data (hdd2)",
+                  "Tasks in each phase", "Which container ran what", "HDFS + intermediate (hdd2)",
                   "can't tell what was which", "What each workload does", "5 GB (1.00)"):  # fmt: skip
         assert words in html, words
     names = re.findall(r'\bid="([\w-]+)"', html)

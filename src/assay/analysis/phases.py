@@ -13,10 +13,9 @@ divided among the phases by how many attempts are in each.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any
 
 from assay.model.run import Job, Phase, Run, Task
 
@@ -157,55 +156,57 @@ def divide(found: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s:
     """
     active = _cut(found, start_s, end_s)
     idle = _cut(_idle_phases(active, jobs), start_s, end_s)
-    changes: dict[float, list[tuple[str, int, bool]]] = defaultdict(list)
-    for phases, is_task in ((active, True), (idle, False)):
-        for phase in phases:
-            changes[phase.start_s].append((phase.name, 1, is_task))
-            changes[phase.end_s].append((phase.name, -1, is_task))
-    times = sorted({start_s, end_s, *changes})
-    counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    tally = _Tally()
-    for time_s, next_s in pairwise(times):
-        for name, change, is_task in changes[time_s]:
-            counts[is_task][name] += change
-            if not counts[is_task][name]:
-                del counts[is_task][name]
-        waiting = "setup" if counts[False]["setup"] else "cleanup" if counts[False]["cleanup"] else "overhead"
-        tally.add(counts[True] or {waiting: 1}, time_s, next_s)
-    return tally.breakdown(start_s, end_s)
+    if end_s <= start_s:
+        return Breakdown(start_s, end_s, (), ())
+    import numpy as np  # imported here: a command that shows no run does not need it
+
+    names = sorted({phase.name for phase in active} | set(WITHOUT_TASKS), key=rank)
+    ends = (time_s for phase in (*active, *idle) for time_s in (phase.start_s, phase.end_s))
+    times = np.unique(np.fromiter((start_s, end_s, *ends), dtype=np.float64))
+    counts = np.zeros((len(names), len(times)), dtype=np.int64)
+    _count(np, counts, times, names, active)
+    waiting = ~counts.any(axis=0)
+    idle_counts = np.zeros_like(counts)
+    _count(np, idle_counts, times, names, idle)
+    rows = {name: names.index(name) for name in WITHOUT_TASKS}
+    counts[rows["setup"]] = waiting & (idle_counts[rows["setup"]] > 0)
+    counts[rows["cleanup"]] = waiting & (idle_counts[rows["cleanup"]] > 0) & (counts[rows["setup"]] == 0)
+    counts[rows["overhead"]] = ~counts.any(axis=0)
+    return _breakdown(np, counts[:, :-1], times, names)
 
 
-class _Tally:
-    """Adds up stretches of time, each with the number of attempts by phase."""
+def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[Phase]) -> None:
+    """Add to ``counts`` (phase by stretch of time that begins at one of ``times``) how many of ``phases`` are there."""
+    row = {name: number for number, name in enumerate(names)}
+    own = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
+    for ends, change in ((phase.start_s for phase in phases), 1), ((phase.end_s for phase in phases), -1):
+        at = np.searchsorted(times, np.fromiter(ends, dtype=np.float64, count=len(phases)))
+        np.add.at(counts, (own, at), change)
+    np.cumsum(counts, axis=1, out=counts)
 
-    def __init__(self) -> None:
-        self.first: dict[str, float] = {}
-        self.last: dict[str, float] = {}
-        self.share: dict[str, float] = defaultdict(float)
-        self.together: dict[tuple[str, ...], float] = defaultdict(float)
 
-    def add(self, counts: dict[str, int] | Counter[str], start_s: float, end_s: float) -> None:
-        duration_s, everything = end_s - start_s, sum(counts.values())
-        for name, count in counts.items():
-            self.first.setdefault(name, start_s)
-            self.last[name] = end_s
-            self.share[name] += duration_s * count / everything
-        self.together[tuple(sorted(counts, key=rank))] += duration_s
-
-    def breakdown(self, start_s: float, end_s: float) -> Breakdown:
-        phases = tuple(
-            PhaseTime(
-                name,
-                self.first[name],
-                self.last[name],
-                sum(duration_s for names, duration_s in self.together.items() if name in names),
-                self.together.get((name,), 0.0),
-                self.share[name],
-            )
-            for name in sorted(self.share, key=rank)
-        )
-        several = [Overlap(names, duration_s) for names, duration_s in self.together.items() if len(names) > 1]
-        return Breakdown(start_s, end_s, phases, tuple(sorted(several, key=lambda each: -each.duration_s)))
+def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
+    lengths_s, there = np.diff(times), counts > 0
+    shares_s = (counts / counts.sum(axis=0) * lengths_s).sum(axis=1)
+    sets, which = np.unique(there.T, axis=0, return_inverse=True)
+    together_s = np.bincount(which.reshape(-1), weights=lengths_s)
+    alone_s = dict.fromkeys(names, 0.0)
+    overlaps = []
+    for members, duration_s in zip(sets, together_s, strict=True):
+        group = tuple(name for name, member in zip(names, members, strict=True) if member)
+        if len(group) == 1:
+            alone_s[group[0]] = float(duration_s)
+        else:
+            overlaps.append(Overlap(group, float(duration_s)))
+    phases = []
+    for number, name in enumerate(names):
+        at = np.flatnonzero(there[number])
+        if len(at):
+            span = float(times[at[0]]), float(times[at[-1] + 1])
+            active_s = float(lengths_s[at].sum())
+            phases.append(PhaseTime(name, *span, active_s, alone_s[name], float(shares_s[number])))
+    overlaps.sort(key=lambda each: -each.duration_s)
+    return Breakdown(float(times[0]), float(times[-1]), tuple(phases), tuple(overlaps))
 
 
 def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:

@@ -15,8 +15,8 @@ from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, colour_scale, phas
 
 PURPOSE_TITLES = {
     Purpose.HDFS: "HDFS",
-    Purpose.INTERMEDIATE: "Intermediate data",
-    Purpose.SHARED: "HDFS and intermediate data",
+    Purpose.INTERMEDIATE: "Intermediate",
+    Purpose.SHARED: "HDFS + intermediate",
     Purpose.UNKNOWN: "All disks",
 }
 _TIME = "Time since the run's start (s)"

@@ -114,7 +114,7 @@ def kinds_table(detail: RunDetail) -> TextTable:
          _seconds(kind.longest_s), str(len(kind.stragglers)))
         for kind in kinds
     )  # fmt: skip
-    headers = ("attempts", "tasks", "ok", "failed", "killed", "at once", "waves", "median s", "longest", "slow")
+    headers = ("attempts", "tasks", "ok", "failed", "killed", "at once", "waves", "median", "longest", "slow")
     return TextTable("tasks", headers, rows, tuple(_straggler_lines(kinds)))
 
 
@@ -244,8 +244,8 @@ def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
          _seconds(task.gc_s))
         for task in tasks
     )  # fmt: skip
-    headers = ("attempt", "node", "kind", "ended", "at", "took", "copied at", "merged at", "GC")
-    notes = ("Seconds; at, copied and merged from the run's start. Everything: --json.",) if rows else ()
+    headers = ("attempt", "node", "kind", "ended", "at", "took", "copied", "merged", "GC")
+    notes = ("Seconds; at, copied, merged: from the run's start. Everything: --json.",) if rows else ()
     return TextTable("task attempts", headers, rows, notes)
 
 
