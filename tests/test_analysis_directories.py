@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +15,8 @@ from hypothesis import strategies as st
 from assay.analysis.directories import Use, available_space, bandwidths, fill, split, spread_of
 from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Device, DeviceKind
+from assay.repository import Repository
+from builders import make_run
 from campaign_support import assay, assay_json
 from lab_support import SCALE, small_cluster
 
@@ -164,6 +168,22 @@ def test_the_command_takes_a_measured_baseline_and_says_what_does_not_fit(tmp_pa
     assert found["room_per_node_bytes"] < 3e12
     few = assay_json("layout", "plan", cluster, "--baseline", baseline, "--directories-max", "2")
     assert any("raise --directories-max" in words for words in few["warnings"])
+
+
+def test_the_newest_baseline_of_the_cluster_is_found_among_the_runs(tmp_path: Path) -> None:
+    cluster, repository = tmp_path / "cluster.yaml", tmp_path / "repository"
+    cluster.write_text(CLUSTER)
+    runs = Repository.create(repository)
+    for number, name, day in ((0, "small", "01"), (1, "small", "03"), (2, "another", "04"), (3, "small", "02")):
+        baseline = replace(measured(name), measured_at=f"2026-01-{day}")
+        run = replace(make_run(number), cluster=name, baseline_id="b", started_at=f"2026-01-{day}T00:00:00.000+00:00")
+        runs.publish(run, files={"baseline.json": msgspec.json.encode(baseline)})
+    found = assay_json("layout", "plan", cluster, "--repository", repository)
+    assert found["bandwidths_from"] == "the baseline of 2026-01-03"
+    other = tmp_path / "other.json"
+    other.write_bytes(msgspec.json.encode(measured("another")))
+    refused = assay("layout", "plan", cluster, "--baseline", other, check=False)
+    assert "a baseline of 'another', not of 'small'" in refused.stderr
 
 
 @pytest.mark.parametrize(
