@@ -165,12 +165,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
         checks=seen.verdict.checks if seen.verdict else (),
         caches=seen.caches,
         warnings=tuple(_warnings(seen, metrics)),
-        environment={
-            **setting.environment,
-            "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
-            **({"network": seen.network} if seen.network else {}),
-            "parameters": _effective(planned, setting.engine),
-        },
+        environment=_environment(planned, setting, seen),
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
         sources={
             "duration_s": "wall time of the client program",
@@ -384,6 +379,15 @@ def _warnings(seen: _Observed, metrics: Mapping[str, float]) -> list[str]:
         reasons = sorted({state.reason for state in seen.caches if state.reason})
         warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
     return warnings
+
+
+def _environment(planned: PlannedRun, setting: Setting, seen: _Observed) -> dict[str, Any]:
+    return {
+        **setting.environment,
+        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+        **({"network": seen.network} if seen.network else {}),
+        "parameters": _effective(planned, setting.engine),
+    }
 
 
 def _effective(planned: PlannedRun, engine: HadoopEngine) -> dict[str, str]:
