@@ -3,7 +3,7 @@
 //!
 //! Models are advanced in their own time, so an answer that is sent late does not make the next one late.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -14,9 +14,12 @@ use crate::json;
 /// What to send when a request is done.
 pub enum Payload {
     Nothing,
+    /// Data that has still to come from the host's own disk: see `Engine::deliver`.
+    Awaited,
     Written(u32),
     /// The first so many bytes of a buffer.
     Data(Vec<u8>, usize),
+    Failed(i32),
 }
 
 pub struct Answer {
@@ -27,7 +30,9 @@ pub struct Answer {
 struct Served {
     name: String,
     model: Model,
+    /// What to send for each request in flight; after the model is done with it, only for awaited data.
     answers: HashMap<u64, Payload>,
+    overdue: HashSet<u64>,
     due: Ns,
     lateness: Lateness,
 }
@@ -55,6 +60,7 @@ impl Engine {
             name,
             model,
             answers: HashMap::new(),
+            overdue: HashSet::new(),
             due: Ns::MAX,
             lateness: Lateness::default(),
         };
@@ -85,6 +91,16 @@ impl Engine {
         if served.due < state.sleeps_until {
             self.wake.notify_one();
         }
+    }
+
+    /// Bring a request's awaited data. Returns the answer if the device would have sent it by now.
+    pub fn deliver(&self, device: usize, unique: u64, payload: Payload) -> Option<Answer> {
+        let served = &mut self.lock().devices[device];
+        if served.overdue.remove(&unique) {
+            return Some(Answer { unique, payload });
+        }
+        served.answers.insert(unique, payload);
+        None
     }
 
     /// Send answers as they fall due, for ever.
@@ -131,8 +147,10 @@ impl Served {
             let late_s = (now - completion.at) as f64 / 1e9;
             self.lateness.total_s += late_s;
             self.lateness.max_s = self.lateness.max_s.max(late_s);
-            if let Some(payload) = self.answers.remove(&completion.id) {
-                answers.push(Answer { unique: completion.id, payload });
+            match self.answers.remove(&completion.id) {
+                Some(Payload::Awaited) => drop(self.overdue.insert(completion.id)),
+                Some(payload) => answers.push(Answer { unique: completion.id, payload }),
+                None => {}
             }
         }
     }

@@ -23,8 +23,8 @@ use session::{Disk, Session};
 use spec::{DeviceSpec, Spec};
 
 const FUSE_DEVICE: &str = "/dev/fuse";
-/// Threads that take requests: as many can wait for the host's own disk without keeping other requests from arriving.
-const READERS: usize = 4;
+/// Threads that wait for the host's own disk, where an image is not in its page cache.
+const FETCHERS: usize = 4;
 const STACK_BYTES: usize = 256 * 1024;
 
 /// What went wrong, where, and why.
@@ -107,11 +107,12 @@ fn start_threads(session: &Arc<Session>, mount: &Path) -> Result<(), Failure> {
     };
     let timer = Arc::clone(session);
     start("timer".into(), Box::new(move || timer.engine.serve(|answer| timer.answer(answer))))?;
-    for index in 0..READERS {
-        let (session, mount) = (Arc::clone(session), PathBuf::from(mount));
-        start(format!("reader{index}"), Box::new(move || serve(&session, &mount)))?;
+    for index in 0..FETCHERS {
+        let session = Arc::clone(session);
+        start(format!("fetcher{index}"), Box::new(move || session.fetch_cold()))?;
     }
-    Ok(())
+    let (session, mount) = (Arc::clone(session), PathBuf::from(mount));
+    start("reader".into(), Box::new(move || serve(&session, &mount)))
 }
 
 /// Serve until somebody unmounts us; then there is nothing left to do.

@@ -2,13 +2,14 @@
 //! reads, writes and flushes to the engine with the data moved already.
 //!
 //! A write is in the image, and a read's data taken from it, when the request arrives: two requests that are in flight
-//! at the same time have no order, and what follows a completed one sees it.
+//! at the same time have no order, and what follows a completed one sees it. A single thread takes messages, as models
+//! care for the order of arrival.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, IoSlice, Read, Write};
 use std::os::unix::fs::FileExt;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex};
 
 use assay_devices::{Kind, Request};
 
@@ -38,9 +39,20 @@ pub struct Session {
     pub disks: Vec<Disk>,
     pub engine: Engine,
     time_s: u64,
+    cold: Mutex<VecDeque<Cold>>,
+    cold_wakes: Condvar,
     spare: Mutex<Vec<Vec<Vec<u8>>>>,
     /// What `.stats` said when it was opened, by handle.
     opened: Mutex<(u64, HashMap<u64, Vec<u8>>)>,
+}
+
+/// A read whose data is not in the host's page cache.
+struct Cold {
+    device: usize,
+    unique: u64,
+    offset: u64,
+    bytes: usize,
+    buffer: Vec<u8>,
 }
 
 enum Reply {
@@ -58,6 +70,8 @@ impl Session {
             disks,
             engine,
             time_s,
+            cold: Mutex::new(VecDeque::new()),
+            cold_wakes: Condvar::new(),
             spare: Mutex::new(vec![Vec::new(); sizes]),
             opened: Mutex::new((0, HashMap::new())),
         }
@@ -101,6 +115,8 @@ impl Session {
         match answer.payload {
             Payload::Nothing => self.send(answer.unique, 0, &[]),
             Payload::Written(bytes) => self.send(answer.unique, 0, &wire::write_reply(bytes).0),
+            Payload::Failed(code) => self.send(answer.unique, code, &[]),
+            Payload::Awaited => {}
             Payload::Data(buffer, length) => {
                 self.send(answer.unique, 0, &buffer[..length]);
                 self.give_back(buffer);
@@ -210,13 +226,35 @@ impl Session {
         if bytes == 0 {
             return Reply::Now(Body::default());
         }
-        let mut buffer = self.take_buffer(bytes as usize);
-        if let Err(why) = disk.image.read_exact_at(&mut buffer[..bytes as usize], offset) {
-            return Reply::Error(why.raw_os_error().unwrap_or(sys::EIO));
-        }
         let request = Request { id: message.unique, kind: Kind::Read, offset, bytes };
-        self.engine.submit(index, request, Payload::Data(buffer, bytes as usize));
+        let mut buffer = self.take_buffer(bytes as usize);
+        if sys::read_cached(&disk.image, &mut buffer[..bytes as usize], offset) {
+            self.engine.submit(index, request, Payload::Data(buffer, bytes as usize));
+        } else {
+            self.engine.submit(index, request, Payload::Awaited);
+            let cold = Cold { device: index, unique: message.unique, offset, bytes: bytes as usize, buffer };
+            self.cold.lock().expect("no panic while locked").push_back(cold);
+            self.cold_wakes.notify_one();
+        }
         Reply::Later
+    }
+
+    /// Fetch, for ever, what is not in the host's page cache, so that other requests need not wait for the host's disk.
+    pub fn fetch_cold(&self) {
+        loop {
+            let queue = self.cold.lock().expect("no panic while locked");
+            let waiting = self.cold_wakes.wait_while(queue, |queue| queue.is_empty());
+            let cold = waiting.expect("no panic while locked").pop_front();
+            if let Some(Cold { device, unique, offset, bytes, mut buffer }) = cold {
+                let payload = match self.disks[device].image.read_exact_at(&mut buffer[..bytes], offset) {
+                    Ok(()) => Payload::Data(buffer, bytes),
+                    Err(why) => Payload::Failed(why.raw_os_error().unwrap_or(sys::EIO)),
+                };
+                if let Some(answer) = self.engine.deliver(device, unique, payload) {
+                    self.answer(answer);
+                }
+            }
+        }
     }
 
     fn write(&self, message: &Message) -> Reply {

@@ -2,7 +2,7 @@
 //! Constants are those of Linux, the same on all architectures that assay runs on.
 
 use std::ffi::CString;
-use std::io;
+use std::io::{self, IoSliceMut};
 use std::os::raw::{c_char, c_int, c_ulong, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::io::AsRawFd;
@@ -28,6 +28,7 @@ const MNT_DETACH: c_int = 2;
 const LOCK_EX_NB: c_int = 2 | 4;
 const SIG_BLOCK: c_int = 0;
 const MCL_CURRENT_FUTURE_ONFAULT: c_int = 1 | 2 | 4;
+const RWF_NOWAIT: c_int = 8;
 const PR_SET_TIMERSLACK: c_int = 29;
 const PR_SET_IO_FLUSHER: c_int = 57;
 const SCHED_RR: c_int = 2;
@@ -41,6 +42,7 @@ extern "C" {
     fn umount2(target: *const c_char, flags: c_int) -> c_int;
     fn flock(fd: c_int, operation: c_int) -> c_int;
     fn fallocate64(fd: c_int, mode: c_int, offset: i64, length: i64) -> c_int;
+    fn preadv2(fd: c_int, pieces: *const IoSliceMut<'_>, count: c_int, offset: i64, flags: c_int) -> isize;
     fn prctl(option: c_int, ...) -> c_int;
     fn mlockall(flags: c_int) -> c_int;
     fn sched_setscheduler(pid: c_int, policy: c_int, parameters: *const c_int) -> c_int;
@@ -92,6 +94,13 @@ pub fn lock(file: &impl AsRawFd) -> io::Result<()> {
 /// fallocate(2): the modes punch-hole and zero-range give space back.
 pub fn allocate(file: &impl AsRawFd, mode: i32, offset: u64, length: u64) -> io::Result<()> {
     checked(unsafe { fallocate64(file.as_raw_fd(), mode, offset as i64, length as i64) })
+}
+
+/// Fill the buffer from the page cache. False when not all of it is there, or the file system can't tell.
+pub fn read_cached(file: &impl AsRawFd, buffer: &mut [u8], offset: u64) -> bool {
+    let wanted = buffer.len() as isize;
+    let piece = IoSliceMut::new(buffer); // has the form of an iovec, by the standard library's promise
+    unsafe { preadv2(file.as_raw_fd(), &piece, 1, offset as i64, RWF_NOWAIT) == wanted }
 }
 
 /// Wake on time, never wait for memory that only a write to one of our own disks could free, and be served before the
