@@ -44,10 +44,7 @@ impl SeekCurve {
     pub fn mean_s(&self) -> f64 {
         let steps = 2000;
         let step = 1.0 / f64::from(steps);
-        (0..steps)
-            .map(|i| (f64::from(i) + 0.5) * step)
-            .map(|d| 2.0 * (1.0 - d) * self.seek_s(d) * step)
-            .sum()
+        (0..steps).map(|i| (f64::from(i) + 0.5) * step).map(|d| 2.0 * (1.0 - d) * self.seek_s(d) * step).sum()
     }
 }
 
@@ -66,7 +63,14 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    pub fn new(size: u64, outer_bytes_per_s: f64, inner_share: f64, rpm: f64, curve: SeekCurve, phase: f64) -> Geometry {
+    pub fn new(
+        size: u64,
+        outer_bytes_per_s: f64,
+        inner_share: f64,
+        rpm: f64,
+        curve: SeekCurve,
+        phase: f64,
+    ) -> Geometry {
         let mut geometry = Geometry {
             size: size as f64,
             outer_bytes_per_s,
@@ -98,11 +102,8 @@ impl Geometry {
     /// Seek and rotational delay when the arm leaves the sweep `from_s` for `to_s` at `now`, in seconds.
     pub fn positioning_s(&self, now: Ns, from_s: f64, to_s: f64) -> f64 {
         let distance_s = (to_s - from_s).abs();
-        let seek_s = if distance_s < self.revolution_s {
-            0.0
-        } else {
-            self.curve.seek_s((distance_s / self.total_s).min(1.0))
-        };
+        let seek_s =
+            if distance_s < self.revolution_s { 0.0 } else { self.curve.seek_s((distance_s / self.total_s).min(1.0)) };
         let there_s = (now + ns(seek_s)) as f64 / NS_PER_S;
         let turn = (to_s - there_s) / self.revolution_s - self.phase;
         let delay_s = (turn - turn.floor()) * self.revolution_s;

@@ -250,7 +250,8 @@ impl Hdd {
 
     fn start_host(&mut self) {
         let cost = |waiting: &Waiting| {
-            let positioning_s = self.positioning_s(waiting.request.offset, waiting.sweep_s, waiting.request.kind == Kind::Read);
+            let positioning_s =
+                self.positioning_s(waiting.request.offset, waiting.sweep_s, waiting.request.kind == Kind::Read);
             let age_s = (self.now - waiting.arrived) as f64 / NS_PER_S;
             (positioning_s - AGE_WEIGHT * age_s, positioning_s)
         };

@@ -115,8 +115,7 @@ impl Ssd {
         let bytes = request.bytes as f64;
         let burst = bytes.min(self.burst_left_bytes);
         self.burst_left_bytes -= burst;
-        let duration_s =
-            burst / self.params.burst_write_bytes_per_s + (bytes - burst) / self.params.write_bytes_per_s;
+        let duration_s = burst / self.params.burst_write_bytes_per_s + (bytes - burst) / self.params.write_bytes_per_s;
         let at = self.transfer(start, request, duration_s) + ns(self.params.write_latency_s);
         self.written = self.written.max(at);
         at

@@ -143,7 +143,12 @@ fn no_mix_of_requests_is_faster_than_the_rate() {
     let mut numbers = Numbers(7);
     for round in 0..40 {
         let cache = [0, 100_000, 3 << 20][numbers.below(3) as usize];
-        let params = HddParams { write_cache_bytes: cache, inner_share: 0.6, queue_depth: 1 + numbers.below(32) as usize, ..params() };
+        let params = HddParams {
+            write_cache_bytes: cache,
+            inner_share: 0.6,
+            queue_depth: 1 + numbers.below(32) as usize,
+            ..params()
+        };
         let count = 1 + numbers.below(6);
         let mut clients: Vec<Client> = (0..count)
             .map(|_| Client {

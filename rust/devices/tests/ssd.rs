@@ -50,7 +50,8 @@ fn limits_on_requests_per_second_hold() {
 
 #[test]
 fn writes_burst_then_go_on_at_the_sustained_rate_and_idling_helps() {
-    let bursting = SsdParams { burst_write_bytes_per_s: 400e6, write_bytes_per_s: 100e6, burst_bytes: 400e6, ..params() };
+    let bursting =
+        SsdParams { burst_write_bytes_per_s: 400e6, write_bytes_per_s: 100e6, burst_bytes: 400e6, ..params() };
     let mut disk = Model::ssd(&bursting);
     let mut clients = vec![writer(0, 1 << 20, 4)];
     let outcome = drive(&mut disk, &mut clients, 5 * SECOND);

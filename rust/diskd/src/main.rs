@@ -85,7 +85,7 @@ fn check_mount_point(mount: &Path) -> Result<(), Failure> {
 
 fn open_disk(device: &DeviceSpec) -> Result<Disk, Failure> {
     let wrong = |why: &dyn ToString| failure("can't use the image", &device.image, why.to_string());
-    let image = OpenOptions::new().read(true).write(true).create(true).open(&device.image);
+    let image = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&device.image);
     let image = image.map_err(|why| wrong(&why))?;
     sys::lock(&image).map_err(|_| wrong(&"another process has locked it"))?;
     let meta = image.metadata().map_err(|why| wrong(&why))?;

@@ -138,13 +138,13 @@ impl Session {
             wire::FSYNC => self.flush(message),
             wire::FALLOCATE => self.allocate(message),
             wire::LOOKUP => self.lookup(message),
-            wire::GETATTR => self.attributes(message.node).map_or(Reply::Error(sys::ENOENT), |a| {
-                Reply::Now(wire::attributes_reply(&a))
-            }),
+            wire::GETATTR => self
+                .attributes(message.node)
+                .map_or(Reply::Error(sys::ENOENT), |a| Reply::Now(wire::attributes_reply(&a))),
             wire::SETATTR if message.u32(0) & wire::SETATTR_SIZE != 0 => Reply::Error(sys::EPERM),
-            wire::SETATTR => self.attributes(message.node).map_or(Reply::Error(sys::ENOENT), |a| {
-                Reply::Now(wire::attributes_reply(&a))
-            }),
+            wire::SETATTR => self
+                .attributes(message.node)
+                .map_or(Reply::Error(sys::ENOENT), |a| Reply::Now(wire::attributes_reply(&a))),
             wire::OPEN => self.open(message),
             wire::OPENDIR => Reply::Now(wire::open_reply(0, 0)),
             wire::READDIR => self.read_directory(message),

@@ -85,8 +85,16 @@ fn device(at: String, item: &Json) -> Result<DeviceSpec, String> {
 
 fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String> {
     let known = [
-        "kind", "read_bytes_per_s", "write_bytes_per_s", "inner_share", "seek_track_s", "seek_full_s", "rpm",
-        "queue_depth", "write_cache_bytes", "interface_bytes_per_s",
+        "kind",
+        "read_bytes_per_s",
+        "write_bytes_per_s",
+        "inner_share",
+        "seek_track_s",
+        "seek_full_s",
+        "rpm",
+        "queue_depth",
+        "write_cache_bytes",
+        "interface_bytes_per_s",
     ];
     let fields = Fields::new(at, item, &known)?;
     let read_bytes_per_s = fields.positive("read_bytes_per_s")?;
@@ -114,8 +122,17 @@ fn hdd(at: String, item: &Json, size_bytes: u64) -> Result<HddParams, String> {
 
 fn ssd(at: String, item: &Json) -> Result<SsdParams, String> {
     let known = [
-        "kind", "channels", "read_bytes_per_s", "write_bytes_per_s", "burst_write_bytes_per_s", "burst_bytes",
-        "read_latency_s", "write_latency_s", "read_iops", "write_iops", "queue_depth",
+        "kind",
+        "channels",
+        "read_bytes_per_s",
+        "write_bytes_per_s",
+        "burst_write_bytes_per_s",
+        "burst_bytes",
+        "read_latency_s",
+        "write_latency_s",
+        "read_iops",
+        "write_iops",
+        "queue_depth",
     ];
     let fields = Fields::new(at, item, &known)?;
     let write_bytes_per_s = fields.positive("write_bytes_per_s")?;

@@ -37,8 +37,13 @@ const SCHED_RR: c_int = 2;
 type SignalSet = [u64; 16];
 
 extern "C" {
-    fn mount(source: *const c_char, target: *const c_char, kind: *const c_char, flags: c_ulong, data: *const c_void)
-        -> c_int;
+    fn mount(
+        source: *const c_char,
+        target: *const c_char,
+        kind: *const c_char,
+        flags: c_ulong,
+        data: *const c_void,
+    ) -> c_int;
     fn umount2(target: *const c_char, flags: c_int) -> c_int;
     fn flock(fd: c_int, operation: c_int) -> c_int;
     fn fallocate64(fd: c_int, mode: c_int, offset: i64, length: i64) -> c_int;
