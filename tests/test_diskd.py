@@ -19,11 +19,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DAEMON = ROOT / "rust/target/release/assay-diskd"
 SIZE_BYTES = 8 * 2**20
-HDD = {"kind": "hdd", "read_bytes_per_s": 300e6, "write_bytes_per_s": 300e6, "inner_share": 0.5, "seek_track_s": 0.0005,
-       "seek_full_s": 0.002, "rpm": 15000, "queue_depth": 32, "write_cache_bytes": 2**20}  # fmt: skip
-SSD = {"kind": "ssd", "channels": 8, "read_bytes_per_s": 500e6, "write_bytes_per_s": 400e6, "burst_bytes": 2**20,
-       "burst_write_bytes_per_s": 450e6, "read_latency_s": 1e-4, "write_latency_s": 5e-5, "read_iops": 75000,
-       "write_iops": None}  # fmt: skip
+HDD: dict[str, Any] = {
+    "kind": "hdd", "read_bytes_per_s": 300e6, "write_bytes_per_s": 300e6, "inner_share": 0.5, "seek_track_s": 0.0005,
+    "seek_full_s": 0.002, "rpm": 15000, "queue_depth": 32, "write_cache_bytes": 2**20,
+}  # fmt: skip
+SSD: dict[str, Any] = {
+    "kind": "ssd", "channels": 8, "read_bytes_per_s": 500e6, "write_bytes_per_s": 400e6, "burst_bytes": 2**20,
+    "burst_write_bytes_per_s": 450e6, "read_latency_s": 1e-4, "write_latency_s": 5e-5, "read_iops": 75000,
+    "write_iops": None,
+}  # fmt: skip
 
 
 def require_daemon(*, mounting: bool = True) -> None:
