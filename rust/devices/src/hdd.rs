@@ -267,7 +267,11 @@ impl Hdd {
         let request = self.queue.remove(index).request;
         let mut transfer_s = self.geometry.transfer_s(request.offset, request.bytes);
         match request.kind {
-            Kind::Read => transfer_s = self.after_read_ahead(&request, transfer_s),
+            Kind::Read => {
+                let left_s = self.after_read_ahead(&request, transfer_s);
+                self.stats.busy_s += transfer_s - left_s; // the medium worked while nobody asked
+                transfer_s = left_s;
+            }
             _ => transfer_s *= self.params.read_bytes_per_s / self.params.write_bytes_per_s,
         }
         self.work(Work::Host(request.id), request.offset, request.offset + request.bytes, best.1, transfer_s);

@@ -37,8 +37,10 @@ fn one_stream_gets_the_rate_of_its_zone() {
 fn a_reader_that_pauses_briefly_loses_nothing() {
     let mut client = reader(0, 64 * KIB, 1);
     client.pause = SECOND / 2000;
-    let outcome = run(&params(), vec![client], 60);
+    let mut disk = Model::hdd(&params(), 1);
+    let outcome = drive(&mut disk, &mut [client], 60 * SECOND);
     assert!((outcome.bytes_per_s / RATE - 1.0).abs() < 0.01, "{}", outcome.bytes_per_s);
+    assert!((disk.stats().busy_s / 60.0 - 1.0).abs() < 0.01, "the medium never rests: {:?}", disk.stats());
 }
 
 #[test]
