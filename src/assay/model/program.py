@@ -30,6 +30,10 @@ class Outcome:
     counters: Mapping[str, Mapping[str, int]]
     failed_tasks: int
     duration_s: float
+    timed_out: bool = False
+    """It did not end within its time limit, and was ended."""
+    host_lost: bool = False
+    """Its host went out of reach; whether it ended is not known."""
 
     def counter(self, name: str) -> int | None:
         """Return a counter's value whatever its group; None when there is none of that name."""

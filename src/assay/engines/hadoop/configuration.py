@@ -7,6 +7,7 @@ but addresses and directories, which follow from the cluster and the layout.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -155,6 +156,16 @@ def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) ->
 def is_job_parameter(name: str) -> bool:
     """Say whether a job can carry ``name``; if not, it belongs to daemons, which must restart for a new value."""
     return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
+
+
+def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that belong to daemons, sorted."""
+    return {name: value for name, value in sorted(parameters.items()) if not is_job_parameter(name)}
+
+
+def daemon_state(layout: Layout, parameters: Mapping[str, str]) -> str:
+    """Return what the daemons must run with, as text: configurations that share it need no restart between them."""
+    return json.dumps([layout.name, repr(layout), daemon_parameters(parameters)])
 
 
 def normalised(parameters: Mapping[str, str]) -> dict[str, str]:

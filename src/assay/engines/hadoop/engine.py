@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import socket
 import time
@@ -12,11 +11,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from assay.engines.hadoop.configuration import Deployment, Ports, is_job_parameter, normalised, properties
+from assay.engines.hadoop.configuration import (
+    Deployment,
+    Ports,
+    daemon_parameters,
+    daemon_state,
+    is_job_parameter,
+    normalised,
+    properties,
+)
 from assay.engines.hadoop.daemons import Daemons, Health, healthy
 from assay.engines.hadoop.distribution import Distribution, require
 from assay.engines.hadoop.hdfs import Hdfs
-from assay.errors import EngineError, HostError
+from assay.errors import EngineError, HostError, HostTimeoutError
 from assay.formats.jhist import JobHistory, parse_jhist
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.cluster import Cluster, Placement
@@ -128,8 +135,8 @@ class HadoopEngine:
 
         What runs already is left alone when it fits and is healthy.
         """
-        own = {name: value for name, value in parameters.items() if not is_job_parameter(name)}
-        signature = json.dumps([layout.name, repr(layout), sorted(own.items())])
+        own = daemon_parameters(parameters)
+        signature = daemon_state(layout, parameters)
         if self._daemons and signature == self._signature and await self.trouble() is None:
             return False
         if self._daemons:
@@ -164,7 +171,8 @@ class HadoopEngine:
         """Run a client program on the master and fetch its jobs' histories.
 
         ``duration_s`` of the outcome is the client's wall time, from exec to exit. A client that does not end within
-        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception.
+        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception, and so is one
+        whose host went out of reach (255).
         """
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**normalised(job), **program.options}
@@ -173,11 +181,14 @@ class HadoopEngine:
         master = self.transports[self.cluster.master.name]
         started = time.time()
         clock = time.monotonic()
+        timed_out = lost = False
         try:
             done = await master.run(command, timeout_s=timeout_s, check=False, cwd=self.daemons.home)
             status, output = done.exit_status, done.stdout + b"\n" + done.stderr
         except HostError as error:
-            status, output = 124, error.message.encode()
+            timed_out = isinstance(error, HostTimeoutError)
+            lost = not timed_out
+            status, output = 124 if timed_out else 255, error.message.encode()
         duration_s = time.monotonic() - clock
         job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output.decode(errors="replace"))))
         if status != 0:
@@ -186,7 +197,7 @@ class HadoopEngine:
         failed = sum(history.failed_maps + history.failed_reduces for history in histories)
         counters = histories[-1].counters if histories else {}
         text = output.decode(errors="replace")
-        outcome = Outcome(status, text, counters, failed, duration_s)
+        outcome = Outcome(status, text, counters, failed, duration_s, timed_out, lost)
         return Finished(outcome, started, histories, {f"{label}.log": output, **logs})
 
     async def progress(self) -> JobProgress | None:
