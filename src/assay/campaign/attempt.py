@@ -43,6 +43,8 @@ from assay.workloads.catalogue import WORKLOADS
 _CACHE_TIMEOUT_S = 120.0
 _PROGRESS_INTERVAL_S = 1.0
 _CHECK_TIMEOUT_S = 600.0
+_CHECK_IN_CLIENT_BYTES = 1 << 30
+"""Up to so much output, a check inside its client is over before a job on the cluster would have started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +262,8 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     program = workload.check_program()
     if program is not None:
         timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s or DEFAULT_TIMEOUT_S)
+        if program.may_run_in_client and workload.data_bytes(size) <= _CHECK_IN_CLIENT_BYTES:
+            program = engine.in_client(program)
         running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
         with _not_own(seen):
             done = await _with_progress(running, setting)

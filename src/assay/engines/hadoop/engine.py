@@ -8,9 +8,10 @@ import re
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from assay.engines.hadoop.class_archive import ClassArchive
 from assay.engines.hadoop.configuration import (
     Deployment,
     Ports,
@@ -35,6 +36,12 @@ JAVA_MAXIMUM = 23
 """From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_IN_CLIENT = {
+    "mapreduce.framework.name": "local",
+    "mapreduce.local.map.tasks.maximum": "4",
+    # Four maps share the client's heap of 256 MB; what a check sorts is small.
+    "mapreduce.task.io.sort.mb": "8",
+}
 _HISTORY_WAIT_S = 20.0
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -74,6 +81,7 @@ class HadoopEngine:
         self._hold = hold
         self._ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
         self._daemons: Daemons | None = None
+        self._classes: ClassArchive | None = None
         self._signature = ""
 
     @classmethod
@@ -90,6 +98,8 @@ class HadoopEngine:
         try:
             home = await _install(transports, cluster, distribution, progress)
             engine = cls(cluster, transports, distribution, home, java, min(versions), hold)
+            if cluster.placement is not Placement.SSH and home == str(distribution.home):
+                engine._classes = await ClassArchive.of(distribution, java)
             await engine._clear_leftovers()
         except BaseException:
             hold.close_stdin()
@@ -142,9 +152,11 @@ class HadoopEngine:
         if self._daemons:
             progress("stopping daemons")
             await self._daemons.stop()
-        self._daemons = Daemons(self._deployment(layout, own), self.transports, self._home(layout.name))
+        self._daemons = Daemons(self._deployment(layout, own), self.transports, self._home(layout.name), self._classes)
         self._signature = signature
         await self._daemons.start(progress)
+        if self._classes and self._classes.wanted:
+            await self._classes.make(progress)
         return True
 
     async def health(self) -> Health | None:
@@ -199,6 +211,10 @@ class HadoopEngine:
         text = output.decode(errors="replace")
         outcome = Outcome(status, text, counters, failed, duration_s, timed_out, lost)
         return Finished(outcome, started, histories, {f"{label}.log": output, **logs})
+
+    def in_client(self, program: Program) -> Program:
+        """Return ``program`` made to run its job inside its client's JVM, by Hadoop's own local runner."""
+        return replace(program, options={**program.options, **_IN_CLIENT})
 
     async def progress(self) -> JobProgress | None:
         """Return where the running job is; None when there is none or nobody answers."""
