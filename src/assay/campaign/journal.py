@@ -3,6 +3,7 @@
 ``campaigns/<id>/`` holds ``campaign.json``, the plan's text, ``lock`` (who carries it out), ``now.json`` (what goes on
 this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
 
+    connect a call of `assay run` reaches for the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them
     begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
     step    a step of a run has ended: its name, when it began and how long it took; steps may overlap

@@ -92,11 +92,11 @@ def _why_restart(before: Configuration | None, after: Configuration) -> str | No
         return f"start with layout {after.layout.name}"
     if group_of(before) == group_of(after):
         return None
-    if before.layout != after.layout:
-        return f"layout {before.layout.name} → {after.layout.name}"
+    layout = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
     old, new = daemon_parameters(before.parameters), daemon_parameters(after.parameters)
     changed = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    return ", ".join(f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed)
+    parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
+    return ", ".join([*layout, *parameters])
 
 
 def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:

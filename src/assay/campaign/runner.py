@@ -152,6 +152,7 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
     with todo.journal.hold():
         todo = renewed(plan, todo, repository.runs(environment=False))
         told = _Told(watcher, todo.journal)
+        todo.journal.write("connect")
         hands = _Cluster(plan, cluster, lab_facts, todo.journal.campaign_id, told)
         try:
             await hands.open(with_baseline=with_baseline)

@@ -148,6 +148,16 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
     return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
 
 
+def calls_s(events: Sequence[dict[str, Any]]) -> float:
+    """Return how long the calls took that the journal tells of, each from connecting to its last line, in seconds."""
+    total_s = began = last = 0.0
+    for event in events:
+        if event["event"] == "connect":
+            total_s, began = total_s + last - began, event["at_unix_s"]
+        last = event["at_unix_s"] if began else 0.0
+    return total_s + last - began
+
+
 def measured_overheads(root: Path, cluster: str) -> Overheads:
     """Return what restarts and the rest of a run took in this repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
