@@ -1,10 +1,10 @@
 """How much of a campaign's wall time lies inside jobs, and where the rest goes: from the journal of a campaign.
 
-``campaign_share.py REPOSITORY [--campaign ID] [--least 60s]`` reads what is there. ``campaign_share.py --local`` makes a
-short campaign with real daemons on this machine first (about 3 min), ``campaign_share.py --lab PLAN`` carries out PLAN
-first (as root where it needs a lab). Wall time is counted from the end of the run before to a run's own end, restarts
-included; ``--least`` takes the runs alone whose job took at least that long, and what lies before them. The share of whole
-calls counts all from connecting to the last bundle: baseline, environment, and attempts that were not valid too.
+``campaign_share.py REPOSITORY [--campaign ID] [--least 60s]`` reads what is there. ``campaign_share.py --local`` makes
+a short campaign with real daemons on this machine first (about 3 min), ``campaign_share.py --lab PLAN`` carries out
+PLAN first (as root where it needs a lab). Wall time is counted from the end of the run before to a run's own end,
+restarts included; ``--least`` takes the runs alone whose job took at least that long, and what lies before them. The
+share of whole calls counts all from connecting to the last bundle: baseline, environment, and attempts that failed.
 """
 
 from __future__ import annotations

@@ -214,8 +214,8 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
     assert [one.status for one in attempts] == ["failed", *["valid"] * 6]
     assert attempts[0].failure_class == "workload"
     assert {step.name for step in attempts[1].steps} == {"restart", "job", "publish"}
-    assert calls_s([{"event": name, "at_unix_s": at} for name, at in (("start", 1.0), ("connect", 5.0), ("end", 9.0),
-                                                                      ("connect", 100.0), ("stop", 103.0))]) == 7.0  # fmt: skip
+    calls = (("start", 1.0), ("connect", 5.0), ("end", 9.0), ("connect", 100.0), ("stop", 103.0))
+    assert calls_s([{"event": name, "at_unix_s": at} for name, at in calls]) == 7.0
     share = time_share(attempts, job_least_s=60.0)
     assert (share.runs, share.job_s) == (6, 360.0)
     assert share.steps_s["restart"] == 42.0

@@ -161,7 +161,7 @@ def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: 
     assert shown["expected_s"] == pytest.approx(runs[-1]["starts_after_s"] + runs[-1]["expected_s"], abs=0.2)
     words = invoke("run", EXAMPLE, "--dry-run", "--repository", tmp_path / "none").output
     assert "layout SS2 → HD2" in words
-    assert "18 runs, expected to take" in words
+    assert "runs: 18, expected to take" in words
 
 
 def test_a_dry_run_of_a_begun_campaign_leaves_it_as_it_is(journal: Journal) -> None:
@@ -178,4 +178,4 @@ def test_a_dry_run_shows_what_only_and_until_leave(tmp_path: Path) -> None:
     shown = json.loads(invoke("run", EXAMPLE, "--dry-run", "--json", *options).output)
     assert [(run["workload"], run["levels"]) for run in shown["runs"]] == [("terasort", {"layout": "HD2"})] * 2
     assert shown["left"] == 3
-    assert "1 more are left for another call" in invoke("run", EXAMPLE, "--dry-run", *options).output
+    assert "left for another call: 1, because of --until 2 runs" in invoke("run", EXAMPLE, "--dry-run", *options).output

@@ -64,5 +64,6 @@ def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> 
 
 
 def retry_words(plan: Plan) -> str:
-    """Return the plan's rules in words: ``infrastructure 3, engine 2, workload 1, validation 0``."""
-    return ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
+    """Return the plan's rules in words: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
+    rules = ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
+    return rules if plan.attempts > sum(plan.retries.values()) else f"{rules}, at most {plan.attempts - 1} in all"

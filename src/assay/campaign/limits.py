@@ -41,6 +41,7 @@ class Stop:
     """When to start no more runs: at a point in time, or after a number of runs."""
 
     words: str
+    """As it was asked for: ``--until 18:30``."""
     at_unix_s: float | None = None
     runs: int | None = None
 
@@ -55,20 +56,20 @@ def parse_stop(text: str, now: datetime) -> Stop:
     words = text.strip()
     if match := _RUNS.fullmatch(words):
         if runs := int(match["runs"]):
-            return Stop(f"{runs} run{'s' * (runs > 1)} were asked for", runs=runs)
+            return Stop(f"--until {words}", runs=runs)
     elif match := _CLOCK.fullmatch(words):
         hour, minute = int(match["hour"]), int(match["minute"])
         if hour < 24 and minute < 60:
             then = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
             then = then if then > now else then + timedelta(days=1)
-            return Stop(f"it was to end at {hour:02d}:{minute:02d}", at_unix_s=then.timestamp())
+            return Stop(f"--until {words}", at_unix_s=then.timestamp())
     else:
         try:
             seconds = parse_duration(words)
         except ValueError:
             seconds = 0.0
         if seconds > 0:
-            return Stop(f"it was to end after {format_duration(seconds)}", at_unix_s=now.timestamp() + seconds)
+            return Stop(f"--until {words}", at_unix_s=now.timestamp() + seconds)
     raise SpecificationError(
         f"{text!r} is no time, duration or number of runs",
         where="--until",

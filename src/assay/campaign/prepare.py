@@ -127,8 +127,6 @@ def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
         ready = f"{todo.done} of {len(todo.runs)} runs are done"
         lines.append(f"going on with campaign {todo.journal.campaign_id}: {ready}")
     starts = sum(reason is not None for reason in restarts(run for run, _ in todo.left))
-    lines.append(
-        f"{len(todo.left)} runs are left, with {starts} starts of the daemons; retries of a run: {retry_words(plan)}"
-    )
+    lines.append(f"runs left: {len(todo.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}")
     lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
     return lines

@@ -99,7 +99,7 @@ def run_plan(path: Path, root: Path, *, again: bool, baseline: bool, only: Seque
 def summary_lines(summary: Summary) -> list[str]:
     """Return what a call did, in words."""
     counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
-    lines = [f"{summary.made} attempts made ({counts}), {summary.already_there} runs were there already"]
+    lines = [f"attempts made: {summary.made} ({counts}); runs that were there already: {summary.already_there}"]
     if summary.failures:
         classes = ", ".join(f"{count} {name}" for name, count in summary.failures.items())
         lines.append(f"what failed: {classes}; `assay runs --status failed` and `assay show RUN` tell why")
@@ -131,10 +131,10 @@ def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until:
         print_table(_HEADERS, [_cells(row) for row in listed])
     left_out = len(todo.left) - len(listed)
     if left_out and stop:
-        click.echo(f"{left_out} more are left for another call: {stop.words}")
+        click.echo(f"left for another call: {left_out}, because of {stop.words}")
     total_s = _total_s(listed)
     over = time.strftime("%a %H:%M", time.localtime(now.timestamp() + total_s))
-    click.echo(f"{len(listed)} runs, expected to take {format_duration(total_s)}: over at {over} if it begins now")
+    click.echo(f"runs: {len(listed)}, expected to take {format_duration(total_s)}: over at {over} if it begins now")
 
 
 _HEADERS = ("run", "after", "takes", "time known from", "time limit", "restart", "workload", "configuration",
