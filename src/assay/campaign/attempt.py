@@ -151,11 +151,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
     size = size_of(planned, setting.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
     seen = _Observed()
-    cause: AssayError | None = None
-    try:
-        await _carry_out(planned, workload, size, setting, seen, around)
-    except AssayError as error:
-        cause = error
+    cause = await _error_of(_carry_out(planned, workload, size, setting, seen, around))
     if seen.finished is None or seen.finished.outcome.exit_status != 0 or seen.trouble or cause:
         seen.logs |= await _daemon_logs(setting.engine)
     status, why, failure_class = _status(seen, cause, around.limit)
@@ -216,6 +212,14 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
     if finished:
         run = replace(run, metrics=detail_metrics(run_detail(run, tasks, seen.trace)) | run.metrics)
     return Published(run, tasks, seen.trace, seen.logs)
+
+
+async def _error_of(work: Awaitable[None]) -> AssayError | None:
+    try:
+        await work
+    except AssayError as error:
+        return error
+    return None
 
 
 async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
