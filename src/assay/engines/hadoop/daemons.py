@@ -94,15 +94,19 @@ class Daemons:
 
     def _daemon_command(self, main_class: str, node: Node) -> list[str]:
         """Return a daemon's command line; with the class archive when there is one, else with what it is made from."""
-        command, classes = self.command(main_class), self._classes
-        if classes is None:
+        command, classes = self._with_classes(self.command(main_class)), self._classes
+        if classes is None or classes.there:
             return command
-        if classes.there:
-            command[command.index("-cp") + 1] = classes.class_path(self.configuration_directory())
-            return [command[0], *classes.options(self.configuration_directory()), *command[1:]]
         if classes.wanted and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
             return [command[0], *classes.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
         return command
+
+    def _with_classes(self, command: list[str]) -> list[str]:
+        """Return a command line that uses the class archive when there is one."""
+        if self._classes is None or not self._classes.there:
+            return command
+        command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
+        return [command[0], *self._classes.options(self.configuration_directory()), *command[1:]]
 
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
@@ -116,7 +120,7 @@ class Daemons:
             await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
             await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
             command = self.command(NAMENODE, "-format", "-force", "-nonInteractive")
-            await self._master.run(command, timeout_s=_COMMAND_TIMEOUT_S)
+            await self._master.run(self._with_classes(command), timeout_s=_COMMAND_TIMEOUT_S)
         progress("starting daemons")
         await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
         await self._wait_until_healthy(progress)
