@@ -58,7 +58,8 @@ def refusal(folder: Path, text: str) -> list[str]:
 def test_a_plan_holds_what_its_file_says_and_the_defaults(tmp_path: Path) -> None:
     plan = load(tmp_path, PLAN)
     assert (plan.name, plan.engine, plan.cluster.name) == ("p", "hadoop", "c")
-    assert (plan.repetitions, plan.seed, plan.timeout_s, plan.attempts) == (3, 1, 1800.0, 2)
+    assert (plan.repetitions, plan.seed, plan.timeout_s, plan.attempts) == (3, 1, None, 7)
+    assert plan.retries == {"infrastructure": 3, "engine": 2, "workload": 1, "validation": 0}
     assert plan.parameters == {
         "dfs.replication": "3", "dfs.blocksize": "64MiB", "mapreduce.job.reduce.slowstart.completedmaps": "0.80",
     }  # fmt: skip
@@ -106,7 +107,7 @@ SAME = [
     ("plan: p", "plan: other"),
     ("{dfs.replication: 3, dfs.blocksize: 64MiB,", "{dfs.blocksize: 64MiB, dfs.replication: '3',"),
     ("data: 10GB", "data: 10000MB"),
-    ("layouts:", "timeout: 5min\nattempts: 1\nrepetitions: 3\nlayouts:"),
+    ("layouts:", "timeout: 5min\nattempts: 1\nretries: {engine: 5}\nrepetitions: 3\nlayouts:"),
     ("layouts:", "layouts:\n  unused: {hdfs: [ssd1], intermediate: [ssd1]}"),
 ]
 OTHER = [
@@ -237,7 +238,7 @@ MISTAKES = [
      'plan.yaml:12: timeout: \'10\' is not a duration; write "30s", "5min", "2h", "1d" or "3y"'),
     ("layouts:", "repititions: 3\nlayouts:", "plan.yaml:12: unknown key 'repititions'; did you mean 'repetitions'? "
      "valid: plan, cluster, engine, parameters, workloads, factors, layouts, layout, repetitions, until, seed, "
-     "timeout, attempts"),
+     "timeout, attempts, retries"),
 ]  # fmt: skip
 
 

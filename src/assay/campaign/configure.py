@@ -41,8 +41,9 @@ def link_rate(network: str | None, cluster: Cluster) -> float | None:
 
 async def configure(
     configuration: Configuration, engine: HadoopEngine, links: Links | None, show: Callable[[str], None]
-) -> dict[str, Any]:
-    """Bring ``configuration`` onto the engine's cluster; return what was found of its network, {} when it names none.
+) -> tuple[dict[str, Any], bool]:
+    """Bring ``configuration`` onto the engine's cluster; return what was found of its network ({} when it names none),
+    and whether the daemons (re)started.
 
     Raises LabError or EngineError when that is impossible. What is as wanted already stays as it is.
     """
@@ -50,10 +51,10 @@ async def configure(
     rate = link_rate(network, cluster)
     rates = await asyncio.to_thread(links.shape, rate) if links else {}
     described = cluster.networks.get(network) if network else None
-    await engine.deploy(configuration.layout, configuration.parameters, show,
-                        workers=configuration.workers, network=described)  # fmt: skip
+    restarted = await engine.deploy(configuration.layout, configuration.parameters, show,
+                                    workers=configuration.workers, network=described)  # fmt: skip
     if network is None:
-        return {}
+        return {}, restarted
     used = cluster.using(configuration.workers)
     hosts = engine.daemons.deployment.hosts
     return {
@@ -61,7 +62,7 @@ async def configure(
         "rate_bits_per_s": rate,
         "link_bits_per_s": {node.name: rates[node.name] for node in used.nodes} if links else None,
         "addresses": {node.name: hosts[node.name] for node in used.nodes},
-    }
+    }, restarted
 
 
 def placed(policy: StoragePolicy, found: Mapping[tuple[str, ...], int]) -> Check:

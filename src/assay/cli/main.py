@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "lab": ("assay.cli.lab", "lab", "Make, show and remove the emulated cluster."),
     "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
     "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
+    "campaign": ("assay.cli.campaign", "campaign", "Show how campaigns stand, from another terminal too."),
     "runs": ("assay.cli.runs", "runs", "List the runs in the repository."),
     "show": ("assay.cli.runs", "show", "Show one run: phases, checks, metrics, environment."),
     "verify": ("assay.cli.runs", "verify", "Check every bundle against its checksums."),

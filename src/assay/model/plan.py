@@ -6,12 +6,22 @@ from dataclasses import dataclass, field
 
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
+from assay.model.run import FailureClass
 
 LAYOUT_FACTOR = "layout"
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 CONTAINERS = "containers"
 COMPRESSION = "compression"
+RETRIES = {
+    # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
+    # no reason of its own does not fail twice; what wrote wrong output writes it again.
+    FailureClass.INFRASTRUCTURE: 3,
+    FailureClass.ENGINE: 2,
+    FailureClass.WORKLOAD: 1,
+    FailureClass.VALIDATION: 0,
+}
+"""How often a run is tried again in one call after a failure of each class, where the plan does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +83,16 @@ class Plan:
     until: Until | None
     """When to stop repeating; None: after ``repetitions``."""
     seed: int
-    timeout_s: float
+    timeout_s: float | None
+    """The time limit of every run; None: what like runs took decides."""
     attempts: int
-    """How often a run is tried before it is given up as failed; at least 1."""
+    """How often a run is tried at most in one call, whatever the classes of its failures; at least 1."""
     source: str
     """The plan file's text, kept with the campaign."""
     fingerprint: str
     """SHA-256 over everything that decides what is run; two equal plans continue one campaign."""
+    retries: dict[FailureClass, int] = field(default_factory=lambda: dict(RETRIES))
+    """How often a run is tried again in one call, by the class of its failure."""
 
 
 @dataclass(frozen=True, slots=True)

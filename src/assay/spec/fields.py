@@ -118,7 +118,9 @@ Scale: TypeAlias = Annotated[
 Price: TypeAlias = Annotated[Money, Form(_parse_price, _PRICE)]
 
 
-def _whole(low: int, high: int) -> Form:
+def whole(low: int, high: int) -> Form:
+    """Return the form of a whole number from ``low`` to ``high``."""
+
     def validate(value: object) -> int:
         text = text_of(value).strip()
         if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
@@ -128,12 +130,12 @@ def _whole(low: int, high: int) -> Form:
     return Form(validate, {"type": "integer", "minimum": low, "maximum": high})
 
 
-COUNT = _whole(1, COUNT_MAX)
-POSITIVE = _whole(1, WHOLE_MAX)
+COUNT = whole(1, COUNT_MAX)
+POSITIVE = whole(1, WHOLE_MAX)
 Count: TypeAlias = Annotated[int, COUNT]
 Positive: TypeAlias = Annotated[int, POSITIVE]
-Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
-Port: TypeAlias = Annotated[int, _whole(1, 65535)]
+Seed: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
+Port: TypeAlias = Annotated[int, whole(1, 65535)]
 
 
 _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"

@@ -9,7 +9,8 @@ from pathlib import Path
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, Until, WorkloadSpec
+from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.run import FailureClass
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
 from assay.spec.engine_parameters import engine_parameters
@@ -37,6 +38,7 @@ def load_plan(path: str | Path) -> Plan:
     parameters = engine_parameters(file.parameters, factors, cluster, problems)
     check_settings(file.parameters, factors, cluster, problems)
     until = _until(file, problems)
+    retries, attempts = _retries(file)
     problems.raise_if_any()
     plan = Plan(
         name=file.plan,
@@ -50,11 +52,12 @@ def load_plan(path: str | Path) -> Plan:
         until=until,
         seed=file.seed,
         timeout_s=file.timeout,
-        attempts=file.attempts,
+        attempts=attempts,
         source=document.text,
         fingerprint=fingerprint(
             cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
         ),
+        retries=retries,
     )
     check_configurations(expand(plan), places(plan.parameters, factors), cluster, problems)
     problems.raise_if_any()
@@ -70,6 +73,14 @@ def _until(file: PlanFile, problems: Problems) -> Until | None:
     if file.until.half_width <= 0:
         problems.add(("until", "half_width"), "half_width must be above 0 %: no mean is known exactly")
     return Until(float(file.until.half_width), file.until.at_most)
+
+
+def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
+    """Return the retries of each class and the attempts in all: ``attempts`` alone holds for every class."""
+    otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
+    given = {name: getattr(file.retries, name.value) for name in FailureClass}
+    retries = {name: otherwise[name] if value is None else value for name, value in given.items()}
+    return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
 
 
 def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:

@@ -25,12 +25,13 @@ from assay.spec.fields import (
     Text,
     choice,
     text_of,
+    whole,
 )
 from assay.spec.section import Section
 from assay.spec.workloads import WorkloadEntry
 
 ENGINES = ("hadoop",)
-TIMEOUT_S = 1800.0
+RETRIES_MAX = 100
 
 
 def _parse_directories(value: object) -> dict[str, int]:
@@ -57,6 +58,7 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
     ],
     "examples": [["hdd1", "hdd2"], {"ssd1": 10}],
 }
+Retries: TypeAlias = Annotated[int, whole(0, RETRIES_MAX)]
 DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
 
 
@@ -116,6 +118,19 @@ class UntilSection(Section):
     """Repetitions after which it is given up."""
 
 
+class RetriesSection(Section):
+    """How often a run is tried again in one call, by the class of its failure."""
+
+    infrastructure: Retries | None = None
+    """After a host out of reach, a full disk, a lab that is gone."""
+    engine: Retries | None = None
+    """After daemons that died or did not start."""
+    workload: Retries | None = None
+    """After a job that failed or was stopped at its time limit."""
+    validation: Retries | None = None
+    """After a job whose output did not pass its checks."""
+
+
 class PlanFile(Section):
     """A plan: workloads × every combination of the factors' levels × repetitions."""
 
@@ -143,7 +158,9 @@ class PlanFile(Section):
     """Repeat further, each combination until its mean time is known well enough."""
     seed: Seed = 1
     """Decides the order in which runs are interleaved."""
-    timeout: Duration = Field(default=TIMEOUT_S, json_schema_extra={"default": "30min"})
-    """A run that takes longer is stopped and counts as failed."""
-    attempts: Count = 2
-    """How often a run is tried in one call before it is given up."""
+    timeout: Duration | None = None
+    """A run that takes longer is stopped and counts as failed; without it, what like runs took decides."""
+    attempts: Count | None = None
+    """How often a run is tried at most in one call before it is given up."""
+    retries: RetriesSection = Field(default_factory=RetriesSection)
+    """How often a run is tried again in one call, by the class of its failure."""

@@ -7,6 +7,7 @@ but addresses and directories, which follow from the cluster and the layout.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from xml.sax.saxutils import escape
 
 from assay.errors import SpecificationError
 from assay.model import containers
-from assay.model.cluster import Cluster, Node, Role
+from assay.model.cluster import Cluster, Network, Node, Role
 from assay.model.layout import Directories, Layout, StoragePolicy
 from assay.spec.layouts import storage_type
 from assay.units import parse_bytes
@@ -189,6 +190,22 @@ def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) ->
 def is_job_parameter(name: str) -> bool:
     """Say whether a job can carry ``name``; if not, it belongs to daemons, which must restart for a new value."""
     return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
+
+
+def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that belong to daemons, sorted."""
+    return {name: value for name, value in sorted(parameters.items()) if not is_job_parameter(name)}
+
+
+def daemon_state(
+    layout: Layout, parameters: Mapping[str, str], workers: int | None = None, network: Network | None = None
+) -> str:
+    """Return what the daemons must run with, as text: configurations that share it need no restart between them.
+
+    ``workers``: how many are used, when these are not all. A network counts where it has addresses of its own.
+    """
+    addresses = sorted(network.addresses.items()) if network else []
+    return json.dumps([layout.name, repr(layout), daemon_parameters(parameters), workers, addresses])
 
 
 def normalised(parameters: Mapping[str, str]) -> dict[str, str]:

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from assay.engines.hadoop.configuration import Deployment, Ports, is_job_parameter, job_options, properties
+from assay.engines.hadoop.class_archive import ClassArchive
+from assay.engines.hadoop.configuration import (
+    Deployment,
+    Ports,
+    daemon_parameters,
+    daemon_state,
+    is_job_parameter,
+    job_options,
+    properties,
+)
 from assay.engines.hadoop.daemons import Daemons, Health, healthy
 from assay.engines.hadoop.distribution import Distribution, require
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.memory import in_memory, let_go
-from assay.errors import EngineError, HostError
+from assay.errors import EngineError, HostError, HostTimeoutError
 from assay.formats.jhist import JobHistory, parse_jhist
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.cluster import Cluster, Network, Placement
@@ -31,6 +39,12 @@ JAVA_MAXIMUM = 23
 """From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_IN_CLIENT = {
+    "mapreduce.framework.name": "local",
+    "mapreduce.local.map.tasks.maximum": "4",
+    # Four maps share the client's heap of 256 MB; what a check sorts is small.
+    "mapreduce.task.io.sort.mb": "8",
+}
 _HISTORY_WAIT_S = 20.0
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -71,6 +85,7 @@ class HadoopEngine:
         self._hold = hold
         self._ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
         self._daemons: Daemons | None = None
+        self._classes: ClassArchive | None = None
         self._signature = ""
 
     @classmethod
@@ -87,6 +102,8 @@ class HadoopEngine:
         try:
             home = await _install(transports, cluster, distribution, progress)
             engine = cls(cluster, transports, distribution, home, java, min(versions), hold)
+            if cluster.placement is not Placement.SSH and home == str(distribution.home):
+                engine._classes = await ClassArchive.of(distribution, java)
             await engine._clear_leftovers()
         except BaseException:
             hold.close_stdin()
@@ -136,9 +153,9 @@ class HadoopEngine:
         With ``workers``, they run on the first so many workers only, and HDFS is one of its own; with a ``network``
         that has addresses, they use those. What runs already is left alone when it fits and is healthy.
         """
-        own = {name: value for name, value in parameters.items() if not is_job_parameter(name)}
+        own = daemon_parameters(parameters)
         deployment = self._deployment(layout, own, workers, network)
-        signature = json.dumps([deployment.name, repr(layout), sorted(own.items()), sorted(deployment.hosts.items())])
+        signature = daemon_state(layout, parameters, deployment.workers, network)
         if self._daemons and signature == self._signature and await self.trouble() is None:
             return False
         if layout.policy is StoragePolicy.LAZY_PERSIST:
@@ -146,9 +163,11 @@ class HadoopEngine:
         if self._daemons:
             progress("stopping daemons")
             await self._daemons.stop()
-        self._daemons = Daemons(deployment, self.transports)
+        self._daemons = Daemons(deployment, self.transports, self._classes)
         self._signature = signature
         await self._daemons.start(progress)
+        if self._classes and self._classes.wanted:
+            await self._classes.make(progress)
         if layout.policy:
             await self.hdfs.set_policy(ROOT, layout.policy)
         return True
@@ -178,7 +197,8 @@ class HadoopEngine:
         """Run a client program on the master and fetch its jobs' histories.
 
         ``duration_s`` of the outcome is the client's wall time, from exec to exit. A client that does not end within
-        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception.
+        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception, and so is one
+        whose host went out of reach (255).
         """
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
@@ -187,11 +207,14 @@ class HadoopEngine:
         master = self.transports[self.cluster.master.name]
         started = time.time()
         clock = time.monotonic()
+        timed_out = lost = False
         try:
             done = await master.run(command, timeout_s=timeout_s, check=False, cwd=self.daemons.home)
             status, output = done.exit_status, done.stdout + b"\n" + done.stderr
         except HostError as error:
-            status, output = 124, error.message.encode()
+            timed_out = isinstance(error, HostTimeoutError)
+            lost = not timed_out
+            status, output = 124 if timed_out else 255, error.message.encode()
         duration_s = time.monotonic() - clock
         job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output.decode(errors="replace"))))
         if status != 0:
@@ -200,8 +223,12 @@ class HadoopEngine:
         failed = sum(history.failed_maps + history.failed_reduces for history in histories)
         counters = histories[-1].counters if histories else {}
         text = output.decode(errors="replace")
-        outcome = Outcome(status, text, counters, failed, duration_s)
+        outcome = Outcome(status, text, counters, failed, duration_s, timed_out, lost)
         return Finished(outcome, started, histories, {f"{label}.log": output, **logs})
+
+    def in_client(self, program: Program) -> Program:
+        """Return ``program`` made to run its job inside its client's JVM, by Hadoop's own local runner."""
+        return replace(program, options={**program.options, **_IN_CLIENT})
 
     async def progress(self) -> JobProgress | None:
         """Return where the running job is; None when there is none or nobody answers."""
