@@ -56,8 +56,9 @@ def test_daemons_record_their_classes_once_then_use_the_archive_and_else_are_lef
     archive.path.write_bytes(b"archive")
     using = command_of(archive)
     assert f"-XX:SharedArchiveFile={archive.path}" in using
-    assert using[using.index("-cp") + 1] == f"{JARS}:{OTHERS}:{deployment().directory}/conf"  # Java wants what is archived first
-    assert "-Dlog4j.configuration=file:/home/x/conf/log4j.properties" in using
+    conf = f"{deployment().directory}/conf"
+    assert using[using.index("-cp") + 1] == f"{JARS}:{OTHERS}:{conf}"  # Java wants what is archived first
+    assert f"-Dlog4j.configuration=file:{conf}/log4j.properties" in using
     archive.path.unlink()
     (archive.folder / "failed").write_text("no")
     assert command_of(archive) == plain
