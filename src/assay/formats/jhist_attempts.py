@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Final
 
 from msgspec import Struct
@@ -45,10 +46,21 @@ class AttemptEnded(Struct, frozen=True, gc=False):
     node: str | None
     shuffle_ms: int | None
     merge_ms: int | None
-    counters: Mapping[str, int] | None
+    counters: tuple[int, ...] | None
+    """Values of :data:`COUNTERS`, 0 for one that the attempt has not."""
 
 
 def kept(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the counters that are kept: each from the first of Hadoop's own groups that has it."""
     own = [group for key, group in groups.items() if key.endswith(OWN_GROUPS)]
     return {name: group[name] for group in reversed(own) for name in COUNTERS if name in group}
+
+
+def in_order(counters: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the values of :data:`COUNTERS`, 0 for one that is absent."""
+    return tuple(counters.get(name, 0) for name in COUNTERS)
+
+
+def places_in_order(names: Sequence[str]) -> Callable[[tuple[int, ...]], tuple[int, ...]]:
+    """Return what brings values that stand for ``names``, and a 0 after them, into the order of :data:`COUNTERS`."""
+    return itemgetter(*(names.index(name) if name in names else len(names) for name in COUNTERS))

@@ -14,11 +14,11 @@ task that has them; and those of a task, which stand there again after its attem
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, kept, places_in_order
 
 _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
 _TEXT_MAX: Final = 127
@@ -54,10 +54,10 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A set of counters: the expression for all of it, and which counter each of its groups is."""
+    """A set of counters: the expression for all of it, and how the values of its groups, and a 0, come into order."""
 
     pattern: re.Pattern[bytes]
-    names: tuple[str, ...]
+    order: Callable[[tuple[int, ...]], tuple[int, ...]]
     empty: bool
 
 
@@ -104,7 +104,7 @@ class QuickBinary:
             self.event = self._ended(plan, head.group(*plan.order), counters)
         return tail.end()
 
-    def _ended(self, plan: _Plan, found: tuple[bytes, ...], counters: Mapping[str, int] | None) -> AttemptEnded:
+    def _ended(self, plan: _Plan, found: tuple[bytes, ...], counters: tuple[int, ...] | None) -> AttemptEnded:
         task, attempt, finish, node, *times = found
         shuffle_ms, merge_ms = map(_known, times) if times else (None, None)
         return AttemptEnded(plan.task_kind, STATUS["FINISHED"], _text(task), _text(attempt), _number(finish),
@@ -118,17 +118,16 @@ class QuickBinary:
     def _same_counters(self, task: bytes, begin: int) -> int:
         """Return where the counters at ``begin`` end if they are those of the task's attempt; else 0."""
         first, last = self._counters_of.pop(task, (0, 0))
-        end = begin + last - first
-        return end if first and self._body[begin:end] == self._body[first:last] else 0
+        return begin + last - first if first and self._body.startswith(self._body[first:last], begin) else 0
 
-    def _counters(self, begin: int) -> tuple[int, Mapping[str, int] | None]:
+    def _counters(self, begin: int) -> tuple[int, tuple[int, ...] | None]:
         """Return where the counters at ``begin`` end, and those that are kept; 0 when there is doubt."""
         for place, shape in enumerate(self._shapes):
             found = shape.pattern.match(self._body, begin)
             if found:
                 if place:
                     self._shapes.insert(0, self._shapes.pop(place))
-                told = None if shape.empty else dict(zip(shape.names, map(_number, found.groups()), strict=True))
+                told = None if shape.empty else shape.order((*map(_number, found.groups()), 0))
                 return found.end(), told
         if len(self._shapes) >= _SHAPES_MAX:
             return 0, None
@@ -147,11 +146,21 @@ def _known(packed: bytes) -> int | None:
 
 def _number(packed: bytes) -> int:
     """Return a number: zigzag, seven bits a byte, the lowest first."""
-    if len(packed) == 3:  # this branch and the next are what the loop does, for the lengths that counters have
-        first, second, third = packed
-        value = first & 0x7F | (second & 0x7F) << 7 | third << 14
-    elif len(packed) == 1:
+    length = len(packed)  # the branches are what the loop does, for the lengths that counters and times have
+    if length == 1:
         value = packed[0]
+    elif length == 3:
+        first, second, third = packed
+        value = first + (second << 7) + (third << 14) - 0x4080
+    elif length == 4:
+        first, second, third, fourth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) - 0x204080
+    elif length == 5:
+        first, second, third, fourth, fifth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) + (fifth << 28) - 0x10204080
+    elif length == 6:
+        first, second, third, fourth, fifth, sixth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) + (fifth << 28) + (sixth << 35) - 0x810204080
     else:
         value = shift = 0
         for byte in packed:
@@ -314,7 +323,9 @@ def _shape(body: bytes, begin: int) -> _Shape:
         reader.end_array()
     reader.end_array()
     wanted = {place: name for name, place in kept(groups).items()}
-    return _Shape(_compiled(reader.pattern(wanted)), tuple(wanted[place] for place in sorted(wanted)), not groups)
+    return _Shape(
+        _compiled(reader.pattern(wanted)), places_in_order([wanted[place] for place in sorted(wanted)]), not groups
+    )
 
 
 class _Reader:

@@ -15,7 +15,16 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from assay.formats.jhist_attempts import COUNTERS, OWN_GROUPS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import (
+    COUNTERS,
+    OWN_GROUPS,
+    STARTS,
+    STATUS,
+    AttemptEnded,
+    AttemptStarted,
+    in_order,
+    kept,
+)
 
 _Long = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
 _TYPE: Final = re.compile(rb'\{"type":\s?"(\w+)"')
@@ -140,7 +149,7 @@ def _ended(told: _EndEvent) -> AttemptEnded:
     )  # fmt: skip
 
 
-def _kept(counters: _Counters) -> dict[str, int] | None:
+def _kept(counters: _Counters) -> tuple[int, ...] | None:
     """Return the counters that are kept, None when there are none at all."""
     groups: dict[str, dict[str, int]] = {}
     for group in counters.groups:
@@ -149,4 +158,4 @@ def _kept(counters: _Counters) -> dict[str, int] | None:
             for counter in group.counts:
                 if counter.name in _KEPT:
                     values[counter.name] = counter.value
-    return kept(groups) if groups else None
+    return in_order(kept(groups)) if groups else None
