@@ -3,8 +3,8 @@
 In: the history's bytes and the place where a line begins. Out: the attempt's event in the form of
 :mod:`assay.formats.jhist_attempts`, and where the next line begins. A history is written by one program, so after the
 first event of a type the others have its keys, in its order, with other values. From a line that is known to be sound a
-regular expression is made: keys and the names of counters as they stand there, plain texts and whole numbers for the
-values. A line that it does not match (an escape in a text, another key, damage) is left to
+regular expression is made: keys and the names of counters as they stand there, plain texts in ASCII and whole
+numbers for the values. A line that it does not match (an escape in a text, another key, damage) is left to
 :mod:`assay.formats.jhist_quick_json`, which knows more and takes longer. The counters of a task, which stand there
 again after its attempt's, are passed over by being the same bytes.
 """
@@ -20,7 +20,7 @@ import msgspec
 
 from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, kept, places_in_order
 
-_TEXT: Final = rb'"(?:[^"\\\x00-\x1f]*+)"'
+_TEXT: Final = rb'"[^"\\\x00-\x1f\x7f-\xff]*+"'
 _NUMBER: Final = rb"(?:0|-?[1-9][0-9]{0,17}+)"
 _NUMBERS: Final = rb"\[(?:%s(?:,%s)*+)?+\]" % (_NUMBER, _NUMBER)
 _KEY_BYTES: Final = 28
@@ -49,7 +49,7 @@ class _Plan:
     tail: re.Pattern[bytes] | None
     """What follows the counters; None where there are none."""
     order: tuple[int, ...]
-    """The groups of ``head`` and then ``tail`` that hold the fields which are wanted; 0 for one that is absent."""
+    """The groups of ``head`` that hold the fields which are wanted; empty for one that is absent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class LearnedJson:
         return None
 
     def learn(self, begin: int, end: int) -> None:
-        """Remember the form of the line from ``begin`` to ``end``, which is known to be sound UTF-8 and JSON."""
+        """Remember the form of the line from ``begin`` to ``end``, which is known to be sound."""
         key = self._content[begin : begin + _KEY_BYTES]
         self._tries[key] = self._tries.get(key, 0) + 1
         if self._tries[key] > _TRIES_MAX:
@@ -104,31 +104,29 @@ class LearnedJson:
         if head is None:
             return 0
         self.event = None
-        if plan.tail is None:
-            if plan.role == "start":
-                task, attempt, start, node = head.group(*plan.order)
-                self.event = AttemptStarted(plan.task_kind, task.decode(), attempt.decode(), int(start),
-                                            self._repeated(node))  # fmt: skip
-            elif plan.role == "end":
-                self.event = self._ended(plan, (head[0], *head.groups()), None)
-            return head.end()
-        begin = head.end()
-        if plan.role == "skip":
-            end = self._same_counters(head[plan.order[0]] if plan.order else b"", begin) or self._counters(begin)[0]
+        end, counters = head.end(), None
+        if plan.tail is not None:
+            begin = end
+            end = self._same_counters(head[1], begin) if plan.role == "skip" and plan.order else 0
+            if not end:
+                end, counters = self._counters(begin)
             tail = plan.tail.match(self._content, end) if end else None
-            return tail.end() if tail else 0
-        end, counters = self._counters(begin)
-        tail = plan.tail.match(self._content, end) if end else None
-        if tail is None:
-            return 0
-        self._counters_of[head[plan.order[0]]] = (begin, end)
-        self.event = self._ended(plan, (b"", *head.groups(), *tail.groups()), counters)
-        return tail.end()
-
-    def _ended(self, plan: _Plan, groups: tuple[bytes, ...], counters: tuple[int, ...] | None) -> AttemptEnded:
-        task, attempt, finish, node, shuffle, merge = (groups[place] if place else b"" for place in plan.order)
-        return AttemptEnded(plan.task_kind, STATUS["FINISHED"], task.decode(), attempt.decode(), int(finish),
-                            self._repeated(node) or None, _known(shuffle), _known(merge), counters)  # fmt: skip
+            if tail is None:
+                return 0
+            if plan.role == "end":
+                self._counters_of[head[plan.order[0]]] = (begin, end)
+            end = tail.end()
+        if plan.role == "start":
+            task, attempt, start, node = head.group(*plan.order)
+            self.event = AttemptStarted(plan.task_kind, task.decode(), attempt.decode(), int(start),
+                                        self._repeated(node))  # fmt: skip
+        elif plan.role == "end":
+            task, attempt, finish, node, shuffle, merge = head.group(*plan.order)
+            self.event = AttemptEnded(
+                plan.task_kind, STATUS["FINISHED"], task.decode(), attempt.decode(), int(finish),
+                self._repeated(node) or None, _known(shuffle), _known(merge), counters,
+            )  # fmt: skip
+        return end
 
     def _repeated(self, text: bytes) -> str:
         """Return a text that many events have, such as a node's name."""
@@ -174,23 +172,28 @@ def _learned(line: Any, wanted: Collection[str]) -> tuple[_Plan, _Shape | None]:
         parts.append((b"," if number else b"") + _literal(field) + b":")
         if field == "counters" and role != "start" and value is not None:
             split = len(parts)
-            if role == "end" and "taskid" not in captured:
-                raise _DoubtError
-        elif field in fields and (role != "skip" or not split) and value is not None:
+        elif field in fields and not split and value is not None:
             parts.append(_captured(value, fields[field]))
             captured.append(field)
+        elif field in fields and role == "end" and value is not None:
+            raise _DoubtError  # after the counters
         else:
             parts.append(_pattern(value))
     parts.append(rb"\}\}\}\n")
     absent = [field for field in fields if field not in captured]
     if role != "skip" and not {*absent} <= {*_END_OPTIONAL}:
         raise _DoubtError
-    order = tuple(
-        captured.index(field) + 1 if field in captured else 0 for field in fields if role != "skip" or captured
-    )
     head, tail = (parts[:split], parts[split:]) if split else (parts, [])
-    return _Plan(role, kind.partition("_")[0].lower(), re.compile(b"".join(head)),
-                 re.compile(b"".join(tail)) if split else None, order), _shape(record) if split else None  # fmt: skip
+    if role != "skip":
+        head, captured = [*head, b"()" * len(absent)], captured + absent
+    plan = _Plan(
+        role=role,
+        task_kind=kind.partition("_")[0].lower(),
+        head=re.compile(b"".join(head)),
+        tail=re.compile(b"".join(tail)) if split else None,
+        order=tuple(captured.index(field) + 1 for field in fields if captured),
+    )
+    return plan, _shape(record) if split else None
 
 
 def _literal(text: Any) -> bytes:
@@ -201,7 +204,7 @@ def _captured(value: Any, kind: type) -> bytes:
     """Return an expression with a group for a value that is wanted, without the quotation marks of a text."""
     if type(value) is not kind:
         raise _DoubtError
-    return rb'"([^"\\\x00-\x1f]*+)"' if kind is str else b"(%s)" % _NUMBER
+    return rb'"([^"\\\x00-\x1f\x7f-\xff]*+)"' if kind is str else b"(%s)" % _NUMBER
 
 
 def _pattern(value: Any) -> bytes:

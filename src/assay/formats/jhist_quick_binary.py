@@ -70,6 +70,7 @@ class QuickBinary:
         self._shapes: list[_Shape] = []
         self._counters_of: dict[bytes, tuple[int, int]] = {}
         self._texts: dict[bytes, str] = {}
+        self._numbers = _Numbers()
         self._plans = _Plans(schema, wanted)
 
     def take(self, place: int) -> int | None:
@@ -127,7 +128,7 @@ class QuickBinary:
             if found:
                 if place:
                     self._shapes.insert(0, self._shapes.pop(place))
-                told = None if shape.empty else shape.order((*map(_number, found.groups()), 0))
+                told = None if shape.empty else shape.order((*map(self._numbers.__getitem__, found.groups()), 0))
                 return found.end(), told
         if len(self._shapes) >= _SHAPES_MAX:
             return 0, None
@@ -169,6 +170,16 @@ def _number(packed: bytes) -> int:
     return -(value >> 1) - 1 if value & 1 else value >> 1
 
 
+class _Numbers(dict[bytes, int]):
+    """Numbers by how they are written; those of one byte or two are remembered, and most of a job's counters are 0."""
+
+    def __missing__(self, packed: bytes) -> int:
+        number = _number(packed)
+        if len(packed) <= 2:
+            self[packed] = number
+        return number
+
+
 def _packed(value: int) -> bytes:
     """Return how Avro writes a number that is not negative."""
     value, packed = value << 1, bytearray()
@@ -184,9 +195,18 @@ def _text(packed: bytes) -> str:
     return packed[1 if packed[0] < 0x80 else 2 :].decode("ascii")
 
 
-_TEXT: Final = b"(?:%s)" % b"|".join(
-    re.escape(_packed(length)) + rb"[\x00-\x7f]{%d}+" % length for length in range(_TEXT_MAX + 1)
-)
+def _text_pattern() -> bytes:
+    """Return an expression for a text of up to _TEXT_MAX characters.
+
+    Alternatives are tried one by one: those of a length's high bits come behind a look at its first byte.
+    """
+    lengths = [re.escape(_packed(length)) + rb"[\x00-\x7f]{%d}+" % length for length in range(_TEXT_MAX + 1)]
+    groups = [b"(?=[\\x%02x-\\x%02x])(?:%s)" % (2 * low, 2 * low + 15, b"|".join(lengths[low : low + 8]))
+              for low in range(0, 64, 8)]  # fmt: skip
+    return b"(?:%s)" % b"|".join([*groups, *lengths[64:]])
+
+
+_TEXT: Final = _text_pattern()
 
 
 class _Plans(dict[bytes, _Plan | None]):

@@ -88,17 +88,15 @@ class QuickJson:
     def __init__(self, content: bytes, wanted: Collection[str]) -> None:
         self.event: AttemptStarted | AttemptEnded | None = None
         self._content = content
-        self._view = memoryview(content)
         self._wanted = wanted
-        self._sure = _is_utf8(content)
 
     def take(self, begin: int, end: int) -> bool:
         """Read the line from ``begin`` to ``end``; say whether that could be done without doubt."""
         match = _TYPE.match(self._content, begin, end)
-        if not match or not self._sure:
+        line = self._content[begin:end]
+        if not match or not _is_utf8(line):
             return False
         kind = match[1].decode()
-        line = self._view[begin:end]
         self.event = None
         try:
             if kind not in self._wanted:
