@@ -93,7 +93,8 @@ def test_what_was_learned_is_not_taken_for_what_differs_in_a_name_or_an_order() 
     sound = samples.compact_json(events)
     last = sound.rindex(b"_ATTEMPT_FINISHED")
     for old, new in ((b"HDFS_BYTES_READ", b"HDFS_BYTES_REED"), (b'"value":', b'"valve":'),
-                     (b'"taskid":', b'"tasksid":'), (b'"finishTime":', b'"finishTime":0'), (b'"hostname":"w', b'"hostname":"\\u0077'),
+                     (b'"taskid":', b'"tasksid":'), (b'"finishTime":', b'"finishTime":0'),
+                     (b'"hostname":"w', b'"hostname":"\\u0077'),
                      (b'"groups":[', b'"groups":[null,')):  # fmt: skip
         assert old in sound[last:]
         changed = sound[:last] + sound[last:].replace(old, new, 1)
