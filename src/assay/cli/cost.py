@@ -126,6 +126,12 @@ def cost(
     examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
     day = checked_date(on, "--on") if on else None
+    if day and day < book.date:
+        click.echo(
+            f"warning: --on {day} is before {book.date}, the date of {prices.name}: these are not the prices of that "
+            "day, but those that the book does not date",
+            err=True,
+        )
     question = Question(factors, take, day, currency, skip_unpriced, seed)
     views = plane_views(table, facts_of(examples), book, question)
     if as_json:

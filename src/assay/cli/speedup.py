@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.analysis.verdict import format_interval, format_ratio
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.repository import Repository
 
@@ -48,6 +48,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
         if not equals or column is None:
             raise SpecificationError(f"no run has a column {name!r}", where=f"--where {condition}",
                                      hint=f"columns: {', '.join(sorted(table.columns))}")  # fmt: skip
+        level = workload_named(level, column.levels) if name == "workload" else level
         if level not in column.levels:
             raise SpecificationError(f"no run has {name} {level!r}", where=f"--where {condition}",
                                      hint=f"its levels: {', '.join(column.levels[:40])}")  # fmt: skip
