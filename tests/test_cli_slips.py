@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 from assay.cli.common import print_table, workload_named
 from assay.cli.main import assay
 from assay.errors import AssayError, RepositoryError, SpecificationError
+from assay.model.run import Run
 from assay.repository import Repository, tables
 from builders import make_run
 
@@ -65,7 +67,12 @@ def test_a_filter_that_fits_nothing_says_what_there_is_without_reading_the_runs(
 ) -> None:
     read: list[dict[str, object]] = []
     whole = Repository.runs
-    monkeypatch.setattr(Repository, "runs", lambda self, **told: read.append(told) or whole(self, **told))
+
+    def counted(self: Repository, **told: Any) -> list[Run]:
+        read.append(told)
+        return whole(self, **told)
+
+    monkeypatch.setattr(Repository, "runs", counted)
     result = run("runs", "--workload", "nix", "--repository", stored)
     assert "There are runs of dfsio-write, terasort on HD2, SS2." in result.stdout
     assert [told["workload"] for told in read] == ["nix"]

@@ -92,7 +92,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     by = None if group == "none" else group
     found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
     best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
-    warnings = _differences(opened, table, names[0], found) if len(names) == 1 else []
+    warnings = differences(opened, table, names[0], found) if len(names) == 1 else []
     if as_json:
         print_json({"speedups": [_finite(asdict(item)) for item in found],
                     "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
@@ -106,7 +106,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
         click.echo(f"warning: {warning}")
 
 
-def _differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
+def differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
     """Return what was recorded of the hosts and differs between the levels, from up to so many runs of each."""
     from assay.analysis.differences import environment_warnings
 
