@@ -13,8 +13,6 @@ from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _ROW_PX = 30
-_NUMBERS_PX = 120
-"""Room at the right for ``4.42× (214 sets)``."""
 
 
 def level_colours(levels: Sequence[str]) -> dict[str, str]:
@@ -82,6 +80,5 @@ def matched_forest(
     return chart(
         f"Speedup over {baseline} with 95 percent intervals and numbers of matched sets",
         {"width": width_px, "height": {"step": _ROW_PX}, "data": {"values": rows},
-         "padding": {"left": 4, "top": 4, "bottom": 4, "right": _NUMBERS_PX},
          "layer": [no_difference, interval, *dots, numbers]},
     )  # fmt: skip

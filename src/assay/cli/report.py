@@ -58,7 +58,7 @@ def _matched(
     named = factors[0] if len(factors) == 1 else list(factors)
     found = matched_speedups(table, named, baseline)
     warnings = differences(opened, table, factors[0], found) if len(factors) == 1 else []
-    costs = views_of(opened, table, book, Question(default_factors(table), skip_unpriced=True)) if book else []
+    costs = views_of(opened, table, book, Question(default_factors(table), take="all", skip_unpriced=True)) if book else []
     return matched_report(table, named, baseline, warnings=warnings, costs=costs)
 
 
