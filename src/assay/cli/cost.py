@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.speedup import read_table
+from assay.cli.speedup import read_table, with_factors
 from assay.report.plain import to_plain
 from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
@@ -135,6 +135,7 @@ def cost(
     book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
+    table = with_factors(table, factors)
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
         click.echo(

@@ -13,7 +13,7 @@ from typing import IO
 import click
 
 from assay.cli.common import json_option, print_json, repository_option, workload_named
-from assay.errors import RepositoryError
+from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
 from assay.repository.exchange import (
@@ -54,7 +54,7 @@ def export(form: str, output: Path | None, workload: str | None, layout: str | N
         raise RepositoryError("there is no such run", where=str(repository), hint="`assay runs` lists them")
     if output is None:
         if form == "parquet":
-            raise RepositoryError("Parquet is no text", hint="name a file with -o")
+            raise SpecificationError("Parquet is no text", hint="name a file with -o")
         _WRITERS[form](found, sys.stdout)
         return
     with _placed(output) as aside:

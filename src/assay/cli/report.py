@@ -12,7 +12,7 @@ import click
 from assay.cli.common import json_option, print_json, repository_option
 from assay.cli.cost import views_of
 from assay.cli.factor import find_baseline, read_runs
-from assay.cli.speedup import differences, read_table
+from assay.cli.speedup import differences, read_table, with_factors
 from assay.errors import AssayError, SpecificationError
 from assay.report.content import COMPARISONS_MAX, ReportContent, build_content
 from assay.report.plain import to_plain
@@ -58,7 +58,9 @@ def _matched(
     named = factors[0] if len(factors) == 1 else list(factors)
     found = matched_speedups(table, named, baseline)
     warnings = differences(opened, table, factors[0], found) if len(factors) == 1 else []
-    costs = views_of(opened, table, book, Question(default_factors(table), take="all", skip_unpriced=True)) if book else []
+    costs = (
+        views_of(opened, table, book, Question(default_factors(table), take="all", skip_unpriced=True)) if book else []
+    )
     return matched_report(table, named, baseline, warnings=warnings, costs=costs)
 
 
@@ -93,6 +95,9 @@ def report(
         book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     factors = [name.strip() for name in factor.split(",")]
+    with_these = with_factors(table, factors)
+    matched = True if with_these is not table and matched is None else matched
+    table = with_these
     content: MatchedReport | ReportContent
     if matched or (matched is None and _many(table, factors)):
         content = _matched(opened, table, factors, baseline, book)

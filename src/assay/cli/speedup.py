@@ -82,6 +82,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
+    table = with_factors(table, names)
     factor: str | list[str] = names[0] if len(names) == 1 else names
     if method != "matched":
         _published(table, names, baseline, method, as_json)
@@ -93,6 +94,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
     best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
     warnings = differences(opened, table, names[0], found) if len(names) == 1 else []
+    warnings += _moving(table, names)
     if as_json:
         print_json({"speedups": [_finite(asdict(item)) for item in found],
                     "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
@@ -104,6 +106,22 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     _say(found, best, table)
     for warning in warnings:
         click.echo(f"warning: {warning}")
+
+
+def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
+    """Return the table with the factors that are made of several parameters, where they are asked for."""
+    from assay.analysis.compression import COMPRESSION, with_compression
+
+    return with_compression(table) if COMPRESSION in names else table
+
+
+def _moving(table: RunTable, names: Sequence[str]) -> list[str]:
+    """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
+    from assay.analysis.compression import moves_with
+
+    pairs = [(name, moves_with(name, table)) for name in names]
+    return [f"{other} changes together with {name}: --by compression compares both as one"
+            for name, other in pairs if other and other not in names]  # fmt: skip
 
 
 def differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
