@@ -1,11 +1,12 @@
 """How many events of a job history assay reads per second, beside Hadoop's own Rumen TraceBuilder on the same files.
 
 A history of one job is generated in both encodings, with the schema that the Hadoop at hand writes and the counters
-that its tasks have. Each reader takes each file several times: Rumen within one JVM, so that its start-up counts for
-nothing (it is printed apart), and its just-in-time compiler's warm-up for the first time only. Compared are the first
-times, which is what one gets who runs either, and the fastest.
+that its tasks have. Each reader takes each file several times, in turns, so that whatever else the machine does hits
+both: Rumen within one JVM, so that its start-up counts for nothing (it is printed apart), and its just-in-time
+compiler's warm-up for the first times only. Compared are the first times, which is what one gets who runs either, and
+the fastest, of which either has as many to choose from: a warm JVM beside a warm Python.
 
-Run: ``.venv/bin/python benchmarks/jhist_rumen.py [attempts] [times]`` (20,000 and 3: about 2 min, 300 MB of temporary
+Run: ``.venv/bin/python benchmarks/jhist_rumen.py [attempts] [times]`` (20,000 and 8: about 2 min, 300 MB of temporary
 files). It needs a JDK and a Hadoop (HADOOP_HOME, or the one that ``assay hadoop fetch`` assembled); Rumen is fetched
 with Maven into a temporary folder when it is not in there.
 """
@@ -26,7 +27,7 @@ from typing import Any
 import fastavro
 
 from assay.engines.hadoop.distribution import Distribution, find
-from assay.formats.jhist import JobHistory, parse_jhist
+from assay.formats.jhist import parse_jhist
 
 JOB = "1700000000000_0001"
 SUBMIT_MS = 1_700_000_100_000
@@ -38,9 +39,9 @@ import org.apache.hadoop.tools.rumen.TraceBuilder;
 public class Harness {
   public static void main(String[] args) throws Throwable {
     if (args.length == 0) { System.out.println(Event.SCHEMA$); return; }
-    for (int i = 0; i < Integer.parseInt(args[0]); i++) {
+    while (System.in.read() == '\\n') {
       long began = System.nanoTime();
-      TraceBuilder.main(new String[] {args[1], args[2], args[3]});
+      TraceBuilder.main(new String[] {args[0], args[1], args[2]});
       System.out.println("took_ns " + (System.nanoTime() - began));
     }
   }
@@ -220,29 +221,34 @@ def java(path: str, scratch: Path, *arguments: str) -> tuple[str, float]:
     return done.stdout, time.perf_counter() - began
 
 
-def rumen_s(path: str, scratch: Path, history: Path, times: int) -> list[float]:
-    """Return how long TraceBuilder took each time, and require that it found all that is in the history."""
-    trace = scratch / "trace.json"
-    out, _ = java(path, scratch, str(times), f"file://{trace}", f"file://{scratch / 'topology.json'}",
-                  f"file://{history}")  # fmt: skip
+def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[float], list[float]]:
+    """Return how long parse_jhist and TraceBuilder took each time, and require that both found all that is there."""
+    trace, parsed = scratch / "trace.json", None
+    files = (f"file://{trace}", f"file://{scratch / 'topology.json'}", f"file://{history}")
+    command = ["java", "-cp", path, str(scratch / "Harness.java"), *files]
+    ours: list[float] = []
+    theirs: list[float] = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          text=True) as jvm:  # fmt: skip
+        assert jvm.stdin is not None
+        assert jvm.stdout is not None
+        for _ in range(times):
+            parsed = None
+            began = time.perf_counter()
+            parsed = parse_jhist(history.read_bytes(), start_unix_s=None)
+            ours.append(time.perf_counter() - began)
+            jvm.stdin.write("\n")
+            jvm.stdin.flush()
+            took = next((line for line in jvm.stdout if line.startswith("took_ns")), None)
+            if took is None:
+                raise SystemExit("java failed: run the harness by hand")
+            theirs.append(int(took.split()[1]) / 1e9)
+        jvm.stdin.close()
+    assert parsed is not None
     found = json.loads(trace.read_text())
     tasks = sum(len(task["attempts"]) for task in found["mapTasks"] + found["reduceTasks"])
-    print(f"  Rumen found {tasks} attempts")
-    return [int(line.split()[1]) / 1e9 for line in out.splitlines() if line.startswith("took_ns")]
-
-
-def assay_s(history: Path, times: int) -> list[float]:
-    """Return how long parse_jhist took each time, the file's reading included."""
-    found: list[float] = []
-    parsed: JobHistory | None = None
-    for _ in range(times):
-        parsed = None
-        began = time.perf_counter()
-        parsed = parse_jhist(history.read_bytes(), start_unix_s=None)
-        found.append(time.perf_counter() - began)
-    assert parsed is not None
-    print(f"  assay found {len(parsed.tasks)} attempts")
-    return found
+    print(f"  attempts found: {len(parsed.tasks)} by assay, {tasks} by Rumen")
+    return ours, theirs
 
 
 def main(attempts: int, times: int) -> None:
@@ -262,7 +268,7 @@ def main(attempts: int, times: int) -> None:
             history = scratch / f"job_{JOB}-{SUBMIT_MS}-ann-TeraSort-{SUBMIT_MS}-1-1-SUCCEEDED-default-0.jhist"
             count = write(history, Schema(schema.strip()), attempts, as_json=as_json)
             print(f"{encoding}: {count} events, {history.stat().st_size / 1e6:.0f} MB, {times} times each")
-            ours, theirs = assay_s(history, times), rumen_s(path, scratch, history, times)
+            ours, theirs = both_s(path, scratch, history, times)
             for name, took in (("assay parse_jhist", ours), ("Rumen TraceBuilder", theirs)):
                 print(f"  {name}: first {took[0]:.2f} s, fastest {min(took):.2f} s = {count / min(took):,.0f} events/s")
             print(f"  ratio: {theirs[0] / ours[0]:.1f} as one runs them (the first time), "
@@ -271,4 +277,4 @@ def main(attempts: int, times: int) -> None:
 
 if __name__ == "__main__":
     given = [int(argument) for argument in sys.argv[1:]]
-    main(given[0] if given else 20_000, given[1] if len(given) > 1 else 3)
+    main(given[0] if given else 20_000, given[1] if len(given) > 1 else 8)

@@ -117,12 +117,18 @@ def binary(events: Events) -> bytes:
     return b"Avro-Binary\n" + json.dumps(SCHEMA).encode() + b"\n" + stream.getvalue()
 
 
-def as_json(events: Events) -> bytes:
+def compact_json(events: Events) -> bytes:
+    """Return ``events`` as a history in JSON as Hadoop writes it: without blanks."""
+    return as_json(events, (",", ":"))
+
+
+def as_json(events: Events, separators: tuple[str, str] = (", ", ": ")) -> bytes:
     """Return ``events`` as a history in Avro's JSON encoding: values of a union wrapped, an empty line between."""
     lines = ["Avro-Json", json.dumps(SCHEMA)]
     for kind, record, fields in events:
         wrapped = {name: _wrapped(value, RECORDS[record][name]) for name, value in fields.items()}
-        lines.append(json.dumps({"type": kind, "event": {f"{NAMESPACE}.{record}": wrapped}}) + "\n")
+        event = {"type": kind, "event": {f"{NAMESPACE}.{record}": wrapped}}
+        lines.append(json.dumps(event, separators=separators) + "\n")
     return "\n".join(lines).encode()
 
 

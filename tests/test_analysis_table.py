@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
-from assay.analysis.table import ABSENT, coded, table_of
+from assay.analysis.keys import groups_by
+from assay.analysis.table import ABSENT, Column, RunTable, coded, table_of
 from builders import make_run
 
 
@@ -42,3 +44,23 @@ def test_texts_are_coded_in_their_order() -> None:
     column = coded(["b", None, "a", "b"])
     assert (column.codes.tolist(), column.levels) == ([0, ABSENT, 1, 0], ("b", "a"))
     assert (column.code("a"), column.code("z")) == (1, ABSENT)
+
+
+@pytest.mark.parametrize("width", [3, 40_000, 2_000_000_000])
+def test_rows_of_equal_columns_share_a_group_and_groups_are_numbered_in_the_columns_order(width: int) -> None:
+    rng = np.random.default_rng(3)
+    some = rng.integers(0, width, 60)
+    codes = [some[rng.integers(0, 60, 500)].astype(np.int32) for _ in range(2)]
+
+    class Many(tuple[str, ...]):  # so many levels, none of which is looked at
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            return width
+
+    table = RunTable(np.arange(500), {str(n): Column(code, Many()) for n, code in enumerate(codes)}, {})
+    groups = groups_by(table, ["0", "1"])
+    pairs = list(zip(*codes, strict=True))
+    number = {pair: place for place, pair in enumerate(sorted(set(pairs)))}
+    assert groups.of_row.tolist() == [number[pair] for pair in pairs]
+    assert groups.count == len(number)

@@ -144,9 +144,9 @@ def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.report.content.COMPARISONS_MAX", 5)
-    refused = invoke(report, "--by", "layout", "-o", str(tmp_path / "r.html"), "--repository", str(folder))
+    refused = invoke(report, "--by", "layout", "--single", "-o", str(tmp_path / "r.html"), "--repository", str(folder))
     assert isinstance(refused.exception, AssayError)
-    assert "assay speedup --by layout" in str(refused.exception)
+    assert "assay report --matched --by layout" in str(refused.exception)
     nowhere = invoke(report, "-o", str(tmp_path / "no" / "r.html"), "--repository", str(folder))
     assert "No such file or directory" in str(nowhere.exception)
 

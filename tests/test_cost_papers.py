@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -57,18 +57,13 @@ def test_sandisks_table_5(sandisk: dict[tuple[str, str], TcoRow]) -> None:
     jobs = {key: row.jobs for key, row in sandisk.items()}
     assert jobs == {("read", "HD2"): 53876, ("read", "SS2"): 195068, ("write", "HD2"): 18438, ("write", "SS2"): 71727}
     days = {key: row.jobs_per_day for key, row in sandisk.items()}
-    assert days == {("read", "HD2"): 49.2, ("read", "SS2"): 178.14, ("write", "HD2"): 16.84, ("write", "SS2"): 65.5}
+    assert days == {("read", "HD2"): 49.2, ("read", "SS2"): 178.15, ("write", "HD2"): 16.84, ("write", "SS2"): 65.5}
 
 
-def test_sandisks_178_15_jobs_a_day_are_those_of_a_run_time_that_it_prints_as_485_s() -> None:
-    for runtime_s in (484.9977, 484.998):
-        assert round(runtime_s) == 485
-        assert jobs_per_day(runtime_s, "paper") == 178.15
-        assert jobs_over(runtime_s, 3, "paper") == 195068
-    # Nor is it truncated or rounded up: the other three would then be 16.83, or 49.21 and 65.51.
-    assert [float(Decimal(86400 / s).quantize(Decimal("0.01"), ROUND_HALF_UP)) for s in (1756, 5131, 1319)] == [
-        49.2, 16.84, 65.5,
-    ]  # fmt: skip
+def test_sandisks_178_15_jobs_a_day_are_a_years_whole_jobs_over_its_days() -> None:
+    assert jobs_per_day(485, "paper") == 178.15
+    assert round(jobs_per_day(485), 2) == 178.14
+    assert jobs_over(485, 3, "paper") == 195068  # from unrounded jobs a day: 178.15 a day would be 195074
 
 
 def test_sandisks_table_7(sandisk: dict[tuple[str, str], TcoRow]) -> None:

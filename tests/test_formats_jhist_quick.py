@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 import jhist_samples as samples
 from assay.errors import FormatError
 from assay.formats.jhist import JobHistory, parse_jhist
+from assay.formats.jhist_learned_json import LearnedJson
 from assay.formats.jhist_quick_binary import QuickBinary
 from assay.formats.jhist_quick_json import QuickJson
 from mutation import fuzz_count, mutations
 
 REAL = sorted((Path(__file__).parents[1].parent / "shared" / "data" / "job-history").glob("*.jhist"))
 Encode = Callable[[samples.Events], bytes]
-ENCODINGS = pytest.mark.parametrize("encode", [samples.binary, samples.as_json], ids=["binary", "json"])
+ENCODINGS = pytest.mark.parametrize("encode", [samples.binary, samples.as_json, samples.compact_json],
+                                    ids=["binary", "json", "compact"])  # fmt: skip
 
 
 def slow(content: bytes) -> JobHistory:
@@ -69,7 +71,7 @@ def test_sound_histories_are_the_same_either_way(encode: Encode, host: str) -> N
     assert parse_jhist(content) == slow(content)
 
 
-@pytest.mark.parametrize("taker", [QuickBinary, QuickJson])
+@pytest.mark.parametrize("taker", [QuickBinary, QuickJson, LearnedJson])
 def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
     quick = taker.take
@@ -81,8 +83,22 @@ def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(taker, "take", counted)
     events = long_job()
-    parse_jhist(samples.binary(events) if taker is QuickBinary else samples.as_json(events))
+    encode = {QuickBinary: samples.binary, QuickJson: samples.as_json, LearnedJson: samples.compact_json}[taker]
+    parse_jhist(encode(events))
     assert sum(taken) > 0.95 * len(events)
+
+
+def test_what_was_learned_is_not_taken_for_what_differs_in_a_name_or_an_order() -> None:
+    events = long_job(30)
+    sound = samples.compact_json(events)
+    last = sound.rindex(b"_ATTEMPT_FINISHED")
+    for old, new in ((b"HDFS_BYTES_READ", b"HDFS_BYTES_REED"), (b'"value":', b'"valve":'),
+                     (b'"taskid":', b'"tasksid":'), (b'"finishTime":', b'"finishTime":0'),
+                     (b'"hostname":"w', b'"hostname":"\\u0077'),
+                     (b'"groups":[', b'"groups":[null,')):  # fmt: skip
+        assert old in sound[last:]
+        changed = sound[:last] + sound[last:].replace(old, new, 1)
+        assert outcome(parse_jhist, changed) == outcome(slow, changed)
 
 
 @ENCODINGS
@@ -112,7 +128,7 @@ def test_any_names_and_numbers_are_the_same_either_way(told: list[tuple[str, int
         finished = {"taskid": f"task_{number}", "attemptId": f"a{number % 3}", "mapFinishTime": 0, "hostname": name,
                     "finishTime": time_ms, "counters": values}  # fmt: skip
         events.insert(-1, ("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
-    for content in (samples.binary(events), samples.as_json(events)):
+    for content in (samples.binary(events), samples.as_json(events), samples.compact_json(events)):
         assert parse_jhist(content) == slow(content)
 
 

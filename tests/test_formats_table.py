@@ -116,8 +116,20 @@ def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_pat
 def test_an_open_quote_ends_the_table_aloud(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\nsort,5\n"sort,6\nsort,7\n', {"job": "workload", "t": "duration_s"})
     assert [type(item) for item in read] == [Found, Left]
-    assert "can't be read from here on" in left(read)[0].why
+    assert left(read)[0].why == "can't be read from here on, 2 lines: a quote that opens in this line is never closed"
     assert left(read)[0].where == "results.log:3"
+
+
+def test_a_quote_that_is_closed_late_tells_how_many_lines_it_took(tmp_path: Path) -> None:
+    read = table(tmp_path, 'job,t\n"sort,5\nsort,6\nsort",7,8\nsort,9\n', {"job": "workload", "t": "duration_s"})
+    assert [item.where for item in left(read)] == ["results.log:2"]
+    assert "goes on for 3 lines: a quote" in left(read)[0].why
+    assert [item.run.duration_s for item in found(read)] == [9.0]
+
+
+def test_a_table_without_rows_says_so(tmp_path: Path) -> None:
+    read = table(tmp_path, "job,t\n", {"job": "workload", "t": "duration_s"})
+    assert [(item.where, item.why) for item in left(read)] == [("results.log:1", "has a header and no row below it")]
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "job,disks\nsort,HD2\n", "job,t,t\nsort,5,6\n"])

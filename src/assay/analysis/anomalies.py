@@ -18,7 +18,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.analysis.keys import Floats, Groups, Ints, Mask, coarser, median_by, usable
+from assay.analysis.keys import Floats, Groups, Ints, Mask, coarser, first_rows, median_by, usable
 from assay.analysis.scatter import (
     REPETITIONS_MIN,
     Expectation,
@@ -167,9 +167,8 @@ def _off_pace(table: RunTable, expected: Expectation) -> list[_Flags]:
     return flags
 
 
-def _medians(values: Floats, groups: Groups, runs_min: int) -> Floats:
-    """Return each row's group's median of positive values; NaN in a group of fewer than ``runs_min``."""
-    logs = np.log(np.maximum(values, 1e-9))
+def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
+    """Return the median of each row's group, of values given by ``logs``; NaN in a group of fewer than ``runs_min``."""
     medians = np.exp(median_by(logs, groups))
     medians[np.bincount(groups.of_row, minlength=groups.count) < runs_min] = np.nan
     return medians[groups.of_row]
@@ -179,13 +178,15 @@ def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str
     """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
-    own = _medians(values, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
-    work = _medians(values, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    logs = np.log(np.maximum(values, 1e-9))
+    own = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    repeated = np.isfinite(own)
     with np.errstate(invalid="ignore"):
-        few = np.where(np.isfinite(own), values < FEW_BYTES_OWN * own, values < FEW_BYTES_WORK * work)
-    expected = np.where(np.isfinite(own), own, work)
-    nothing = np.full(int(few.sum()), np.nan)
-    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected[few], nothing, ~np.isfinite(own[few]))
+        few = np.flatnonzero(values < np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work))
+    expected = np.where(repeated[few], own[few], work[few])
+    nothing = np.full(len(few), np.nan)
+    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
 
 
 def _imbalanced(table: RunTable, name: str, learn: Mask) -> _Flags:
@@ -212,12 +213,14 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
         timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
     learn = usable(table) if look_at is None else look_at & timed
     configurations = configurations_of(table)
-    works = work_of(table, configurations)
+    first = first_rows(configurations)
+    works = work_of(table, configurations, first)
     floors = learn_floors(table, works, learn)
     done = learn & ~floors.below
     expected = expectations(table, configurations, works, done)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
-    alike = coarser(table, configurations, [n for n in _ALIKE if n in table.columns]) if byte_metrics else works
+    same = [name for name in _ALIKE if name in table.columns]
+    alike = coarser(table, configurations, same, first) if byte_metrics else works
     parts = [_not_done(table, floors), *_off_pace(table, expected)]
     parts += [_few_bytes(table, configurations, alike, name, done) for name in byte_metrics]
     parts += [_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)]

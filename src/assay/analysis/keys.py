@@ -40,8 +40,19 @@ def _dense(key: Ints, size: int) -> tuple[Ints, int]:
         seen[key] = True
         number = np.cumsum(seen, dtype=np.int64) - 1
         return number[key], int(number[-1]) + 1 if size else 0
-    levels, dense = np.unique(key, return_inverse=True)
-    return dense.astype(np.int64, copy=False), len(levels)
+    bits = len(key).bit_length()
+    if size > _RADIX_MAX >> bits:
+        levels, dense = np.unique(key, return_inverse=True)
+        return dense.astype(np.int64, copy=False), len(levels)
+    packed = (key << bits) | np.arange(len(key))  # sorting keys and rows as one number is faster than sorting by keys
+    packed.sort()
+    row = packed & (2**bits - 1)
+    packed >>= bits
+    number = np.zeros(len(key), dtype=np.int64)
+    np.cumsum(packed[1:] != packed[:-1], out=number[1:])
+    dense = np.empty_like(number)
+    dense[row] = number
+    return dense, int(number[-1]) + 1 if len(key) else 0
 
 
 def groups_by(table: RunTable, names: Sequence[str]) -> Groups:
@@ -67,9 +78,12 @@ def first_rows(groups: Groups) -> Ints:
     return first
 
 
-def coarser(table: RunTable, groups: Groups, names: Sequence[str]) -> Groups:
-    """Return what :func:`groups_by` gives for some of the columns that ``groups`` were made by, but faster."""
-    first = first_rows(groups)
+def coarser(table: RunTable, groups: Groups, names: Sequence[str], first: Ints | None = None) -> Groups:
+    """Return what :func:`groups_by` gives for some of the columns that ``groups`` were made by, but faster.
+
+    ``first`` are the groups' :func:`first_rows`, where the caller has them.
+    """
+    first = first_rows(groups) if first is None else first
     columns = {name: Column(table.columns[name].codes[first], table.columns[name].levels) for name in names}
     found = groups_by(RunTable(table.rows[first], columns, {}), names)
     return Groups(found.of_row[groups.of_row], found.count)

@@ -71,9 +71,9 @@ def configurations_of(table: RunTable) -> Groups:
     return groups_by(table, [*table.factors, *(["cold"] if "cold" in table.columns else [])])
 
 
-def work_of(table: RunTable, configurations: Groups) -> Groups:
-    """Return which runs had the same work to do."""
-    return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns])
+def work_of(table: RunTable, configurations: Groups, first: Ints | None = None) -> Groups:
+    """Return which runs had the same work to do; ``first``: the configurations' first rows, where they are known."""
+    return coarser(table, configurations, [name for name in _SAME_WORK if name in table.columns], first)
 
 
 def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
@@ -81,10 +81,10 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     logs, work = sorted_within(logs, Groups(work, count))
     sizes = np.bincount(work, minlength=count)
     ends = np.cumsum(sizes)
-    above = ends[work[1:]] - np.arange(1, len(work))
-    gap = np.diff(logs)
-    enough = np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[1:]])
-    found = np.flatnonzero((work[1:] == work[:-1]) & (gap >= np.log(GAP_MIN)) & (above >= enough))
+    wide = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
+    wide = wide[work[wide + 1] == work[wide]]
+    above = ends[work[wide]] - wide - 1
+    found = wide[above >= np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[wide]])]
     middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
     middle[work[found]] = (logs[found] + logs[found + 1]) / 2  # the last one assigned is the highest
     upper[work[found]] = logs[found + 1]
@@ -114,7 +114,8 @@ def learn_floors(table: RunTable, work: Groups, learn: Mask) -> Floors:
 def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mask) -> Mask:
     """Return the runs below the gap that a level of a factor explains."""
     good, low = np.flatnonzero(~below), np.flatnonzero(below)
-    pace = logs[good] - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row[good]]
+    pace = logs - median_by(logs[good], Groups(work.of_row[good], work.count))[work.of_row]
+    pace[low] = 0.0
     excused = np.zeros(len(rows), dtype=np.bool_)
     for name in table.factors:
         column = table.columns[name]
@@ -124,10 +125,10 @@ def _excused(table: RunTable, rows: Ints, logs: Floats, work: Groups, below: Mas
         code = column.codes[rows] + 1
         key = work.of_row * levels + code
         runs_low = np.bincount(key[low], minlength=work.count * levels)
-        runs_high = np.bincount(key[good], minlength=work.count * levels)
-        elsewhere = np.bincount(code[good], minlength=levels)
+        runs_high = np.bincount(key, minlength=work.count * levels) - runs_low
+        elsewhere = runs_high.reshape(work.count, levels).sum(axis=0)
         with np.errstate(invalid="ignore", divide="ignore"):
-            usual = np.bincount(code[good], weights=pace, minlength=levels) / elsewhere
+            usual = np.bincount(code, weights=pace, minlength=levels) / elsewhere
         refuted = (elsewhere >= ABOVE_MIN) & (usual > -np.log(GAP_MIN) / 2)
         excuse = (runs_low >= ABOVE_MIN) & (runs_high == 0) & ~np.tile(refuted, work.count)
         excused[low] |= excuse[key[low]]
@@ -209,9 +210,10 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     expected = medians[same.of_row]
     apart = logs - expected
     repeated = n >= REPETITIONS_MIN
+    some = np.flatnonzero(repeated)
     # The median of few runs lies on or near one of them, so deviations from it come out too small.
-    widened = apart[repeated] * np.sqrt(n[repeated] / (n[repeated] - 1.0))
-    scatter = _scale_by_work(widened, work[repeated], works.count)[work]
+    widened = apart[some] * np.sqrt(sizes / np.maximum(sizes - 1.0, 1.0))[same.of_row[some]]
+    scatter = _scale_by_work(widened, work[some], works.count)[work]
     often = np.flatnonzero(n >= OWN_SCATTER_MIN)
     if len(often):
         groups = Groups(same.of_row[often], same.count)

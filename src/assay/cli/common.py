@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 DEFAULT_REPOSITORY = "repository"
-PIPE_WIDTH = 240
-"""Columns of a table that no terminal shows, so that its rows stay whole for other programs."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -29,6 +27,21 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
 
 
+def workload_named(told: str, names: Iterable[str]) -> str:
+    """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
+
+    What means none of them comes back as it is.
+    """
+    from assay.report.words import workload_title  # imported here to keep start-up short
+
+    known = list(dict.fromkeys(names))
+    if told in known:
+        return told
+    wanted = told.casefold()
+    same = [name for name in known if wanted in (name.casefold(), workload_title(name).casefold())]
+    return same[0] if len(same) == 1 else told
+
+
 def print_json(value: Any) -> None:
     """Print ``value`` (plain lists, dictionaries, numbers, strings) as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
@@ -36,15 +49,37 @@ def print_json(value: Any) -> None:
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
     """Print an aligned table; columns whose cells all start with a digit or sign are right-aligned."""
+    numeric = [
+        bool(rows) and all(not row[index] or row[index][0] in "0123456789+-–−$€" for row in rows)
+        for index in range(len(headers))
+    ]
+    if not sys.stdout.isatty():
+        _print_plain(headers, rows, numeric, title)
+        return
     from rich.console import Console  # imported here to keep start-up short
     from rich.table import Table
 
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
-    for index, header in enumerate(headers):
-        cells = [row[index] for row in rows]
-        numeric = bool(cells) and all(not cell or cell[0] in "0123456789+-–−$€" for cell in cells)
-        table.add_column(header, justify="right" if numeric else "left", overflow="fold")
+    for header, right in zip(headers, numeric, strict=True):
+        table.add_column(header, justify="right" if right else "left", overflow="fold")
     for row in rows:
         table.add_row(*row)
-    width = None if sys.stdout.isatty() else PIPE_WIDTH
-    Console(width=width, soft_wrap=False, markup=False, highlight=False).print(table)
+    Console(soft_wrap=False, markup=False, highlight=False).print(table)
+
+
+def _print_plain(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
+) -> None:
+    """Print a table that no terminal shows: every row on one line, as wide as its cells are, no blanks at its end."""
+    from rich.cells import cell_len, set_cell_size
+
+    lines = [list(headers), *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    if title:
+        click.echo(title)
+    for line in lines:
+        cells = (
+            " " * (width - cell_len(cell)) + cell if right else set_cell_size(cell, width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        )
+        click.echo("  ".join(cells).rstrip())

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.speedup import read_table
+from assay.cli.speedup import read_table, with_factors
 from assay.report.plain import to_plain
 from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
 if TYPE_CHECKING:
-    from assay.report.planes import FlipRow, PlaneRow, PlaneView, Take
+    from assay.analysis.table import RunTable
+    from assay.model.price import PriceBook
+    from assay.report.planes import FlipRow, PlaneRow, PlaneView, Question, Take
+    from assay.repository import Repository
 
 
 def _share(value: float) -> str:
@@ -98,6 +101,16 @@ def _print(view: PlaneView) -> None:
         click.echo(f"left out: {label}: {why}")
 
 
+def views_of(opened: Repository, table: RunTable, book: PriceBook, question: Question) -> list[PlaneView]:
+    """Return the planes of a table, with what one run of each cluster and layout said of its cluster."""
+    from assay.analysis.keys import first_rows, groups_by
+    from assay.report.planes import facts_of, plane_views
+
+    places = [name for name in ("cluster", "layout") if name in table.columns]
+    examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
+    return plane_views(table, facts_of(examples), book, question)
+
+
 @click.command("cost")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
 @click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
@@ -115,19 +128,23 @@ def cost(
     skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.analysis.keys import first_rows, groups_by  # imported here: numpy and YAML are slow to load
-    from assay.report.planes import Question, default_factors, facts_of, plane_views
+    from assay.report.planes import Question, default_factors  # imported here: numpy and YAML are slow to load
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
     factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
+    table = with_factors(table, factors)
     day = checked_date(on, "--on") if on else None
+    if day and day < book.date:
+        click.echo(
+            f"warning: --on {day} is before {book.date}, the date of {prices.name}: these are not the prices of that "
+            "day, but those that the book does not date",
+            err=True,
+        )
     question = Question(factors, take, day, currency, skip_unpriced, seed)
-    views = plane_views(table, facts_of(examples), book, question)
+    views = views_of(opened, table, book, question)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

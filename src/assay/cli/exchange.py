@@ -12,8 +12,8 @@ from typing import IO
 
 import click
 
-from assay.cli.common import json_option, print_json, repository_option
-from assay.errors import RepositoryError
+from assay.cli.common import json_option, print_json, repository_option, workload_named
+from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
 from assay.repository.exchange import (
@@ -25,6 +25,7 @@ from assay.repository.exchange import (
     write_parquet,
     write_perfkit,
 )
+from assay.repository.repository import MARKER
 
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,
@@ -44,12 +45,16 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 @repository_option
 def export(form: str, output: Path | None, workload: str | None, layout: str | None, repository: Path) -> None:
     """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker's samples or Apache Otava's CSV."""
-    found = Repository.open(repository).runs(workload=workload, layout=layout)
+    opened = Repository.open(repository)
+    if workload:
+        names = opened.table().columns.get("workload")
+        workload = workload_named(workload, names.levels if names else ())
+    found = opened.runs(workload=workload, layout=layout)
     if not found:
         raise RepositoryError("there is no such run", where=str(repository), hint="`assay runs` lists them")
     if output is None:
         if form == "parquet":
-            raise RepositoryError("Parquet is no text", hint="name a file with -o")
+            raise SpecificationError("Parquet is no text", hint="name a file with -o")
         _WRITERS[form](found, sys.stdout)
         return
     with _placed(output) as aside:
@@ -86,11 +91,19 @@ def pull(source: Path, as_json: bool, repository: Path) -> None:
 
 @click.command()
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--create", is_flag=True, help="Make TARGET when there is no repository yet.")
 @json_option
 @repository_option
-def push(target: Path, as_json: bool, repository: Path) -> None:
+def push(target: Path, create: bool, as_json: bool, repository: Path) -> None:
     """Give another repository, a folder TARGET, every run that it lacks."""
-    _copy(Repository.open(repository), Repository.create(target), as_json)
+    source = Repository.open(repository)
+    if not create and not (target / MARKER).exists():
+        raise RepositoryError(
+            "there is no repository here to give runs to",
+            where=str(target),
+            hint="--create makes one, if the name is not mistyped",
+        )
+    _copy(source, Repository.create(target), as_json)
 
 
 def _copy(source: Repository, target: Repository, as_json: bool) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from assay.analysis.groups import factors_of, levels_of
+from assay.cli.common import workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
@@ -17,17 +18,20 @@ def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list
     Raises RepositoryError when there is none, and SpecificationError for a workload that never ran.
     """
     repository = Repository.open(root)
-    runs = repository.runs()
+    if workload is not None:
+        found = repository.table().columns.get("workload")
+        names = found.levels if found else ()
+        workload = workload_named(workload, names)
+        if names and workload not in names:
+            raise SpecificationError(
+                f"no run of workload {workload!r}", where=str(root), hint=f"there is {', '.join(names)}"
+            )
+    runs = repository.runs(workload=workload)
     if not runs:
         raise RepositoryError(
             "there are no runs yet", where=str(root), hint="`assay run PLAN` or `assay demo` makes some"
         )
-    names = list(dict.fromkeys(run.workload for run in runs))
-    if workload is not None and workload not in names:
-        raise SpecificationError(
-            f"no run of workload {workload!r}", where=str(root), hint=f"there is {', '.join(names)}"
-        )
-    return repository, [run for run in runs if workload is None or run.workload == workload]
+    return repository, runs
 
 
 def find_baseline(runs: Sequence[Run], factor: str, baseline: str | None) -> str:

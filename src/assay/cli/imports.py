@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.errors import FormatError
+from assay.errors import FormatError, SpecificationError
 from assay.formats.catalogue import TABLE, chosen, formats, sorted_by_format
 from assay.formats.importing import Format
 from assay.formats.source import Source, sources_in
@@ -33,11 +33,13 @@ _LEFT_SHOWN = 20
               show_default=True, help="For tables: where its numbers come from.")  # fmt: skip
 @click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
 @click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
+@click.option("--replace", is_flag=True, help="Take the place of earlier imports of files with these names.")
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option
 def import_results(words: tuple[str, ...], mapping: tuple[str, ...], defaults: tuple[str, ...], origin: str, label: str,
-                   strict: bool, list_formats: bool, as_json: bool, repository: Path) -> None:  # fmt: skip
+                   strict: bool, replace: bool, list_formats: bool, as_json: bool,
+                   repository: Path) -> None:  # fmt: skip
     """Import results from files and folders; without FORMAT each file's is found out.
 
     What is in the repository already is not taken twice. What can't be taken is listed with its place and the reason.
@@ -58,6 +60,7 @@ def import_results(words: tuple[str, ...], mapping: tuple[str, ...], defaults: t
                 variant=format_.variant,
                 plan=label or format_.name,
                 strict=strict,
+                replace=replace,
                 progress=bar.show,
             )
         job.summaries.append(summary)
@@ -80,18 +83,20 @@ class _Job:
 
 
 def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
-    """Return what to import. Raises FormatError for paths that do not exist and formats that are not known."""
+    """Return what to import. Raises SpecificationError for words that make no sense, FormatError for bad paths."""
     known = formats()
     named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
     paths = [Path(word) for word in (words[1:] if named else words)]
     if not paths:
-        raise FormatError("no file is named", hint="`assay import PATH…`; `assay import --list` shows the formats")
+        raise SpecificationError(
+            "no file is named", hint="`assay import PATH…`; `assay import --list` shows the formats"
+        )
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
         chosen(str(missing))  # a word that is neither: say which formats there are
     sources, doubled = _distinct(sources_in(paths))
     if (mapping or defaults) and not (named and words[0] == TABLE):
-        raise FormatError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
+        raise SpecificationError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
         format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else chosen(words[0])
         return _Job([(format_, sources)], doubled)
@@ -123,7 +128,7 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not name or not value:
-            raise FormatError(f"{option!r} has no form NAME=VALUE", where="--map or --set")
+            raise SpecificationError(f"{option!r} has no form NAME=VALUE", where="--map or --set")
         found[name] = value
     return found
 
@@ -175,6 +180,11 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         for other in summary.other_readings:
             click.echo(f"  the same file was imported with another map before, and both count. If that was a mistake, "
                        f"delete the folder bundles/{other} of the repository.")  # fmt: skip
+        if summary.replaced:
+            click.echo(f"  in place of import {', '.join(summary.replaced)}, which is gone")
+        if summary.earlier and summary.format in (TABLE, "published"):  # logs have the same names everywhere
+            click.echo(f"  a file of this name was imported before with other content, and both count. If this is a "
+                       f"correction, delete bundles/{summary.import_id} and import it with --replace.")  # fmt: skip
     for item in left[:_LEFT_SHOWN]:
         click.echo(f"  left: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import msgspec
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
 from assay.cli.run_text import cold_text, configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.model.run import Run, RunStatus
@@ -37,6 +37,8 @@ def runs(workload: str | None, layout: str | None, status: str | None, limit: in
     opened = Repository.open(repository)
     most = limit if limit or as_json else _SHOWN + 1
     found = opened.runs(workload=workload, layout=layout, status=status, limit=most, environment=False)
+    if workload and not found and (meant := workload_named(workload, _levels(opened, "workload"))) != workload:
+        found = opened.runs(workload=meant, layout=layout, status=status, limit=most, environment=False)
     if as_json:
         print_json([_without_environment(run) for run in found])
     elif found:
@@ -46,7 +48,7 @@ def runs(workload: str | None, layout: str | None, status: str | None, limit: in
         if len(found) > len(shown):
             click.echo(f"These are the newest {_SHOWN}; there are more: --limit N, --workload, --layout, --status.")
     else:
-        click.echo(_nothing_found(opened.runs(environment=False), repository))
+        click.echo(_nothing_found(opened, repository))
 
 
 def _without_environment(run: Run) -> dict[str, Any]:
@@ -69,14 +71,19 @@ def _row(run: Run, id_length: int) -> tuple[str, ...]:
     )
 
 
-def _nothing_found(every: Sequence[Run], repository: Path) -> str:
-    if not every:
+def _levels(opened: Repository, name: str) -> tuple[str, ...]:
+    """Return what runs have in a column, without reading the runs."""
+    column = opened.table().columns.get(name)
+    return column.levels if column else ()
+
+
+def _nothing_found(opened: Repository, repository: Path) -> str:
+    if not len(opened.table()):
         return (
             f"No runs in {repository} yet.\n"
             "  → `assay demo` measures HDD against SSD on this machine; `assay run PLAN` carries out a plan."
         )
-    workloads = ", ".join(sorted({run.workload for run in every}))
-    layouts = ", ".join(sorted({run.layout for run in every}))
+    workloads, layouts = (", ".join(sorted(_levels(opened, name))) for name in ("workload", "layout"))
     return f"No run matches.\n  → There are runs of {workloads} on {layouts}."
 
 

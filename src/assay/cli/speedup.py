@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.analysis.verdict import format_interval, format_ratio
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.repository import Repository
 
@@ -48,6 +48,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
         if not equals or column is None:
             raise SpecificationError(f"no run has a column {name!r}", where=f"--where {condition}",
                                      hint=f"columns: {', '.join(sorted(table.columns))}")  # fmt: skip
+        level = workload_named(level, column.levels) if name == "workload" else level
         if level not in column.levels:
             raise SpecificationError(f"no run has {name} {level!r}", where=f"--where {condition}",
                                      hint=f"its levels: {', '.join(column.levels[:40])}")  # fmt: skip
@@ -81,6 +82,7 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
+    table = with_factors(table, names)
     factor: str | list[str] = names[0] if len(names) == 1 else names
     if method != "matched":
         _published(table, names, baseline, method, as_json)
@@ -91,7 +93,8 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     by = None if group == "none" else group
     found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
     best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
-    warnings = _differences(opened, table, names[0], found) if len(names) == 1 else []
+    warnings = differences(opened, table, names[0], found) if len(names) == 1 else []
+    warnings += _moving(table, names)
     if as_json:
         print_json({"speedups": [_finite(asdict(item)) for item in found],
                     "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
@@ -105,7 +108,23 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
         click.echo(f"warning: {warning}")
 
 
-def _differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
+def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
+    """Return the table with the factors that are made of several parameters, where they are asked for."""
+    from assay.analysis.compression import COMPRESSION, with_compression
+
+    return with_compression(table) if COMPRESSION in names else table
+
+
+def _moving(table: RunTable, names: Sequence[str]) -> list[str]:
+    """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
+    from assay.analysis.compression import moves_with
+
+    pairs = [(name, moves_with(name, table)) for name in names]
+    return [f"{other} changes together with {name}: --by compression compares both as one"
+            for name, other in pairs if other and other not in names]  # fmt: skip
+
+
+def differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
     """Return what was recorded of the hosts and differs between the levels, from up to so many runs of each."""
     from assay.analysis.differences import environment_warnings
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 
-from assay.errors import FormatError
+from assay.errors import FormatError, SpecificationError
 from assay.formats.importing import Format
 from assay.formats.source import Source
 
@@ -25,10 +25,10 @@ def formats() -> dict[str, Format]:
 
 
 def chosen(name: str) -> Format:
-    """Return the format of this name. Raises :class:`FormatError` with those that there are."""
+    """Return the format of this name. Raises :class:`SpecificationError` with those that there are."""
     known = formats()
     if name not in known:
-        raise FormatError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
+        raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
     return known[name]
 
 

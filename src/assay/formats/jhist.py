@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from assay.errors import FormatError
-from assay.formats.jhist_attempts import ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
+from assay.formats.jhist_attempts import COUNTERS, ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
 from assay.formats.jhist_events import Event, read_events
 from assay.formats.job_names import LENGTH_MAX
 from assay.model.run import Job, Phase, Task
@@ -148,17 +149,10 @@ def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
 
 
 class _Attempt(Struct, gc=False):
-    """What is known of one attempt so far; times in ms since 1970."""
+    """What is known of one attempt so far."""
 
-    task_id: str
-    kind: str
-    node: str = ""
-    status: str | None = None
-    start_ms: int | None = None
-    end_ms: int | None = None
-    shuffle_ms: int | None = None
-    merge_ms: int | None = None
-    counters: Mapping[str, int] | None = None
+    started: AttemptStarted | None = None
+    ended: AttemptEnded | None = None
 
 
 @dataclass(slots=True)
@@ -192,30 +186,26 @@ class _Job:
         self.failed_tasks[event.text("taskid")] = event.text("taskType")
 
     def on_attempt_started(self, event: AttemptStarted) -> None:
-        attempt = self._attempt(event)
-        attempt.start_ms = event.start_ms
-        attempt.node = event.node
+        attempt = self.attempts.get(event.attempt_id)
+        if attempt is None:
+            self.attempts[event.attempt_id] = _Attempt(event)
+        else:
+            attempt.started = event
 
     def on_attempt_ended(self, event: AttemptEnded) -> None:
         """Note an attempt's end; a finished map whose node is lost later gets a second one, killed or failed."""
-        attempt = self._attempt(event)
-        attempt.status = event.status
-        attempt.end_ms = event.end_ms
-        attempt.node = event.node or attempt.node
-        attempt.shuffle_ms = event.shuffle_ms or attempt.shuffle_ms
-        attempt.merge_ms = event.merge_ms or attempt.merge_ms
-        if event.counters is not None:
-            attempt.counters = event.counters
-
-    def _attempt(self, event: AttemptStarted | AttemptEnded) -> _Attempt:
-        found = self.attempts.get(event.attempt_id)
-        return found or self.attempts.setdefault(event.attempt_id, _Attempt(event.task_id, event.kind))
+        attempt = self.attempts.get(event.attempt_id)
+        if attempt is None:
+            self.attempts[event.attempt_id] = _Attempt(None, event)
+        else:
+            attempt.ended = event if attempt.ended is None else _ended_again(attempt.ended, event)
 
     def history(self, submitted: Event, ended: Event, given_start_unix_s: float | None) -> JobHistory:
         job_id = submitted.text("jobid")
         submit_unix_s = (self.submit_ms or 0) / 1000
         start_unix_s = submit_unix_s if given_start_unix_s is None else given_start_unix_s
         finish_ms = ended.integer("finishTime")
+        since_s = _since(start_unix_s)
         failed = list(self.failed_tasks.values())
         failed_maps, failed_reduces = ended.optional_integer("failedMaps"), ended.optional_integer("failedReduces")
         return JobHistory(
@@ -235,46 +225,65 @@ class _Job:
             failed_reduces=failed.count("REDUCE") if failed_reduces is None else failed_reduces,
             counters=ended.counters("totalCounters"),
             tasks=tuple(
-                _task(job_id, attempt_id, attempt, finish_ms, start_unix_s)
-                for attempt_id, attempt in self.attempts.items()
+                _task(job_id, attempt_id, attempt, finish_ms, since_s) for attempt_id, attempt in self.attempts.items()
             ),
             diagnostics=ended.optional_text("diagnostics") or None,
         )
 
 
-def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, start_unix_s: float) -> Task:
+def _ended_again(first: AttemptEnded, second: AttemptEnded) -> AttemptEnded:
+    """Return an attempt's second end, with what only the first tells."""
+    return replace(
+        second,
+        node=second.node or first.node,
+        shuffle_ms=second.shuffle_ms or first.shuffle_ms,
+        merge_ms=second.merge_ms or first.merge_ms,
+        counters=first.counters if second.counters is None else second.counters,
+    )
+
+
+def _since(start_unix_s: float) -> Callable[[int], float]:
+    """Return what turns milliseconds since 1970 into seconds since ``start_unix_s``."""
+    start_ms = round(start_unix_s * 1000)
+    if start_ms / 1000 == start_unix_s:  # exact, and faster than rounding
+        return lambda time_ms: (time_ms - start_ms) / 1000
+    return lambda time_ms: _rounded(time_ms / 1000 - start_unix_s)
+
+
+def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, since_s: Callable[[int], float]) -> Task:
     """Return the attempt as a value: one that never ended was killed by the job's end; one never started is empty.
 
     A speculative attempt that is killed before it has a container carries the times 0 (1970) and no host.
     """
-
-    end_ms = attempt.end_ms or finish_ms
-    count = (attempt.counters or {}).get
+    started, ended = attempt.started, attempt.ended
+    told = ended or started
+    assert told is not None  # an attempt is made of an event
+    end_ms = ended.end_ms or finish_ms if ended else finish_ms
+    start_ms = started.start_ms or end_ms if started else end_ms
+    shuffle_ms, merge_ms, counters = (ended.shuffle_ms, ended.merge_ms, ended.counters) if ended else (None, None, None)
+    hdfs_read, hdfs_write, local_read, local_write, spilled, cpu_ms, gc_ms = counters or _NO_COUNTERS
     return Task(  # by position: names cost a quarter more, and this is made for every attempt
         job_id,
-        attempt.task_id,
+        told.task_id,
         attempt_id,
-        attempt.kind,
-        attempt.node,
-        attempt.status or "killed",
-        _rounded((attempt.start_ms or end_ms) / 1000 - start_unix_s),
-        _rounded(end_ms / 1000 - start_unix_s),
-        _rounded(attempt.shuffle_ms / 1000 - start_unix_s) if attempt.shuffle_ms else None,
-        _rounded(attempt.merge_ms / 1000 - start_unix_s) if attempt.merge_ms else None,
-        count("HDFS_BYTES_READ", 0),
-        count("HDFS_BYTES_WRITTEN", 0),
-        count("FILE_BYTES_READ", 0),
-        count("FILE_BYTES_WRITTEN", 0),
-        count("SPILLED_RECORDS"),
-        _seconds(count("CPU_MILLISECONDS")),
-        _seconds(count("GC_TIME_MILLIS")),
+        told.kind,
+        told.node or (started.node if started else ""),
+        ended.status if ended else "killed",
+        since_s(start_ms),
+        since_s(end_ms),
+        since_s(shuffle_ms) if shuffle_ms else None,
+        since_s(merge_ms) if merge_ms else None,
+        hdfs_read or 0,
+        hdfs_write or 0,
+        local_read or 0,
+        local_write or 0,
+        spilled,
+        None if cpu_ms is None else cpu_ms / 1000,
+        None if gc_ms is None else gc_ms / 1000,
     )
 
 
-def _seconds(told_ms: int | None) -> float | None:
-    return None if told_ms is None else told_ms / 1000
-
-
+_NO_COUNTERS: Final = (None,) * len(COUNTERS)
 _HANDLERS: Final[Mapping[str, Callable[[_Job, Event], None]]] = {
     "JOB_SUBMITTED": _Job.on_submitted,
     "JOB_INITED": _Job.on_inited,

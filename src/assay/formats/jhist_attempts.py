@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -16,6 +17,7 @@ COUNTERS: Final = (
     "CPU_MILLISECONDS", "GC_TIME_MILLIS",
 )  # fmt: skip
 """The counters of a task attempt that are kept."""
+Counts: TypeAlias = tuple[int | None, ...]
 OWN_GROUPS: Final = ("FileSystemCounter", "TaskCounter")
 """How the names of Hadoop's own groups end; what stands before differs between versions."""
 STATUS: Final = {"FINISHED": "succeeded", "FAILED": "failed", "KILLED": "killed"}
@@ -45,10 +47,21 @@ class AttemptEnded(Struct, frozen=True, gc=False):
     node: str | None
     shuffle_ms: int | None
     merge_ms: int | None
-    counters: Mapping[str, int] | None
+    counters: Counts | None
+    """Values of :data:`COUNTERS`, None for one that the attempt has not."""
 
 
 def kept(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
     """Return the counters that are kept: each from the first of Hadoop's own groups that has it."""
     own = [group for key, group in groups.items() if key.endswith(OWN_GROUPS)]
     return {name: group[name] for group in reversed(own) for name in COUNTERS if name in group}
+
+
+def in_order(counters: Mapping[str, int]) -> Counts:
+    """Return the values of :data:`COUNTERS`, None for one that is absent."""
+    return tuple(counters.get(name) for name in COUNTERS)
+
+
+def places_in_order(names: Sequence[str]) -> Callable[[Counts], Counts]:
+    """Return what brings values that stand for ``names``, and a None after them, into the order of :data:`COUNTERS`."""
+    return itemgetter(*(names.index(name) if name in names else len(names) for name in COUNTERS))

@@ -2,7 +2,8 @@
 
 In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: those of task attempts as
 :mod:`assay.formats.jhist_attempts` has them, others as :class:`Event`. Most events are read in a quick way
-(``jhist_quick_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by field.
+(``jhist_learned_json``, ``jhist_quick_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by
+field.
 
 The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
 a second line with the Avro schema, then one record per event: JSON objects on lines of their own, or records in Avro's
@@ -19,12 +20,14 @@ from typing import Any, Final
 import msgspec
 
 from assay.errors import FormatError
-from assay.formats.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
+from assay.formats.jhist_learned_json import LearnedJson
 from assay.formats.jhist_quick_binary import QuickBinary
 from assay.formats.jhist_quick_json import QuickJson
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
+_LINE_END: Final = ord("\n")
 _LONG_MAX = 2**63 - 1
 
 
@@ -119,7 +122,7 @@ def ended(event: Event) -> AttemptEnded:
         node=event.optional_text("hostname") or None,
         shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
         merge_ms=event.optional_integer("sortFinishTime") or None,
-        counters=kept(groups) if groups else None,
+        counters=in_order(kept(groups)) if groups else None,
     )
 
 
@@ -148,15 +151,25 @@ def read_events(content: bytes, wanted: Collection[str], *, source: str = "job h
 def _read_json(content: bytes, place: int, wanted: Collection[str], source: str) -> Iterator[Told]:
     """Yield the events in the lines from ``place`` on."""
     quick = QuickJson(content, wanted)
+    learned = LearnedJson(content, wanted)
     number = 3
     while place < len(content):
+        if content[place] == _LINE_END:
+            number, place = number + 1, place + 1
+            continue
+        known = learned.take(place)
+        if known is not None:
+            if learned.event is not None:
+                yield learned.event
+            number, place = number + 1, known
+            continue
         end = content.find(b"\n", place) + 1 or len(content)
-        if end - place > 1:
-            if quick.take(place, end):
-                if quick.event is not None:
-                    yield quick.event
-            elif line := content[place:end].strip():
-                yield from _told(_decoded(line, f"{source}:{number}"), wanted)
+        if quick.take(place, end):
+            if quick.event is not None:
+                yield quick.event
+            learned.learn(place, end)
+        elif line := content[place:end].strip():
+            yield from _told(_decoded(line, f"{source}:{number}"), wanted)
         number, place = number + 1, end
 
 

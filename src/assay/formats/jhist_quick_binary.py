@@ -14,11 +14,11 @@ task that has them; and those of a task, which stand there again after its attem
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import STARTS, STATUS, AttemptEnded, AttemptStarted, Counts, kept, places_in_order
 
 _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
 _TEXT_MAX: Final = 127
@@ -54,10 +54,10 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """A set of counters: the expression for all of it, and which counter each of its groups is."""
+    """A set of counters: its expression, and how the values of its groups come into order, a None after them."""
 
     pattern: re.Pattern[bytes]
-    names: tuple[str, ...]
+    order: Callable[[Counts], Counts]
     empty: bool
 
 
@@ -70,6 +70,7 @@ class QuickBinary:
         self._shapes: list[_Shape] = []
         self._counters_of: dict[bytes, tuple[int, int]] = {}
         self._texts: dict[bytes, str] = {}
+        self._numbers = _Numbers()
         self._plans = _Plans(schema, wanted)
 
     def take(self, place: int) -> int | None:
@@ -104,7 +105,7 @@ class QuickBinary:
             self.event = self._ended(plan, head.group(*plan.order), counters)
         return tail.end()
 
-    def _ended(self, plan: _Plan, found: tuple[bytes, ...], counters: Mapping[str, int] | None) -> AttemptEnded:
+    def _ended(self, plan: _Plan, found: tuple[bytes, ...], counters: Counts | None) -> AttemptEnded:
         task, attempt, finish, node, *times = found
         shuffle_ms, merge_ms = map(_known, times) if times else (None, None)
         return AttemptEnded(plan.task_kind, STATUS["FINISHED"], _text(task), _text(attempt), _number(finish),
@@ -118,17 +119,16 @@ class QuickBinary:
     def _same_counters(self, task: bytes, begin: int) -> int:
         """Return where the counters at ``begin`` end if they are those of the task's attempt; else 0."""
         first, last = self._counters_of.pop(task, (0, 0))
-        end = begin + last - first
-        return end if first and self._body[begin:end] == self._body[first:last] else 0
+        return begin + last - first if first and self._body.startswith(self._body[first:last], begin) else 0
 
-    def _counters(self, begin: int) -> tuple[int, Mapping[str, int] | None]:
+    def _counters(self, begin: int) -> tuple[int, Counts | None]:
         """Return where the counters at ``begin`` end, and those that are kept; 0 when there is doubt."""
         for place, shape in enumerate(self._shapes):
             found = shape.pattern.match(self._body, begin)
             if found:
                 if place:
                     self._shapes.insert(0, self._shapes.pop(place))
-                told = None if shape.empty else dict(zip(shape.names, map(_number, found.groups()), strict=True))
+                told = None if shape.empty else shape.order((*map(self._numbers.__getitem__, found.groups()), None))
                 return found.end(), told
         if len(self._shapes) >= _SHAPES_MAX:
             return 0, None
@@ -147,17 +147,37 @@ def _known(packed: bytes) -> int | None:
 
 def _number(packed: bytes) -> int:
     """Return a number: zigzag, seven bits a byte, the lowest first."""
-    if len(packed) == 3:  # this branch and the next are what the loop does, for the lengths that counters have
-        first, second, third = packed
-        value = first & 0x7F | (second & 0x7F) << 7 | third << 14
-    elif len(packed) == 1:
+    length = len(packed)  # the branches are what the loop does, for the lengths that counters and times have
+    if length == 1:
         value = packed[0]
+    elif length == 3:
+        first, second, third = packed
+        value = first + (second << 7) + (third << 14) - 0x4080
+    elif length == 4:
+        first, second, third, fourth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) - 0x204080
+    elif length == 5:
+        first, second, third, fourth, fifth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) + (fifth << 28) - 0x10204080
+    elif length == 6:
+        first, second, third, fourth, fifth, sixth = packed
+        value = first + (second << 7) + (third << 14) + (fourth << 21) + (fifth << 28) + (sixth << 35) - 0x810204080
     else:
         value = shift = 0
         for byte in packed:
             value |= (byte & 0x7F) << shift
             shift += 7
     return -(value >> 1) - 1 if value & 1 else value >> 1
+
+
+class _Numbers(dict[bytes, int]):
+    """Numbers by how they are written; those of one byte or two are remembered, and most of a job's counters are 0."""
+
+    def __missing__(self, packed: bytes) -> int:
+        number = _number(packed)
+        if len(packed) <= 2:
+            self[packed] = number
+        return number
 
 
 def _packed(value: int) -> bytes:
@@ -175,9 +195,18 @@ def _text(packed: bytes) -> str:
     return packed[1 if packed[0] < 0x80 else 2 :].decode("ascii")
 
 
-_TEXT: Final = b"(?:%s)" % b"|".join(
-    re.escape(_packed(length)) + rb"[\x00-\x7f]{%d}+" % length for length in range(_TEXT_MAX + 1)
-)
+def _text_pattern() -> bytes:
+    """Return an expression for a text of up to _TEXT_MAX characters.
+
+    Alternatives are tried one by one: those of a length's high bits come behind a look at its first byte.
+    """
+    lengths = [re.escape(_packed(length)) + rb"[\x00-\x7f]{%d}+" % length for length in range(_TEXT_MAX + 1)]
+    groups = [b"(?=[\\x%02x-\\x%02x])(?:%s)" % (2 * low, 2 * low + 15, b"|".join(lengths[low : low + 8]))
+              for low in range(0, 64, 8)]  # fmt: skip
+    return b"(?:%s)" % b"|".join([*groups, *lengths[64:]])
+
+
+_TEXT: Final = _text_pattern()
 
 
 class _Plans(dict[bytes, _Plan | None]):
@@ -314,7 +343,9 @@ def _shape(body: bytes, begin: int) -> _Shape:
         reader.end_array()
     reader.end_array()
     wanted = {place: name for name, place in kept(groups).items()}
-    return _Shape(_compiled(reader.pattern(wanted)), tuple(wanted[place] for place in sorted(wanted)), not groups)
+    return _Shape(
+        _compiled(reader.pattern(wanted)), places_in_order([wanted[place] for place in sorted(wanted)]), not groups
+    )
 
 
 class _Reader:

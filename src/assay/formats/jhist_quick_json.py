@@ -15,7 +15,17 @@ from typing import Annotated, Final
 import msgspec
 from msgspec import Meta, Raw, Struct
 
-from assay.formats.jhist_attempts import COUNTERS, OWN_GROUPS, STARTS, STATUS, AttemptEnded, AttemptStarted, kept
+from assay.formats.jhist_attempts import (
+    COUNTERS,
+    OWN_GROUPS,
+    STARTS,
+    STATUS,
+    AttemptEnded,
+    AttemptStarted,
+    Counts,
+    in_order,
+    kept,
+)
 
 _Long = Annotated[int, Meta(ge=-(2**63) + 1, le=2**63 - 1)]
 _TYPE: Final = re.compile(rb'\{"type":\s?"(\w+)"')
@@ -79,17 +89,15 @@ class QuickJson:
     def __init__(self, content: bytes, wanted: Collection[str]) -> None:
         self.event: AttemptStarted | AttemptEnded | None = None
         self._content = content
-        self._view = memoryview(content)
         self._wanted = wanted
-        self._sure = _is_utf8(content)
 
     def take(self, begin: int, end: int) -> bool:
         """Read the line from ``begin`` to ``end``; say whether that could be done without doubt."""
         match = _TYPE.match(self._content, begin, end)
-        if not match or not self._sure:
+        line = self._content[begin:end]
+        if not match or not _is_utf8(line):
             return False
         kind = match[1].decode()
-        line = self._view[begin:end]
         self.event = None
         try:
             if kind not in self._wanted:
@@ -140,7 +148,7 @@ def _ended(told: _EndEvent) -> AttemptEnded:
     )  # fmt: skip
 
 
-def _kept(counters: _Counters) -> dict[str, int] | None:
+def _kept(counters: _Counters) -> Counts | None:
     """Return the counters that are kept, None when there are none at all."""
     groups: dict[str, dict[str, int]] = {}
     for group in counters.groups:
@@ -149,4 +157,4 @@ def _kept(counters: _Counters) -> dict[str, int] | None:
             for counter in group.counts:
                 if counter.name in _KEPT:
                     values[counter.name] = counter.value
-    return kept(groups) if groups else None
+    return in_order(kept(groups)) if groups else None

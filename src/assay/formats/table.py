@@ -4,7 +4,8 @@ In: text separated by commas, tabs, semicolons or bars (the one under which the 
 as in CSV; ``mapping`` column → field, ``defaults`` field → value for all rows that do not say. Fields: :data:`FIELDS`,
 and ``level:NAME``, ``parameter:NAME``, ``option:NAME``, ``metric:NAME``. Out: runs, and rows left with the reason.
 
-Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``). A number has a
+Durations carry their unit in the field (``duration_min``) or in the cell (``duration``: ``12 min``, ``1h30m``,
+``00:12:00``: ``durations.py``). A number has a
 point before its decimals, or a comma where another number of the table shows that a comma can be nothing else (``0,5``
 does, ``1,234`` does not); grouped thousands are refused. A start without a time zone is kept as written only. Columns
 that are not mapped are not read, empty cells say nothing.
@@ -23,13 +24,14 @@ from functools import partial
 from typing import Final
 
 from assay.errors import FormatError, SpecificationError
+from assay.formats.durations import written_duration_s
 from assay.formats.importing import Format, one_by_one
 from assay.formats.printed import BYTES_MAX, duration_problem, utc_of
 from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Origin, RunStatus
 from assay.spec.fields import unknown
-from assay.units import parse_bytes, parse_duration
+from assay.units import parse_bytes
 
 _DURATIONS: Final = {"duration_ms": 0.001, "duration_s": 1.0, "duration_min": 60.0, "duration_h": 3600.0}
 FIELDS: Final = (
@@ -111,7 +113,8 @@ def read_table_runs(
     for line, cells in table.rows:
         where = f"{source.name}:{line}"
         if len(cells) != table.width:
-            yield Left(where, f"has {len(cells)} cells, the header {table.width}")
+            lines = 1 + sum(cell.count("\n") for cell in cells)
+            yield Left(where, f"has {len(cells)} cells, the header {table.width}{_swallowed(lines)}")
             continue
         told = {name: cells[column].strip() for name, column in table.columns.items()}
         values = {**defaults, **{name: text for name, text in told.items() if text}}
@@ -122,6 +125,8 @@ def read_table_runs(
             yield Left(where, str(error))
     if table.broken:
         yield Left(*table.broken)
+    elif not table.rows:
+        yield Left(f"{source.name}:1", "has a header and no row below it")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +151,19 @@ def _rows(text: str, separator: str, name: str) -> tuple[list[tuple[int, list[st
                 rows.append((begin, cells))
             begin = reader.line_num + 1
     except csv.Error as error:
-        return rows, (f"{name}:{begin}", f"can't be read from here on: {error}")
+        lines = text.count("\n") + (not text.endswith("\n")) - begin + 1
+        how = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
+        return rows, (f"{name}:{begin}", f"can't be read from here on, {_lines(lines)}: {how}")
     return rows, None
+
+
+def _lines(number: int) -> str:
+    return f"{number} lines" if number > 1 else "1 line"
+
+
+def _swallowed(lines: int) -> str:
+    """Return what a row of several lines probably is."""
+    return f", and goes on for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
 
 
 def _table(source: Source, mapping: Mapping[str, str]) -> _Table:
@@ -201,7 +217,7 @@ def _duration_s(values: Mapping[str, str], decimal_comma: bool) -> float:
     if name == "duration":
         if len(text) > _NUMBER_LENGTH_MAX:
             raise ValueError(f"{text[:12]!r}… is too long for a duration")
-        duration_s = parse_duration(text)
+        duration_s = written_duration_s(text)
     else:
         duration_s = _number(text, name, decimal_comma) * _DURATIONS[name]
     if wrong := duration_problem(duration_s):

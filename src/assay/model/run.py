@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+
 RUN_SCHEMA_VERSION = 1
 
 
@@ -66,9 +68,10 @@ class Phase:
         return self.end_s - self.start_s
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True, gc=False):
     """One task attempt of a job. ``shuffle_end_s`` and ``merge_end_s`` are None for maps and in Spark.
+
+    A Struct because jobs have tens of thousands of them, and a frozen dataclass takes thirty times as long to make.
 
     Of Spark, ``job_id`` is the number of the first job that has the stage, ``task_id`` is ``stage.attempt.partition``,
     the ``hdfs_*`` bytes are all that was read from storage or Spark's cache and written to storage, and

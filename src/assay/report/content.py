@@ -324,7 +324,7 @@ def build_content(
     if len(comparisons) > COMPARISONS_MAX:
         raise SpecificationError(
             f"a page with {len(comparisons)} comparisons is not read by anybody; at most {COMPARISONS_MAX} fit one",
-            hint=f"put matched runs together: assay speedup --by {factor}; or choose with --workload",
+            hint=f"put matched runs together: assay report --matched --by {factor}; or choose with --workload",
         )
     best = most_telling(comparisons)
     cost = cost_view(runs, book, years=years, baseline=baseline) if book else None

@@ -16,7 +16,7 @@ from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
 from assay.cost.storage import cost_per_performance
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
-from assay.errors import RepositoryError
+from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
@@ -143,7 +143,12 @@ def cost_view(
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
     layouts = list(dict.fromkeys(summary.level for summary in summaries))
     counts = {layout: counts_of(runs, layout) for layout in layouts}
-    bills = {layout: run_price(book, counts[layout], layout, years=years) for layout in layouts}
+    try:
+        bills = {layout: run_price(book, counts[layout], layout, years=years) for layout in layouts}
+    except SpecificationError as error:
+        if error.hint and "--by" in error.hint:  # tco and report have one price for a layout
+            error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
+        raise
     runtimes = {(_name(s), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n) for s in summaries}
     prices = {layout: bill.total for layout, bill in bills.items()}
     first = (

@@ -16,6 +16,7 @@ from assay.charts.times import THROUGHPUT_TITLES
 from assay.report import words
 from assay.report.content import ReportContent
 from assay.report.figures import draw_figures
+from assay.report.matched import MatchedReport, render_matched
 
 THROUGHPUT_MEANINGS = {
     "per_stream_mb_per_s": "Bytes over the sum of the tasks' own I/O times: what one file's stream gets while others "
@@ -43,9 +44,20 @@ def _environment() -> Environment:
     return environment
 
 
+def _style() -> Markup:
+    text = files("assay.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - the package's own file
+
+
+def rendered(content: ReportContent | MatchedReport) -> str:
+    """Return either kind of report as one self-contained HTML page."""
+    if isinstance(content, MatchedReport):
+        return render_matched(content, _environment(), _style())
+    return render_report(content)
+
+
 def render_report(content: ReportContent) -> str:
     """Return the report as one self-contained HTML page."""
-    style = files("assay.report").joinpath("templates/report.css").read_text(encoding="utf-8")
     return (
         _environment()
         .get_template("report.html.j2")
@@ -53,6 +65,6 @@ def render_report(content: ReportContent) -> str:
             content=content,
             figures=draw_figures(content),
             palette=colours(content.levels),
-            style=Markup(style),  # noqa: S704 - the package's own file
+            style=_style(),
         )
     )

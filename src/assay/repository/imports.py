@@ -68,6 +68,10 @@ class ImportSummary:
     left: tuple[Left, ...]
     other_readings: tuple[str, ...] = ()
     """Imports of the same files with another map: their runs count too."""
+    earlier: tuple[str, ...] = ()
+    """Imports of files with the same names and other content: their runs count too."""
+    replaced: tuple[str, ...] = ()
+    """Such imports that are gone, because this one takes their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +255,27 @@ def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]
         if facts.format == format_name and any(source.get("sha256") in wanted for source in facts.sources):
             found.append(path.parent.name)
     return found
+
+
+def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+    """Return the ids of imports of this format whose files all have these names; damaged ones are passed over."""
+    names = {source.name for source in sources}
+    found = []
+    for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
+        try:
+            facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
+        except (OSError, ValueError, msgspec.MsgspecError):
+            continue
+        if facts.format == format_name and facts.sources and {source.get("name") for source in facts.sources} <= names:
+            found.append(path.parent.name)
+    return found
+
+
+def ids_in(bundle: Path) -> set[str]:
+    """Return the ids of an import's runs."""
+    with connection() as opened:
+        rows = opened.execute(queries.IDS_IN, [str((bundle / IMPORT_RUNS_FILE).absolute())]).fetchall()
+    return {run_id for (run_id,) in rows}
 
 
 def imported_tasks(bundle: Path, run_id: str) -> list[Task]:

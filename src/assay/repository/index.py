@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 _NEW = "new_runs"
 _OUTDATED_AFTER_S = 60.0
+_ROWS_AT_ONCE: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +86,12 @@ class Index:
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
 
         def query(opened: DuckDBPyConnection, index: Path) -> list[Run]:
-            rows = opened.execute(statement, {"index": str(index), **dataclasses.asdict(filters)}).fetchall()
-            return [_run(run_json, extra) for run_json, extra in reversed(rows)]
+            opened.execute(statement, {"index": str(index), **dataclasses.asdict(filters)})
+            environments: dict[str, dict[str, Any]] = {}
+            found: list[Run] = []
+            while rows := opened.fetchmany(_ROWS_AT_ONCE):
+                found += [_run(run_json, extra, environments) for run_json, extra in rows]
+            return found[::-1]
 
         return self._answer(query)
 
@@ -203,12 +208,16 @@ class Index:
                     file.unlink()
 
 
-def _run(run_json: str, environment_json: str | None) -> Run:
+def _run(run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None) -> Run:
+    """Return a run; ``environments`` are those decoded before, so that runs on equal hosts share one."""
     try:
         run = msgspec.json.decode(run_json, type=Run)
         if environment_json is None:
             return run
-        return dataclasses.replace(run, environment=msgspec.json.decode(environment_json))
+        shared = {} if environments is None else environments
+        if environment_json not in shared:
+            shared[environment_json] = msgspec.json.decode(environment_json)
+        return dataclasses.replace(run, environment=shared[environment_json])
     except msgspec.MsgspecError as error:
         raise RepositoryError(
             f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt"

@@ -35,6 +35,7 @@ FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)
 """
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
+IDS_IN = f"SELECT run_id FROM {READ}"
 WHOLE_RUNS = f"SELECT run_json, environment_json FROM {READ}"
 ONE_RUN = f"SELECT bundle, run_json, environment_json FROM {READ} WHERE run_id = ?"
 

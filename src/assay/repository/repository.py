@@ -34,10 +34,12 @@ from assay.repository.bundle import Contents, Problem, ProblemKind
 from assay.repository.imports import (
     ImportSummary,
     gathered,
+    ids_in,
     import_id,
     imported_tasks,
     imported_trace,
     of_same_files,
+    of_same_names,
     source_file,
     summary_of,
     write_import,
@@ -173,23 +175,33 @@ class Repository:
         variant: str = "",
         plan: str = "",
         strict: bool = False,
+        replace: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportSummary:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
-        What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left.
+        What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left. With
+        ``replace`` this import takes the place of earlier ones of files with the same names.
         ``variant``: what else decides how the files are read. ``plan`` names the import where the runs do not tell;
         ``progress`` takes how many were seen. Raises
         :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
         """
         files = [source_file(name, path) for name, path in sources]
         bundle = self.root / "bundles" / import_id(format_name, files, variant)
+        folder = self.root / "bundles"
+        earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
         if bundle.exists():
+            if replace and earlier:
+                raise RepositoryError(
+                    "this was imported before beside what it should replace, and holds only what differs",
+                    where=str(bundle), hint="delete this folder and import again with --replace",
+                )  # fmt: skip
             return summary_of(bundle)
+        old = {run_id for name in earlier for run_id in ids_in(folder / name)} if replace else set()
         before = of_same_files(self.root / "bundles", format_name, files) if variant else []
         batch = gathered(
-            items(), bundle_id=bundle.name, format_name=format_name, sources=files, known=self._index.known, plan=plan,
-            progress=progress,
+            items(), bundle_id=bundle.name, format_name=format_name, sources=files, plan=plan, progress=progress,
+            known=lambda ids: self._index.known(ids) - old,
         )  # fmt: skip
         left = tuple(batch.left)
         if not batch.runs or (strict and left):
@@ -200,7 +212,27 @@ class Repository:
             if bundle.exists():  # somebody imported the same files at the same time
                 return ImportSummary(None, format_name, 0, len(batch.runs), left)
             raise
-        return ImportSummary(batch.import_id, format_name, len(batch.runs), batch.already_there, left, tuple(before))
+        if replace:
+            for name in earlier:
+                self._remove(name)
+            before = [name for name in before if name not in earlier]
+        return ImportSummary(
+            batch.import_id, format_name, len(batch.runs), batch.already_there, left, tuple(before),
+            earlier=() if replace else tuple(earlier), replaced=tuple(earlier) if replace else (),
+        )  # fmt: skip
+
+    def _remove(self, name: str) -> None:
+        """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
+        try:
+            with staging(self.root / "partial", name) as folder:
+                (self.root / "bundles" / name).rename(folder / name)
+            sync(self.root / "bundles")
+        except OSError as error:
+            raise RepositoryError(
+                f"the new import is stored, but the one that it replaces can't be removed: {error.strerror}",
+                where=str(self.root / "bundles" / name),
+                hint="delete this folder",
+            ) from error
 
     def runs(
         self,

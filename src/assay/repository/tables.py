@@ -5,6 +5,7 @@ DuckDB is imported when the first table is touched, never downloads an extension
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +27,28 @@ def connection() -> Iterator[DuckDBPyConnection]:
         with duckdb.connect(config={f"auto{step}_known_extensions": False for step in ("install", "load")}) as opened:
             yield opened
     except duckdb.Error as error:
-        raise RepositoryError(f"a table can't be read or written: {str(error).splitlines()[0]}") from error
+        raise _in_words(str(error)) from error
+
+
+def _in_words(told: str) -> RepositoryError:
+    """Return an error of DuckDB's with the place and, where the disk is full, what to do."""
+    inner = _INNER.search(told)
+    text = inner[1].replace('\\"', '"') if inner else told.splitlines()[0]
+    path = _PATH.search(text)
+    where = path[1].partition("/partial/")[0] if path else None
+    full = next((reason for reason in _FULL if reason in told), None)
+    if full:
+        return RepositoryError(
+            f"there is no room to write: {full}",
+            where=where,
+            hint="nothing of it was stored; make room (TMPDIR names another place for temporary files) and do it again",
+        )
+    return RepositoryError(f"a table can't be read or written: {text}", where=where)
+
+
+_INNER = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
+_PATH = re.compile(r'file "([^"]+)"', re.IGNORECASE)
+_FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 
 
 def add_columns(
