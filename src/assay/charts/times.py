@@ -94,18 +94,22 @@ def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -
     return rows
 
 
+def speedup_axis(ends: Sequence[float], baseline: str) -> Spec:
+    """Return the logarithmic axis that speedups and the ends of their intervals are drawn on."""
+    domain = [max(0.1, min([0.9, *(0.95 * end for end in ends)])), min(100.0, max([1.1, *(1.1 * end for end in ends)]))]
+    ticks = [tick for tick in _SPEEDUP_TICKS if domain[0] <= tick <= domain[1]]
+    scale = {"type": "log", "domain": domain, "nice": False, "clamp": True}
+    axis = {"values": ticks, "format": "~g"}
+    return {"type": "quantitative", "scale": scale, "axis": axis, "title": f"Times as fast as {baseline}"}
+
+
 def speedup_forest(
     comparisons: Sequence[Comparison], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return each comparison's speedup (baseline time / candidate time) with its interval, on a logarithmic axis."""
     shown = [c for c in comparisons if c.ratio is not None]
     ends = [end for c in shown for end in (c.ratio, c.ratio_low, c.ratio_high) if end is not None]
-    domain = [max(0.1, min([0.9, *(0.95 * end for end in ends)])), min(100.0, max([1.1, *(1.1 * end for end in ends)]))]
-    ticks = [tick for tick in _SPEEDUP_TICKS if domain[0] <= tick <= domain[1]]
-    scale = {"type": "log", "domain": domain, "nice": False, "clamp": True}
-    axis = {"values": ticks, "format": "~g"}
-    baseline = shown[0].baseline if shown else ""
-    x = {"type": "quantitative", "scale": scale, "axis": axis, "title": f"Times as fast as {baseline}"}
+    x = speedup_axis(ends, shown[0].baseline if shown else "")
     colour = {"field": "candidate", "type": "nominal", "legend": None,
               "scale": _level_scale(palette, [c.candidate for c in shown])}  # fmt: skip
     y = {"field": "name", "type": "nominal", "sort": None, "title": None}

@@ -115,19 +115,16 @@ def cost(
     skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.analysis.keys import first_rows, groups_by  # imported here: numpy and YAML are slow to load
-    from assay.report.planes import Question, default_factors, facts_of, plane_views
+    from assay.report.planes import Question  # imported here: numpy and YAML are slow to load
+    from assay.report.selection import cost_planes
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
-    factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
+    factors = tuple(part.strip() for part in by.split(",")) if by else ()
     day = checked_date(on, "--on") if on else None
-    question = Question(factors, take, day, currency, skip_unpriced, seed)
-    views = plane_views(table, facts_of(examples), book, question)
+    views = cost_planes(opened, table, book, Question((), take, day, currency, skip_unpriced, seed), factors)
     if as_json:
         print_json([_as_json(view) for view in views])
         return
