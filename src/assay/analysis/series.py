@@ -82,12 +82,17 @@ def rates(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
     return t_s[1:][some], grown[some] / step[some]
 
 
-def unit_of(metric: str, *, counter: bool) -> str:
-    """Return the unit of a metric's drawn values: that of its name, per second for a counter."""
-    for ending, unit, rate in (("_bytes", "bytes", "bytes/s"), ("_s", "s", "s/s")):
-        if metric.endswith(ending):
-            return rate if counter else unit
-    return "1/s" if counter else ""
+def unit_of(subject: str, metric: str, *, counter: bool) -> tuple[str, float]:
+    """Return the unit that values are given in, and what to multiply them by: MB is 10^6 bytes.
+
+    Seconds of work a second are cores of a CPU, the share of time of anything else, and of a queue its mean length.
+    """
+    if metric.endswith("_bytes"):
+        return ("MB/s" if counter else "MB"), 1e-6
+    if metric.endswith("_s") and counter:
+        queue = metric == "queue_s"
+        return ("cores" if subject in ("cpu", "cgroup") else "requests" if queue else "share of time"), 1.0
+    return ("1/s" if counter else "s" if metric.endswith("_s") else ""), 1.0
 
 
 def names_of(trace: Trace) -> list[SeriesName]:
@@ -95,7 +100,7 @@ def names_of(trace: Trace) -> list[SeriesName]:
     counts: dict[tuple[str, str, str, bool], int] = {}
     for key in zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True):
         counts[key] = counts.get(key, 0) + 1
-    return [SeriesName(node, subject, metric, unit_of(metric, counter=counter), count)
+    return [SeriesName(node, subject, metric, unit_of(subject, metric, counter=counter)[0], count)
             for (node, subject, metric, counter), count in sorted(counts.items())]  # fmt: skip
 
 
@@ -133,8 +138,9 @@ def series_of(
             inside &= at <= end_s
         at, drawn = at[inside], drawn[inside]
         few_t, few = thinned(at, drawn, min(windows, WINDOWS_MAX))
-        found.append(Series(*name, unit_of(name[2], counter=counter), counter, len(at), tuple(few_t.tolist()),
-                            tuple(few.tolist())))  # fmt: skip
+        unit, scale = unit_of(name[1], name[2], counter=counter)
+        found.append(Series(*name, unit, counter, len(at), tuple(few_t.tolist()),
+                            tuple((few * scale).tolist())))  # fmt: skip
     return found
 
 

@@ -12,7 +12,6 @@ from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart
 from assay.model.run import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
-_SI = {"bytes/s": "~s", "bytes": "~s"}
 
 
 def _time_axis(end_s: float, start_s: float = 0.0) -> Spec:
@@ -45,14 +44,13 @@ def trace_lines(
 ) -> Spec:
     """Return a line for each series, coloured by subject and metric and dashed by node; drag to choose a span."""
     rows = [
-        {"t": t, "value": value, "node": one.node, "what": f"{one.subject} {one.metric}"}
+        {"t": t, "value": value, "node": one.node, "what": one.subject.partition(":")[2] or one.subject}
         for one in series
         for t, value in zip(one.t_s, one.values, strict=True)
     ]
-    what = list(dict.fromkeys(f"{one.subject} {one.metric}" for one in series))
+    what = list(dict.fromkeys(one.subject.partition(":")[2] or one.subject for one in series))
     nodes = list(dict.fromkeys(one.node for one in series))
     unit = series[0].unit if series else ""
-    axis: Spec = {"format": _SI[unit]} if unit in _SI else {}
     return chart(
         f"{title} in {unit} over time, a line for each node and device" if unit else f"{title} over time",
         {
@@ -64,11 +62,11 @@ def trace_lines(
             "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3, "clip": True},
             "encoding": {
                 "x": {"field": "t", **_time_axis(end_s, start_s)},
-                "y": {"field": "value", "type": "quantitative", "title": f"{title} ({unit})" if unit else title,
-                      "axis": axis},
-                "color": {"field": "what", "type": "nominal", "sort": what,
+                "y": {"field": "value", "type": "quantitative", "title": f"{title} ({unit})" if unit else title},
+                "color": {"field": "what", "type": "nominal", "sort": what, "legend": {"symbolType": "stroke"},
                           "scale": {"domain": what, "range": [PALETTE[i % len(PALETTE)] for i in range(len(what))]}},
-                "strokeDash": {"field": "node", "type": "nominal", "sort": nodes, "scale": {"domain": nodes}},
+                "strokeDash": {"field": "node", "type": "nominal", "sort": nodes, "scale": {"domain": nodes},
+                               "legend": {"symbolType": "stroke"}},
             },
         },
     )  # fmt: skip

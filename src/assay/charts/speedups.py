@@ -20,11 +20,14 @@ def _rows(speedups: Sequence[Speedup], titles: Mapping[str, str]) -> list[Spec]:
     grouped = len({s.group for s in speedups}) > 1
     rows = []
     for s in speedups:
-        group = titles.get(s.group, s.group) + (f" (lab 1/{1 / float(s.lab_scale):g})" if s.lab_scale else "")
+        scale = f" (lab 1/{1 / float(s.lab_scale):g})" if s.lab_scale else ""
+        group = titles.get(s.group, s.group) + scale
         name = f"{group}, {s.candidate}" if grouped and several else s.candidate if several else group
-        rows.append({"name": name or s.candidate, "candidate": s.candidate, "ratio": s.ratio, "low": s.low,
-                     "high": s.high, "label": f"{format_ratio(s.ratio or 0)}×", "sets": s.sets,
-                     "runs": s.runs_baseline + s.runs_candidate, "baseline": s.baseline, "origin": s.origin})  # fmt: skip
+        rows.append({
+            "name": name or s.candidate, "candidate": s.candidate, "ratio": s.ratio, "low": s.low, "high": s.high,
+            "label": f"{format_ratio(s.ratio or 0)}×", "sets": s.sets, "runs": s.runs_baseline + s.runs_candidate,
+            "baseline": s.baseline, "origin": s.origin,
+        })  # fmt: skip
     return rows
 
 

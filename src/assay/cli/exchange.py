@@ -76,8 +76,10 @@ def _placed(output: Path) -> Iterator[Path]:
 
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:
-    return click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False),
-                        help="For an address: a file with the token; else the environment's ASSAY_TOKEN.")(command)  # fmt: skip
+    return click.option(
+        "--token-file", type=click.Path(path_type=Path, dir_okay=False),
+        help="For an address: a file with the token; else the environment's ASSAY_TOKEN.",
+    )(command)  # fmt: skip
 
 
 @click.command()

@@ -1,8 +1,8 @@
 """Bundles as streams: packed as a tar, and taken from one, for repositories that meet over a network.
 
 A packed bundle is a plain tar (POSIX.1-2001) of its files in their order, with no times and no owners, so that the same
-bundle always makes the same bytes. What comes in is not trusted: only plain files with plain names are unpacked, up to a
-bound, into a staging repository in which it must verify and its runs must be readable; then it is placed as any copy is.
+bundle always makes the same bytes. What comes in is not trusted: only plain files with plain names are unpacked, up to
+a bound, into a staging repository in which it must verify and its runs must be readable; then it is placed as any copy.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def bundle_ids(repository: Repository, after: str = "", limit: int | None = None
 
 
 def pack(repository: Repository, bundle_id: str) -> Packed:
-    """Return a bundle ready to be sent. Raises :class:`RepositoryError` when there is none, or it is no plain folder."""
+    """Return a bundle ready to be sent. Raises :class:`RepositoryError` when there is none, or it has odd files."""
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
@@ -91,8 +91,8 @@ def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
 def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max: int) -> bool:
     """Take a packed bundle; say whether it was new here. Its content must be whole and its runs readable.
 
-    Raises :class:`RefusedBundleError` for anything that is not, and :class:`RepositoryError` for a full disk; nothing is
-    stored then.
+    Raises :class:`RefusedBundleError` for anything that is not, and :class:`RepositoryError` for a full disk; nothing
+    is stored then.
     """
     if _path(repository, bundle_id).exists():
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from tempfile import TemporaryFile
-from typing import IO, Annotated, cast
+from typing import IO, Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -26,7 +26,7 @@ router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"
 PAGE = 1000
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
-_MORE = {411: {"model": Problem, "description": "The size is not said before."},
+_MORE: dict[int | str, dict[str, Any]] = {411: {"model": Problem, "description": "The size is not said before."},
          413: {"model": Problem, "description": "The bundle is larger than the server takes."}}  # fmt: skip
 
 
@@ -39,9 +39,9 @@ def bundles(context: ContextOf, after: Annotated[str, Query(max_length=100, desc
 
 
 @router.get("/{bundle_id}", dependencies=[Depends(require(Role.READ))], response_class=StreamingResponse,
-            responses={200: {"content": {_TAR: {}}, "description": "The bundle; Repr-Digest has its SHA-256."}})  # fmt: skip
+            responses={200: {"content": {_TAR: {}}, "description": "The bundle."}})  # fmt: skip
 def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
-    """Send one bundle as a tar, with its size and checksum in front."""
+    """Send one bundle as a tar, with its size and, in ``Repr-Digest``, its SHA-256 in front."""
     try:
         packed = pack(context.store.repository, bundle_id)
     except RepositoryError as error:

@@ -89,8 +89,10 @@ def whole_runs(context: Context, table: RunTable, where: Sequence[str]) -> list[
     """Return the runs that match, whole. Raises SpecificationError when they are too many."""
     chosen = selected(table, where)
     if len(chosen) > RUNS_MAX:
-        raise SpecificationError(f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most", where="where",
-                                 hint="choose fewer, such as one workload and one cluster; `speedup` takes any")  # fmt: skip
+        raise SpecificationError(
+            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most", where="where",
+            hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
+        )  # fmt: skip
     return context.store.repository.runs_at(chosen, range(len(chosen)))
 
 
@@ -125,9 +127,11 @@ def speedups(context: Context, by: Sequence[str], baseline: str | None, group: s
 @router.get("/speedup")
 def speedup(
     context: ContextOf,
-    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are joined.")] = [LAYOUT_FACTOR],  # noqa: B006, E501
+    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are joined.")] = [  # noqa: B006
+        LAYOUT_FACTOR
+    ],
     baseline: Name = None,
-    group: Annotated[str, Query(max_length=300, description="Factor that makes groups; none: one figure.")] = "workload",
+    group: Annotated[str, Query(max_length=300, description="What makes groups; none: one figure.")] = "workload",
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:  # fmt: skip

@@ -57,12 +57,12 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         seconds=words.seconds, ratio=words.ratio, money=words.money, moment=words.moment, title=words.workload_title,
-        bytes=format_bytes, duration=format_duration, short=shown.short, query=lambda pairs: urlencode(pairs),
+        bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
     )  # fmt: skip
     environment.globals.update(
         interval=words.interval, money_interval=words.money_interval, metric_text=shown.metric_text,
-        facet_title=shown.facet_title, origin=shown.origin,
+        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin,
     )  # fmt: skip
     return environment
 
@@ -73,8 +73,8 @@ _PAGES = _environment()
 def _page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     context, roles = get_context(request), get_roles(request)
     html = _PAGES.get_template(f"{name}.html.j2").render(
-        path=request.url.path, version=context.version, vega=versions(), assets=_assets(), guarded=bool(context.guard.tokens),
-        roles=roles, **values,
+        path=request.url.path, version=context.version, vega=versions(), assets=_assets(), roles=roles,
+        guarded=bool(context.guard.tokens), **values,
     )  # fmt: skip
     return HTMLResponse(html, status_code=status)
 

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from assay.analysis.table import DESCRIPTIVE, RunTable
 from assay.errors import AssayError
 from assay.model.run import Run, Task
-from assay.report.words import scale_text
+from assay.report.words import scale_text, workload_title
 from assay.units import format_bit_rate, format_byte_rate, format_bytes
 from assay.web import api_views
 from assay.web.context import Context
@@ -25,7 +25,10 @@ _TITLES = {
     "workload": "Workload", "layout": "Storage layout", "network": "Network", "cluster": "Cluster", "status": "Status",
     "origin": "Origin", "cold": "Caches", "plan": "Plan", "campaign_id": "Campaign", "duration_s": "Time (s)",
     "started_unix_s": "Started (UTC)", "data_bytes": "Data (bytes)", "lab_scale": "Lab scale", "engine": "Engine",
-    "engine_version": "Engine version",
+    "engine_version": "Engine version", "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
+    "mapreduce.task.io.sort.factor": "Sort factor", "dfs.replication": "HDFS copies",
+    "io.file.buffer.size": "I/O buffer (bytes)", "mapreduce.map.output.compress": "Map output compressed",
+    "mapreduce.map.output.compress.codec": "Compression codec", "dfs.blocksize": "HDFS block size",
 }  # fmt: skip
 _FACTS_MAX = 400
 _SHORT = 13
@@ -39,6 +42,17 @@ def short(run_id: str) -> str:
 def facet_title(name: str) -> str:
     """Return a column's title; what has none stands as it is named."""
     return _TITLES.get(name, name)
+
+
+def level_text(name: str, level: str) -> str:
+    """Return a column's level as people read it."""
+    if name == "workload":
+        return workload_title(level)
+    if name == "campaign_id":
+        return short(level)
+    if name == "lab_scale":
+        return scale_text(float(level))
+    return level.rpartition(".")[2] if name.endswith(".codec") else level
 
 
 def digest(content: bytes) -> str:

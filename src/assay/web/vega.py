@@ -3,8 +3,8 @@
 It comes out of vl-convert, which carries the libraries; nothing of them is part of this project. Making it takes
 seconds, so it is made once, in the background, and its address has the versions in it so that a browser keeps it.
 
-Vega's own way to evaluate expressions makes functions from text, which the Content-Security-Policy forbids; the pages use
-its interpreter instead (``ast`` of Vega-Embed).
+Vega's own way to evaluate expressions makes functions from text, which the Content-Security-Policy forbids; the pages
+use its interpreter instead (``ast`` of Vega-Embed).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from functools import cache
+from importlib.metadata import version
 
 from assay.charts.style import VEGA_LITE_VERSION
 
@@ -19,9 +20,7 @@ from assay.charts.style import VEGA_LITE_VERSION
 @cache
 def versions() -> str:
     """Return what the script holds, for its address: it changes when that does."""
-    import vl_convert  # imported here: it carries a JavaScript engine
-
-    parts = (vl_convert.__version__, VEGA_LITE_VERSION, vl_convert.get_vega_version())
+    parts = (version("vl-convert-python"), VEGA_LITE_VERSION)
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:12]
 
 
@@ -36,9 +35,9 @@ class Script:
         """Return it; the first caller makes it, others wait."""
         with self._lock:
             if self._text is None:
-                import vl_convert
+                import vl_convert  # imported here: it carries a JavaScript engine
 
-                bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE_VERSION)
+                bundle: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE_VERSION)
                 self._text = bundle.encode()
             return self._text
 

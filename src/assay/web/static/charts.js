@@ -10,15 +10,17 @@ function vega() {
 }
 
 const LEAST_PX = 240;
+const NARROW_PX = 520; // legends stand in one column below this
 
 export async function draw(place, spec) {
   const embed = await vega();
   const width = Math.max(LEAST_PX, place.clientWidth - 2);
-  const sized = typeof spec.width === "number" ? { ...spec, width } : spec;
+  const sized = typeof spec.width === "number" ? { ...spec, width } : { ...spec };
+  if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
   drawn.get(place)?.result?.finalize();
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
-    tooltip: { disableDefaultStyle: true } });
+    tooltip: { disableDefaultStyle: true }, logLevel: 1 });
   place.replaceChildren(target);
   place.classList.add("drawn");
   drawn.set(place, { spec, width, result });
