@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs, quote, urlencode
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.analysis.overview import usual_baseline
@@ -151,11 +151,12 @@ def runs(
     offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0, columns: Texts = [],  # noqa: B006
 ) -> Response:  # fmt: skip
     """Show the runs that match, with the counts beside each further choice."""
-    chosen = columns or [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
+    usual = [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
+    chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
     state = shown.RunsState(tuple(where), sort, offset, tuple(columns), PAGE_RUNS)
     return _page(
-        request, "runs", page=page, state=state, chosen=chosen, colours=palette(context.store.table(), "layout")
+        request, "runs", page=page, state=state, chosen=chosen, usual=usual, colours=palette(context.store.table(), "layout")
     )
 
 
@@ -196,7 +197,7 @@ def _trace_spec(context: Context, run_id: str, view: str, node: str | None, star
     return trace_lines(active, title, end_s if end_s is not None else max(found.duration_s, last), start_s or 0.0)
 
 
-@router.get("/runs/{run_id}/trace-chart", dependencies=READERS)
+@router.get("/runs/{run_id}/trace-chart", dependencies=READERS, response_class=JSONResponse)
 def trace_chart(
     context: ContextOf, run_id: api_runs.RunId, trace: Annotated[str, Query(max_length=100)], node: Text = None,
     start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,

@@ -38,6 +38,12 @@ const filters = document.getElementById("filters");
 if (filters) {
   filters.classList.add("automatic");
   filters.addEventListener("change", () => filters.requestSubmit());
+  filters.addEventListener("submit", () => {
+    // The usual columns do not belong in an address either.
+    const boxes = [...filters.querySelectorAll("[name=columns]")];
+    const chosen = boxes.filter((box) => box.checked).map((box) => box.value).sort().join(" ");
+    if (chosen === filters.dataset.columns.split(" ").sort().join(" ")) for (const box of boxes) box.disabled = true;
+  });
   const side = document.getElementById("side");
   if (matchMedia("(max-width: 60rem)").matches) side.open = false;
 }

@@ -4,12 +4,15 @@ import { draw } from "./charts.js";
 const form = document.getElementById("trace-form");
 const place = document.getElementById("trace");
 let waiting;
+let asked = 0;
 
 async function show(push) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
+  const number = ++asked;
   const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/trace-chart?${query}`);
   if (!answer.ok) return;
   const spec = await answer.json();
+  if (number !== asked) return; // a later question was asked meanwhile
   if (push) history.pushState(null, "", `?${query}`);
   listen(await draw(place, spec));
 }
