@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builders import PRICES_YAML, make_run
 from starlette.testclient import TestClient
-from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
 from assay.repository import Repository
 from assay.repository.remote import digest_header, digest_of
 from assay.repository.transfer import pack
+from builders import PRICES_YAML, make_run
+from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
 API = "/api/v1"
 
@@ -181,9 +181,7 @@ def test_a_foreign_name_for_this_machine_is_refused(root: Path) -> None:
         ({}, 400),
     ],
 )
-def test_another_site_can_make_a_browser_post_nothing(
-    client: TestClient, headers: dict[str, str], status: int
-) -> None:
+def test_another_site_can_make_a_browser_post_nothing(client: TestClient, headers: dict[str, str], status: int) -> None:
     assert client.post(f"{API}/cost", json={}, headers=headers).status_code == status
 
 
@@ -200,7 +198,10 @@ def test_with_tokens_each_role_may_do_its_own(own: Path, tmp_path: Path) -> None
     assert client.get(f"{API}/runs", headers={"Authorization": f"Bearer {READ}"}).status_code == 200
     refused = client.put(f"{API}/bundles/x", content=b"", headers={"Authorization": f"Bearer {READ}"})
     assert refused.status_code == 403
-    assert client.get(f"{API}/about", headers={"Authorization": f"Bearer {UPLOAD}"}).json()["roles"] == ["read", "upload"]
+    assert client.get(f"{API}/about", headers={"Authorization": f"Bearer {UPLOAD}"}).json()["roles"] == [
+        "read",
+        "upload",
+    ]
 
 
 def test_a_browser_signs_in_by_a_page_and_out_again(own: Path, tmp_path: Path) -> None:
@@ -303,7 +304,13 @@ def test_a_tar_reaches_nothing_outside_its_folder(
 
 def test_nothing_from_a_run_reaches_a_page_unescaped(client: TestClient) -> None:
     evil = make_run(900).run_id
-    for address in ("/", "/runs", f"/runs/{evil}", f"/runs/{make_run(0).run_id}/logs/w1%2Fx.log", f"/runs?where={EVIL}"):
+    for address in (
+        "/",
+        "/runs",
+        f"/runs/{evil}",
+        f"/runs/{make_run(0).run_id}/logs/w1%2Fx.log",
+        f"/runs?where={EVIL}",
+    ):
         text = client.get(address).text
         assert EVIL not in text, address
         assert "<i>map" not in text

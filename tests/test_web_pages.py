@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from builders import make_run
-from web_support import filled, served
 
 from assay.web.app import create_app
+from builders import make_run
+from web_support import filled, served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from builders import make_run
 from click.testing import CliRunner
-from web_support import READ, UPLOAD, filled, served, tokens_file
 
 from assay.cli.main import assay
 from assay.errors import AssayError, RepositoryError
@@ -21,6 +19,8 @@ from assay.repository.remote import Remote, pull
 from assay.repository.transfer import bundle_ids
 from assay.web.app import create_app
 from assay.web.security import read_tokens
+from builders import make_run
+from web_support import READ, UPLOAD, filled, served, tokens_file
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +39,7 @@ def command(*words: str | Path, token: str | None = READ) -> tuple[int, str]:
     return code, result.output + (str(error) if isinstance(error, AssayError) else "")
 
 
-def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(
-    server: tuple[str, Repository], tmp_path: Path
-) -> None:
+def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str, Repository], tmp_path: Path) -> None:
     url, source = server
     code, text = command("pull", url, "--repository", tmp_path / "r")
     assert (code, text.splitlines()[0]) == (0, f"{len(bundle_ids(source))} bundles copied, 0 were there already")
@@ -51,7 +49,9 @@ def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(
     assert command("pull", url, "--repository", tmp_path / "r")[1].startswith("0 bundles copied, ")
 
 
-def test_a_pull_that_was_cut_goes_on(server: tuple[str, Repository], tmp_path: Path) -> None:
+def test_a_pull_that_was_cut_goes_on(
+    server: tuple[str, Repository], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     url, source = server
     target = Repository.create(tmp_path / "r")
     first = bundle_ids(source)[0]
@@ -59,7 +59,12 @@ def test_a_pull_that_was_cut_goes_on(server: tuple[str, Repository], tmp_path: P
         assert remote.fetch(first, target)
         asked: list[str] = []
         original = remote.fetch
-        remote.fetch = lambda name, to: asked.append(name) or original(name, to)  # type: ignore[method-assign, func-returns-value]
+
+        def fetch(bundle_id: str, to: Repository) -> bool:
+            asked.append(bundle_id)
+            return original(bundle_id, to)
+
+        monkeypatch.setattr(remote, "fetch", fetch)
         done = pull(remote, target, lambda *_: None)
     assert first not in asked
     assert (done.copied, done.already_there) == (len(bundle_ids(source)) - 1, 1)
@@ -126,7 +131,7 @@ class _Strange(BaseHTTPRequestHandler):
 
     answers: dict[str, tuple[bytes, dict[str, str]]] = {}  # noqa: RUF012 - set by the test
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that the library calls
+    def do_GET(self) -> None:
         body, headers = self.answers.get(self.path.partition("?")[0], (b"<html>hello</html>", {}))
         self.send_response(200)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -208,7 +213,7 @@ def test_a_token_file_that_is_not_safe_is_refused(tmp_path: Path, lines: str, mo
 
 def test_serve_refuses_to_be_open_to_all(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r").root
-    for host in ("0.0.0.0", "::", "assay.example"):  # noqa: S104 - what is tested
+    for host in ("0.0.0.0", "::", "assay.example"):
         code, text = command("serve", "--repository", repository, "--host", host)
         assert code == 2
         assert "there are no tokens" in text

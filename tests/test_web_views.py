@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import make_run, runs_with, study_runs
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from assay.analysis.table import table_of
 from assay.campaign.states import campaign_states, plan_texts
 from assay.errors import SpecificationError
 from assay.model.trace import Trace
+from builders import make_run, runs_with, study_runs
 
 
 def test_a_facets_counts_ignore_its_own_condition_alone() -> None:

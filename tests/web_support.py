@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-from builders import make_run, make_trace, study_runs
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
@@ -19,6 +18,7 @@ from assay.model.run import Check, Origin, Phase, RunStatus
 from assay.repository import Repository
 from assay.web.app import create_app
 from assay.web.security import Role, read_tokens
+from builders import make_run, make_trace, study_runs
 
 READ, UPLOAD = "reading-token-of-the-tests", "uploading-token-of-the-tests"
 EVIL = "<script>alert(1)</script>"

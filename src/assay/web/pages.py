@@ -62,7 +62,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         interval=words.interval, money_interval=words.money_interval, metric_text=shown.metric_text,
-        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin,
+        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
     )  # fmt: skip
     return environment
 
@@ -70,7 +70,8 @@ def _environment() -> Environment:
 _PAGES = _environment()
 
 
-def _page(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page, or a part of one, from its template."""
     context, roles = get_context(request), get_roles(request)
     html = _PAGES.get_template(f"{name}.html.j2").render(
         path=request.url.path, version=context.version, vega=versions(), assets=_assets(), roles=roles,
@@ -81,7 +82,7 @@ def _page(request: Request, name: str, *, status: int = 200, **values: Any) -> H
 
 def error_page(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
     """Return an error in words as a page."""
-    answer = _page(request, "error", status=status, message=message, where=where, hint=hint)
+    answer = page_of(request, "error", status=status, message=message, where=where, hint=hint)
     answer.headers.update(HEADERS)
     return answer
 
@@ -140,7 +141,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
     chart = matched_forest(speedups, palette(table, "layout"), words.WORKLOAD_TITLES) if speedups else None
     cheapest = shown.cheapest(context)
-    return _page(request, "overview", summary=summary, findings=found, campaigns=campaigns, chart=chart,
+    return page_of(request, "overview", summary=summary, findings=found, campaigns=campaigns, chart=chart,
                  colours=palette(table, "layout"), cheapest=cheapest, book=context.book)  # fmt: skip
 
 
@@ -155,8 +156,14 @@ def runs(
     chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
     state = shown.RunsState(tuple(where), sort, offset, tuple(columns), PAGE_RUNS)
-    return _page(
-        request, "runs", page=page, state=state, chosen=chosen, usual=usual, colours=palette(context.store.table(), "layout")
+    return page_of(
+        request,
+        "runs",
+        page=page,
+        state=state,
+        chosen=chosen,
+        usual=usual,
+        colours=palette(context.store.table(), "layout"),
     )
 
 
@@ -174,7 +181,7 @@ def run(
     chosen = trace if trace in views else next(iter(views), None)
     spec = _trace_spec(context, detail.run.run_id, chosen, node, start_s, end_s) if chosen else None
     phases = phase_bars(detail.run.phases, detail.run.duration_s) if detail.run.phases else None
-    return _page(request, "run", detail=detail, run=detail.run, phases=phases, views=views, chosen=chosen, trace=spec,
+    return page_of(request, "run", detail=detail, run=detail.run, phases=phases, views=views, chosen=chosen, trace=spec,
                  nodes=sorted({name.node for name in detail.series}), node=node, start_s=start_s, end_s=end_s,
                  tasks=shown.task_counts(context.store.repository.tasks(run_id)),
                  configuration=shown.configuration(detail.run), facts=shown.facts(detail.run.environment))  # fmt: skip
@@ -214,7 +221,7 @@ def log(request: Request, context: ContextOf, run_id: api_runs.RunId, name: str,
         offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0) -> Response:  # fmt: skip
     """Show a part of a log."""
     part = api_runs.log_part(context, run_id, name, offset_bytes)
-    return _page(request, "log", run_id=run_id, part=part)
+    return page_of(request, "log", run_id=run_id, part=part)
 
 
 @router.get("/speedup", dependencies=READERS)
@@ -227,7 +234,7 @@ def speedup(
     factors = shown.comparable(table)
     factor = by or ("layout" if "layout" in factors else next(iter(factors), None))
     if len(table) == 0 or factor is None:
-        return _page(request, "speedup", empty=True)
+        return page_of(request, "speedup", empty=True)
     chosen = api_views.selected(table, where)
     names = [part.strip() for part in factor.split(",")]
     if len(names) == 1 and names[0] not in table.factors:
@@ -244,7 +251,7 @@ def speedup(
             chart = matched_forest(view.speedups, palette(table, names[0]), words.WORKLOAD_TITLES)
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
-    return _page(request, "speedup", empty=False, view=view, figures=figures, chart=chart, factor=factor,
+    return page_of(request, "speedup", empty=False, view=view, figures=figures, chart=chart, factor=factor,
                  factors=factors, levels=levels, baseline=first, group=group or "workload", method=method, where=where,
                  workloads=shown.levels(table, "workload"), colours=palette(table, names[0]))  # fmt: skip
 
@@ -252,7 +259,7 @@ def speedup(
 @router.get("/login")
 def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") -> Response:  # noqa: A002
     """Show the page that takes a token."""
-    return _page(request, "login", next=next, wrong=False)
+    return page_of(request, "login", next=next, wrong=False)
 
 
 @router.post("/login")
@@ -263,7 +270,7 @@ async def login_with(request: Request) -> Response:
     guard = get_context(request).guard
     roles = guard.roles_of_token(form.get("token", [""])[0])
     if not roles:
-        return _page(request, "login", status=403, next=target, wrong=True)
+        return page_of(request, "login", status=403, next=target, wrong=True)
     answer = RedirectResponse(shown.own_path(target), status_code=303)
     answer.set_cookie(COOKIE, guard.open_session(roles), max_age=int(SESSION_S), httponly=True, samesite="strict",
                       secure=request.url.scheme == "https", path="/")  # fmt: skip

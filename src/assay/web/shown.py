@@ -55,6 +55,11 @@ def level_text(name: str, level: str) -> str:
     return level.rpartition(".")[2] if name.endswith(".codec") else level
 
 
+def share(value: float) -> str:
+    """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
+    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1 %" if value < 0.5 else ">99 %"
+
+
 def digest(content: bytes) -> str:
     """Return what stands for a content in an address."""
     return hashlib.sha256(content).hexdigest()[:12]

@@ -37,7 +37,7 @@ class Script:
             if self._text is None:
                 import vl_convert  # imported here: it carries a JavaScript engine
 
-                bundle: str = vl_convert.javascript_bundle(None, vl_version=VEGA_LITE_VERSION)
+                bundle: str = vl_convert.javascript_bundle(vl_version=VEGA_LITE_VERSION)  # type: ignore[call-arg]
                 self._text = bundle.encode()
             return self._text
 

@@ -65,4 +65,5 @@ if (live.length) {
 }
 
 drawAll();
+if (document.getElementById("cost-form")) import("./cost.js");
 if (document.getElementById("trace-form")) import("./trace.js");
