@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.web.app import create_app
-from builders import make_run
+from builders import PRICES_YAML, make_run
 from web_support import filled, served
 
 if TYPE_CHECKING:
@@ -180,3 +180,23 @@ def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: Watched) -> N
     page.evaluate("""() => { const s = document.createElement('script'); s.textContent = 'window.evil = 1';
                      document.body.append(s); }""")
     assert page.evaluate("window.evil") is None
+
+
+def test_a_price_that_is_changed_is_seen_at_once_and_goes_into_the_link(watched: Watched) -> None:
+    page = watched.open("/cost")
+    assert "No price book yet" in page.locator("#results").inner_text()
+    book = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+    page.locator("#prices").fill(book)
+    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    first = page.locator("#results tbody tr").first.inner_text()
+    page.locator("#prices").fill(book.replace("46,567", "99,999"))
+    page.wait_for_function("text => document.querySelector('#results tbody tr').innerText !== text", arg=first)
+    changed = page.locator("#results").inner_text()
+    link = page.url
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    assert page.locator("#results").inner_text() == changed, "a link shows a colleague the same"
+    page.locator("#prices").fill("nonsense: [")
+    page.wait_for_selector("#results [role=alert]")
+    watched.check()

@@ -11,6 +11,7 @@ from typing import Protocol
 from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 380
+WIDE = 5.0
 LABELS_MAX = 24
 """With more points than this only those of the front are named."""
 
@@ -69,6 +70,12 @@ class PlanePoint(Protocol):
         ...
 
 
+def _scale(values: Sequence[float]) -> Spec:
+    """Return an axis from nothing, or a logarithmic one where values differ so much that small ones would touch."""
+    wide = bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
+    return {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
+
+
 def cost_plane(
     points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX
 ) -> Spec:
@@ -76,13 +83,14 @@ def cost_plane(
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
-         "front": p.on_front, "probability": p.front_probability,
+         "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
          "name": p.label if p.on_front or len(points) <= LABELS_MAX else ""}
-        for p in points
+        for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
     ]  # fmt: skip
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
-    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": {"zero": True, "nice": True}}
-    y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": {"zero": True, "nice": True}}
+    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
+    y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
+         "axis": {"format": "~g"}}  # fmt: skip
     colour = {"field": "layout", "type": "nominal", "legend": None,
               "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
     at = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
@@ -105,8 +113,9 @@ def cost_plane(
          "encoding": {**at, "color": colour, "tooltip": tooltip,
                       "size": {"field": "front", "type": "nominal", "legend": None,
                                "scale": {"domain": [False, True], "range": [50, 130]}}}},
-        {"mark": {"type": "text", "align": "left", "dx": 9, "dy": -9},
-         "encoding": {**at, "text": {"field": "name"}}},
+        *({"transform": [{"filter": "datum.below" if below else "!datum.below"}],
+           "mark": {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9},
+           "encoding": {**at, "text": {"field": "name"}}} for below in (False, True)),
     ]  # fmt: skip
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",

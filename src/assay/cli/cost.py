@@ -69,6 +69,11 @@ _TAKEN = {
 def _print(view: PlaneView) -> None:
     context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
+    if not view.rows:
+        click.echo(f"{title}: nothing of it is priced")
+        for label, why in view.unpriced.items():
+            click.echo(f"left out: {label}: {why}")
+        return
     headers = ("Rank", *(name.capitalize() for name in view.by), "Runs", "Time (s)", "An hour", "A run",
                "95 % interval", "Front", "Front in", "Cheapest in")  # fmt: skip
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)

@@ -64,7 +64,7 @@ def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
             prices=None if text is None else text.replace("\r\n", "\n"), by=[asked["by"]] if asked.get("by") else [],
             where=[f"workload={workload}"] if workload else [], take=asked.get("take", "best"),
         )  # fmt: skip
-        planes = api_views.planes(context, question)[:PLANES_MAX]
+        planes = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)[:PLANES_MAX]
     except ValidationError as error:
         return {**_NOTHING, "problem": SpecificationError(str(error.errors()[0]["msg"]), where="the form")}
     except AssayError as error:

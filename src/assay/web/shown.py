@@ -182,6 +182,6 @@ def cheapest(context: Context) -> list[CostPlane]:
     if context.book is None:
         return []
     try:
-        return api_views.planes(context, CostQuestion())
+        return [plane for plane in api_views.planes(context, CostQuestion()) if plane.rows]
     except AssayError:
         return []
