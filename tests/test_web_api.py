@@ -318,9 +318,14 @@ def test_nothing_from_a_run_reaches_a_page_unescaped(client: TestClient) -> None
     assert "&lt;script&gt;" in client.get(f"/runs/{evil}").text
 
 
+def test_a_form_that_chooses_nothing_is_no_condition(client: TestClient) -> None:
+    for address in ("/runs?where=", "/speedup?where=&by=layout", "/quality?where="):
+        assert client.get(address).status_code == 200, address
+
+
 def test_pages_of_an_empty_repository_say_what_to_do(tmp_path: Path) -> None:
     client = client_of(Repository.create(tmp_path / "empty").root)
-    for address in ("/", "/runs", "/speedup"):
+    for address in ("/", "/runs", "/speedup", "/cost", "/quality"):
         answer = client.get(address)
         assert answer.status_code == 200
         assert "assay demo" in answer.text

@@ -75,7 +75,7 @@ def watched(browser: Browser, server: str) -> Iterator[Watched]:
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark")])
 @pytest.mark.parametrize(
     ("address", "charts"),
-    [("/", 1), ("/runs", 0), (RUN, 2), ("/speedup?by=layout", 1), ("/speedup?method=aloja", 0),
+    [("/", 1), ("/runs", 0), (RUN, 2), ("/speedup?by=layout", 1), ("/speedup?method=aloja", 0), ("/quality", 0),
      (f"{RUN}/logs/job.log", 0)],
 )  # fmt: skip
 def test_every_page_is_drawn_by_this_server_alone(

@@ -56,7 +56,7 @@ def conditions_of(where: Sequence[str], place: str = "--where") -> dict[str, lis
     Raises :class:`SpecificationError` for a text of another form, naming ``place``.
     """
     found: dict[str, list[str]] = {}
-    for condition in where:
+    for condition in filter(None, where):  # a form sends an empty one where nothing is chosen
         name, equals, level = condition.partition("=")
         if not equals or not name:
             raise SpecificationError(f"{condition!r} has no form COLUMN=LEVEL", where=place)

@@ -93,7 +93,7 @@ def cost_plane(
          "axis": {"format": "~g"}}  # fmt: skip
     colour = {"field": "layout", "type": "nominal", "legend": None,
               "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
-    at = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
+    at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     tooltip = [
         {"field": "label", "title": "Configuration"}, {"field": "time", "title": "Time (s)", "format": ",.1f"},
         {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},

@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from assay.analysis.overview import usual_baseline
+from assay.analysis.overview import counts_of, usual_baseline
 from assay.analysis.series import SeriesName, series_of
 from assay.analysis.table import RunTable
 from assay.charts.one_run import phase_bars, trace_lines
@@ -31,6 +31,7 @@ from assay.web.vega import Script, versions
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 READERS = [Depends(require(Role.READ))]
 PAGE_RUNS = 50
+ODD_SHOWN = 100
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _KEPT = "public, max-age=31536000, immutable"
 _LOGIN_BYTES_MAX = 4000
@@ -155,7 +156,7 @@ def runs(
     usual = [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
-    state = shown.RunsState(tuple(where), sort, offset, tuple(columns), PAGE_RUNS)
+    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS)
     return page_of(
         request,
         "runs",
@@ -254,6 +255,21 @@ def speedup(
     return page_of(request, "speedup", empty=False, view=view, figures=figures, chart=chart, factor=factor,
                  factors=factors, levels=levels, baseline=first, group=group or "workload", method=method, where=where,
                  workloads=shown.levels(table, "workload"), colours=palette(table, names[0]))  # fmt: skip
+
+
+@router.get("/quality", dependencies=READERS)
+def quality(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+    """Show what is odd, and how many runs did not end well."""
+    table = context.store.table()
+    if len(table) == 0:
+        return page_of(request, "quality", empty=True)
+    odd = api_views.odd_runs(context, where, ODD_SHOWN)
+    counts = context.store.answer(
+        ("counts", tuple(where)),
+        lambda all_runs: counts_of(api_views.selected(all_runs, where), ("status", "cold", "origin")),
+    )
+    return page_of(request, "quality", empty=False, odd=odd, counts=counts, where=where,
+                   workloads=shown.levels(table, "workload"), colours=palette(table, "layout"))  # fmt: skip
 
 
 @router.get("/login")
