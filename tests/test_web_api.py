@@ -329,3 +329,33 @@ def test_pages_of_an_empty_repository_say_what_to_do(tmp_path: Path) -> None:
         answer = client.get(address)
         assert answer.status_code == 200
         assert "assay demo" in answer.text
+
+
+def test_every_link_of_every_page_leads_somewhere(client: TestClient) -> None:
+    import html
+    import re
+
+    seen: set[str] = set()
+    waiting = ["/"]
+    while waiting and len(seen) < 150:
+        address = waiting.pop(0)
+        if address in seen:
+            continue
+        seen.add(address)
+        answer = client.get(address)
+        assert answer.status_code == 200, address
+        if answer.headers["content-type"].startswith("text/html"):
+            links = [html.unescape(link) for link in re.findall(r'href="(/[^"]*|\?[^"]*)"', answer.text)]
+            path = address.partition("?")[0]
+            waiting += [path + link if link.startswith("?") else link for link in links]
+    assert {"/", "/runs", "/speedup", "/cost", "/quality"} <= seen
+    assert any("lab_scale" in address for address in seen)
+
+
+def test_a_job_that_the_book_does_not_price_does_not_hide_the_others(own: Path) -> None:
+    Repository.open(own).publish(make_run(6000, workload="other", layout="NVE", levels={"layout": "NVE"}))
+    prices = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+    planes = client_of(own).post(f"{API}/cost", json={"prices": prices}).json()
+    priced = {plane["job"]["workload"]: (len(plane["rows"]), len(plane["unpriced"])) for plane in planes}
+    assert priced["terasort"] == (2, 0)
+    assert priced["other"] == (0, 1)

@@ -113,10 +113,12 @@ def cost_plane(
          "encoding": {**at, "color": colour, "tooltip": tooltip,
                       "size": {"field": "front", "type": "nominal", "legend": None,
                                "scale": {"domain": [False, True], "range": [50, 130]}}}},
-        *({"transform": [{"filter": "datum.below" if below else "!datum.below"}],
-           "mark": {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9},
-           "encoding": {**at, "text": {"field": "name"}}} for below in (False, True)),
     ]  # fmt: skip
+    for below in (False, True):
+        encoding: Spec = {**at, "text": {"field": "name"}}
+        mark: Spec = {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9}
+        which = "datum.below" if below else "!datum.below"
+        layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},
