@@ -7,14 +7,18 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from assay.cli.run_text import metric_text, phase_bars
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
+from assay.report.observed import observed, with_figures
 from assay.repository import Repository
 from builders import make_run
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from jhist_samples import SUBMIT_MS, as_json, sort_job
 
 TASK = Task(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
@@ -111,7 +115,7 @@ def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None
         "terasort on HD2 dfs.blocksize=64MB, repetition 1: invalid, measured",
         "cause: 2 blocks lack a replica",
         "took 1 min 10 s, caches warm",
-        "2 map attempts succeeded",
+        "map           1   2       0       0",
         "✗ replicas: 298 of 300",
         "✓ exit status: 0",
         "w1: cached 900 MB → 20 MB, of the data files 4 MB → 0 B",
@@ -140,6 +144,93 @@ def test_show_prints_a_log_as_it_was(stored: Path) -> None:
     assert assay("show", full_run().run_id, "--log", "client", "--repository", stored).stdout == "done ✓\n"
     missing = assay("show", full_run().run_id, "--log", "nope", "--repository", stored)
     assert (missing.returncode, "it has: client" in missing.stderr) == (6, True)
+
+
+@pytest.fixture
+def hybrid(tmp_path: Path) -> Path:
+    repository = Repository.create(tmp_path / "h")
+    repository.publish(hybrid_run(), tasks=hybrid_tasks(), trace=hybrid_trace())
+    return repository.root
+
+
+def test_show_fits_80_columns_and_tells_of_time_tasks_disks_and_nodes(hybrid: Path) -> None:
+    shown = assay("show", "0", "--repository", hybrid).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    for expected in (
+        "overhead 0.0 40.0 8.0 8.0 8.0 20 %",
+        "all 0.0 40.0 40.0 100 %",
+        "job_1_0002 second 24.0 14.0 1 0 succeeded",
+        "map 0001 5 4 0 1 4 2 4.0 8.0 1",
+        "slow: 0001_m_000003_0 on worker1 took 8.0 s, 2.0 times its kind's median",
+        "spilled 25 records, 2.50 times what the maps gave out",
+        "maps ran 3 on a node with the data, 1 in its rack, 0 elsewhere",
+        "hdd1 HDFS read 512 MB 128 kB 20 % 5 ms 50 % 1.50",
+        "intermediate 24 MB 16 kB 19.2 MB 64 kB 710 B 700 B",
+        "both – – 1.92 MB 64 kB – –",
+        "The busiest worker over the mean one: CPU 1.50, disks 1.46, network 1.00.",
+    ):
+        assert expected in lines, shown
+    own = shown.split("where it came from")[0].split("where the time went")[1]
+    assert max(map(len, own.splitlines())) <= 80
+
+
+def test_show_prints_parts_by_name(hybrid: Path) -> None:
+    attempts = assay("show", "0", "--tasks", "--repository", hybrid).stdout
+    assert "0002_m_000007_0  worker2  map     succeeded  26.0  10.0" in attempts
+    assert "where the time went" not in attempts
+    phases = assay("show", "0", "--phases", "--repository", hybrid).stdout
+    assert "map and shuffle at once: 5.0 s" in phases
+    assert "job_1_0002 second" in phases
+    counters = assay("show", "0", "--counters", "--repository", hybrid).stdout
+    assert "job_1_0001 JobCounter" in counters
+    assert "DATA_LOCAL_MAPS" in counters
+    assert max(len(line) for line in (attempts + phases + counters).splitlines()) <= 80
+
+
+def test_show_as_json_is_complete(hybrid: Path) -> None:
+    shown = json.loads(assay("show", "0", "--json", "--repository", hybrid).stdout)
+    assert len(shown["tasks"]) == len(hybrid_tasks())
+    assert shown["tasks"][4]["cpu_s"] is None
+    assert shown["jobs"][0]["counters"]["org.apache.hadoop.mapreduce.JobCounter"]["DATA_LOCAL_MAPS"] == 3
+    assert sum(phase["share_s"] for phase in shown["detail"]["breakdown"]["phases"]) == pytest.approx(40)
+    assert {use["purpose"] for use in shown["detail"]["by_purpose"]} == {"hdfs", "intermediate", "shared"}
+
+
+def test_a_run_of_which_little_is_known_says_so(stored: Path) -> None:
+    parts = assay("show", make_run(2).run_id, "--tasks", "--counters", "--repository", stored).stdout
+    assert "No task attempts are known of this run." in parts
+    assert "No counters are known of this run's jobs." in parts
+
+
+def test_histories_among_the_logs_tell_what_older_bundles_do_not(tmp_path: Path) -> None:
+    logs = {"job_1_0001.jhist": as_json(sort_job()), "job_2_0001.jhist": b"damaged"}
+    repository = Repository.create(tmp_path)
+    begun = datetime.fromtimestamp(SUBMIT_MS / 1000 - 2, UTC).isoformat()
+    run = make_run(3, started_at=begun, duration_s=20.0, workload_parameters={"program": "terasort"})
+    repository.publish(run, logs={"job_1_0001.jhist": logs["job_1_0001.jhist"]})
+    seen = observed(repository, run)
+    assert [(job.job_id, job.submit_s, job.finish_s) for job in seen.run.jobs] == [("job_1", 2.0, 14.5)]
+    assert with_figures(repository, [run])[0].metrics["hdfs_read_bytes"] == 2000
+    damaged = replace(run, run_id=make_run(4).run_id)
+    repository.publish(damaged, logs=logs)
+    assert observed(repository, damaged).run.jobs == ()
+
+
+def test_profile_compares_with_terasort(hybrid: Path) -> None:
+    repository = Repository.open(hybrid)
+    metrics = {"hdfs_read_bytes": 2e9, "hdfs_write_bytes": 1e9, "shuffle_bytes": 1e9, "cpu_busy_share": 0.5}
+    for number, workload in enumerate(("terasort", "wordcount"), start=5):
+        factor = 1.0 if workload == "terasort" else 0.5
+        told = {name: factor * value for name, value in metrics.items()}
+        repository.publish(make_run(number, workload=workload, metrics=told, layout="SS2", levels={"layout": "SS2"}))
+    shown = assay("profile", "--layout", "SS2", "--repository", hybrid).stdout
+    lines = [" ".join(line.split()) for line in shown.splitlines()]
+    assert "wordcount SS2 1 0.50 0.50 0.50 0.50" in lines
+    assert "terasort SS2 2 GB 1 GB 1 GB – 50 %" in lines
+    rows = json.loads(assay("profile", "--json", "--repository", hybrid).stdout)["rows"]
+    assert {row["layout"] for row in rows} == {"HD2", "SS2"}
+    nowhere = assay("profile", "--layout", "HS9", "--repository", hybrid)
+    assert (nowhere.returncode != 0, "HD2, SS2" in nowhere.stderr) == (True, True)
 
 
 def test_show_names_the_candidates_of_an_ambiguous_id(stored: Path) -> None:

@@ -72,8 +72,8 @@ def test_maps_and_reduces_are_tasks_and_setup_is_none(tmp_path: Path) -> None:
         local_read_bytes=0,
         local_write_bytes=500,
         spilled_records=7,
-        cpu_s=0,
-        gc_s=0,
+        cpu_s=None,
+        gc_s=None,
     )
 
 

@@ -268,7 +268,8 @@ def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
 def test_a_test_of_which_the_receiver_got_nothing_measures_no_link(tmp_path: Path) -> None:
     received = {"seconds": 0.001, "bytes": 0, "bits_per_second": 0.0}
     sent = {"seconds": 0.001, "bytes": 65536, "bits_per_second": 524_288_000.0}
-    report = json.dumps({"start": {"cookie": "c" * 36}, "end": {"sum_sent": sent, "sum_received": received}}).encode()
+    end = {"sum_sent": sent, "sum_received": received}
+    report = json.dumps({"start": {"cookie": "c" * 36}, "intervals": [], "end": end}).encode()
     run = found(iperf3_import.FORMAT, report, tmp_path).run
     assert run.status is RunStatus.INVALID
     assert "too short" in (run.cause or "")

@@ -92,11 +92,14 @@ def test_a_job_is_a_run(tmp_path: Path, encode: Any) -> None:
     assert (run.workload, run.engine, run.status, run.cause) == ("terasort", "hadoop", RunStatus.VALID, None)
     assert (run.duration_s, run.started_at) == (12.5, "2023-11-14T22:13:20.000+00:00")
     assert run.data_bytes == 1800
-    assert run.metrics == {
+    assert run.metrics == pytest.approx({
         "hdfs_read_bytes": 2000, "hdfs_write_bytes": 1980, "local_write_bytes": 3600, "shuffle_bytes": 1800,
         "spilled_records": 20, "cpu_s": 3.5, "map_tasks": 2, "map_attempts_failed": 1, "reduce_tasks": 2,
         "reduce_attempts_failed": 0, "job_s": 12.5, "job_throughput_mb_per_s": 1800 / 12.5 / 1e6,
-    }  # fmt: skip
+        "map_waves": 1, "reduce_waves": 1, "map_stragglers": 0, "reduce_stragglers": 0, "gc_share": 0.08 / 9,
+        "phase_setup_s": 2, "phase_map_s": 3 + 1 / 6, "phase_shuffle_s": 3 + 1 / 12, "phase_merge_s": 0.375,
+        "phase_reduce_s": 2.125, "phase_waste_s": 1.25, "phase_cleanup_s": 0.5,
+    })  # fmt: skip
     assert [phase.name for phase in run.phases] == ["setup", "map", "shuffle", "merge", "reduce", "cleanup"]
     assert [task.start_s for task in found.tasks] == [2, 2.5, 4.5, 5, 6.5]
     assert run.parameters == {}

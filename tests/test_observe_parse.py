@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.counters import counter_increases, increase
 from assay.model.trace import Trace
 from assay.observe.sampling import parse_samples
-from assay.observe.traces import counter_increases, cpu_busy_share, device_totals, increase
+from assay.observe.traces import cpu_busy_share, device_totals
 
 HEADER = {
     "assay_sampler": 1, "t": 1000.0, "hostname": "h", "interval_s": 1.0, "cores": 4, "ticks_per_s": 100,
@@ -22,7 +23,7 @@ SAMPLE = {
     "cpu": [100, 20, 30, 400, 50, 6, 4, 8],
     "mem": [8, 4, 6, 2, 1, 0],
     "psi": [1_000_000, 2_000_000, 1_500_000, 0, 250_000],
-    "disk": {"sd1": [10, 16, 500, 20, 32, 250, 600, 750]},
+    "disk": {"sd1": [10, 16, 500, 20, 32, 250, 600, 750, 3, 5]},
     "nic": {"eth0": [123, 456]},
     "cgroup": [3_000_000_000, 11, 12, 13],
 }
@@ -58,6 +59,7 @@ def test_a_sample_becomes_bytes_and_seconds() -> None:
         ("disk:sd1", "read_s"): (0.5, True), ("disk:sd1", "writes"): (20.0, True),
         ("disk:sd1", "write_bytes"): (16384.0, True), ("disk:sd1", "write_s"): (0.25, True),
         ("disk:sd1", "busy_s"): (0.6, True), ("disk:sd1", "queue_s"): (0.75, True),
+        ("disk:sd1", "read_merges"): (3.0, True), ("disk:sd1", "write_merges"): (5.0, True),
         ("nic:eth0", "receive_bytes"): (123.0, True), ("nic:eth0", "transmit_bytes"): (456.0, True),
         ("cgroup", "cpu_s"): (3.0, True), ("cgroup", "memory_bytes"): (11.0, False),
         ("cgroup", "cache_bytes"): (12.0, False), ("cgroup", "rss_bytes"): (13.0, False),
@@ -65,12 +67,19 @@ def test_a_sample_becomes_bytes_and_seconds() -> None:
     assert set(trace.t_s) == {2.5}
 
 
+def test_samples_of_older_versions_have_no_merges() -> None:
+    trace, warnings = parsed(raw_of(HEADER, SAMPLE | {"disk": {"sd1": [10, 16, 500, 20, 32, 250, 600, 750]}}, END))
+    assert warnings == []
+    assert {"reads", "queue_s"} <= set(trace.metric)
+    assert "read_merges" not in trace.metric
+
+
 @given(cut=st.integers(min_value=0, max_value=len(raw_of(HEADER, SAMPLE, SAMPLE, END))))
 def test_lines_that_end_anywhere_give_whole_samples_and_a_warning(cut: int) -> None:
     whole = raw_of(HEADER, SAMPLE, SAMPLE, END)
     trace, warnings = parsed(whole[:cut])
-    assert len(trace) % 32 == 0
-    assert len(trace) // 32 == whole[:cut].count(b'"cgroup": [3000000000, 11, 12, 13]}')
+    assert len(trace) % 34 == 0
+    assert len(trace) // 34 == whole[:cut].count(b'"cgroup": [3000000000, 11, 12, 13]}')
     assert bool(warnings) == (cut < len(whole) - 1)
 
 
@@ -87,7 +96,7 @@ def test_no_bytes_whatever_raise(raw: bytes) -> None:
 def test_no_json_whatever_raises_and_none_leaves_half_a_sample(value: Any) -> None:
     damaged = {**SAMPLE, "disk": {"sd1": value}}
     trace, warnings = parsed(raw_of(HEADER, damaged, SAMPLE, END))
-    assert len(trace) == 32
+    assert len(trace) == 34
     assert warnings == ["w1: 1 lines of the sampler are damaged and left out"]
 
 

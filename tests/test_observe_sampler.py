@@ -68,6 +68,7 @@ async def test_a_trace_has_every_metric_and_its_counters_only_grow(tmp_path: Pat
     if disks:
         expected["disk:d1"] = {
             "read_bytes", "write_bytes", "reads", "writes", "read_s", "write_s", "busy_s", "queue_s",
+            "read_merges", "write_merges",
         }  # fmt: skip
     for subject, metrics in expected.items():
         assert {m for s, m in zip(trace.subject, trace.metric, strict=True) if s == subject} == metrics

@@ -11,13 +11,16 @@ from typing import Any, Literal
 import pytest
 from click.testing import CliRunner, Result
 
+from assay.analysis.run_detail import run_detail
 from assay.cli.main import assay
 from assay.errors import AssayError
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.trace import Trace
 from assay.report.content import ReportContent, build_content
+from assay.report.observed import Observed
 from assay.report.render import render_report
 from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, study_runs
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 CHROMIUM = Path("/usr/bin/chromium")
 HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
@@ -61,6 +64,31 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
                   "Gated aggregate", "Per stream", "Over job wall time", "$37,561", "Proven cold"):  # fmt: skip
         assert words in page, words
     assert all(run.run_id in page for run in study_runs())
+
+
+def closely(runs: list[Run]) -> ReportContent:
+    """Return the content with one run of each configuration looked at closely."""
+
+    def observed_of(run: Run) -> Observed:
+        whole = replace(hybrid_run(), run_id=run.run_id)
+        return Observed(whole, tuple(hybrid_tasks()), hybrid_trace(),
+                        run_detail(whole, hybrid_tasks(), hybrid_trace()))  # fmt: skip
+
+    return content_of(runs, observed_of=observed_of)
+
+
+def test_one_run_of_each_configuration_is_shown_closely() -> None:
+    content = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9}))
+    (section,) = content.sections
+    assert [view.level for view in section.views] == ["HD2", "SS2"]
+    html = render_report(content)
+    for words in ("One run of each, closely", "Where the time went", "Size of disk requests", "128 kB",
+                  "Tasks in each phase", "Which container ran what", "HDFS + intermediate (hdd2)",
+                  "can't tell what was which", "What each workload does", "5 GB (1.00)"):  # fmt: skip
+        assert words in html, words
+    names = re.findall(r'\bid="([\w-]+)"', html)
+    assert len(names) == len(set(names))
+    assert "<script" not in html
 
 
 def test_identifiers_inside_the_charts_are_unique(page: str) -> None:

@@ -61,12 +61,20 @@ def _disk_samples(
     return found
 
 
-def disk_traffic(trace: Trace, duration_s: float, *, nodes: frozenset[str] | None = None) -> list[TrafficSeries]:
+def grid_step_s(duration_s: float) -> float:
+    """Return the step that gives a run of this duration at most :data:`POINTS_MAX` points, whole seconds."""
+    return max(1.0, math.ceil(duration_s / POINTS_MAX))
+
+
+def disk_traffic(
+    trace: Trace, duration_s: float, *, nodes: frozenset[str] | None = None, step_s: float | None = None
+) -> list[TrafficSeries]:
     """Return the traffic from the run's start to ``duration_s``, devices by name, reads first; empty without disks.
 
-    ``nodes`` restricts it to those nodes (the workers); None takes all.
+    ``nodes`` restricts it to those nodes (the workers); None takes all. ``step_s``: the grid's; runs that are drawn
+    side by side need the same.
     """
-    step_s = max(1.0, math.ceil(duration_s / POINTS_MAX))
+    step_s = step_s or grid_step_s(duration_s)
     grid = [index * step_s for index in range(max(1, math.ceil(duration_s / step_s)) + 1)]
     series = []
     for (device, direction), by_node in sorted(_disk_samples(trace, nodes).items()):

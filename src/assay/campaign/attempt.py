@@ -13,16 +13,17 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from assay.analysis.differences import CPU_LIMIT_SHARE
+from assay.analysis.run_detail import detail_metrics, run_detail
 from assay.analysis.throughput import gated_aggregate, transfers
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
-from assay.formats.jhist import phases
+from assay.formats.jhist import job_of, phases
 from assay.hosts.transport import Transport
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Role
@@ -171,8 +172,11 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
             "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
             "job_throughput_mb_per_s": "data_bytes / duration_s",
         },
+        jobs=tuple(job_of(history, began) for history in (finished.histories if finished else ())),
     )
     tasks = tuple(task for history in (finished.histories if finished else ()) for task in history.tasks)
+    if finished:
+        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, seen.trace)) | run.metrics)
     return Published(run, tasks, seen.trace, seen.logs)
 
 
@@ -393,6 +397,7 @@ def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
         "nodes": len(cluster.nodes),
         "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
         "workers": len(cluster.workers),
+        "worker_names": [node.name for node in cluster.workers],
         "ports": len(cluster.nodes),
         "node_types": dict(Counter(node.type.name for node in cluster.nodes)),
         "layout_devices": dict(Counter(str(device.kind) for device in devices)),

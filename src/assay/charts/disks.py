@@ -55,7 +55,8 @@ def disk_traffic_areas(
         },
     }  # fmt: skip
     header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
-    by_panel = {"field": "panel", "type": "nominal", "sort": None, "header": header}
+    panels = list(dict.fromkeys(row["panel"] for row in _rows(sides)))
+    by_panel = {"field": "panel", "type": "nominal", "sort": panels, "header": header}
     return chart(
         "Disk reads and writes in MB per second over time, for one run of each configuration",
         {

@@ -15,6 +15,12 @@ SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
+PHASE_COLOURS = {
+    "overhead": "#8F8F8F", "setup": "#A89F91", "map": "#3A9C8C", "shuffle": "#A08A28", "merge": "#7A6FD0",
+    "reduce": "#CC6677", "waste": "#6A6A6A", "cleanup": "#A89F91", "task": "#3A9C8C", "shuffle_map": "#3A9C8C",
+    "result": "#CC6677",
+}  # fmt: skip
+"""Phases are no configurations, so they have hues of their own, with the same contrast."""
 INK = "currentColor"
 FULL_PX = 980
 HALF_PX = 470
@@ -31,6 +37,11 @@ def colours(levels: Sequence[str]) -> dict[str, str]:
 def colour_scale(levels_colours: dict[str, str]) -> Spec:
     """Return the Vega-Lite scale that holds the configurations to their colours."""
     return {"domain": list(levels_colours), "range": list(levels_colours.values())}
+
+
+def phase_scale(names: Sequence[str]) -> Spec:
+    """Return the scale that gives each phase its colour; what is not Hadoop's has a neutral one."""
+    return colour_scale({name: PHASE_COLOURS.get(name, "#8A8A8A") for name in dict.fromkeys(names)})
 
 
 def theme() -> Spec:

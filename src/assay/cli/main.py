@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),
     "prices": ("assay.cli.prices", "prices", "Price books: storage by capacity and performance; ALOJA's clusters."),
     "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),
+    "profile": ("assay.cli.profile", "profile_command", "What each workload does with data and CPU, against TeraSort."),
     "serve": ("assay.cli.serve", "serve", "Show the repository in a browser, and offer it to pull and push."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),

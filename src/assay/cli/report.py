@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,6 +12,7 @@ from assay.cli.common import json_option, print_json, repository_option
 from assay.cli.factor import find_baseline, read_runs
 from assay.errors import AssayError, SpecificationError
 from assay.report.content import build_content
+from assay.report.observed import observed, with_figures
 from assay.report.plain import to_plain
 from assay.report.render import render_report
 
@@ -51,9 +53,11 @@ def report(
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
-    store, runs = read_runs(repository, workload)
+    store, stored = read_runs(repository, workload)
+    runs = with_figures(store, stored)
     first = find_baseline(runs, factor, baseline)
-    content = build_content(runs, factor=factor, baseline=first, trace_of=store.trace, book=book)
+    content = build_content(runs, factor=factor, baseline=first, trace_of=store.trace,
+                            observed_of=partial(observed, store), book=book)  # fmt: skip
     if output is not None:
         write_page(output, render_report(content))
         click.echo(f"wrote {output}", err=as_json)

@@ -1,13 +1,25 @@
 """One run as text for a terminal: what ``assay show`` prints.
 
-In: a run, the bundle's files and the attempts' outcomes. Out: lines. Nothing is computed here but positions and widths.
+In: a run with its detail, and the bundle's files. Out: lines. Nothing is computed here but positions and widths.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from assay.analysis.run_detail import RunDetail, detail_metrics
+from assay.cli.run_tables import (
+    TextTable,
+    counter_tables,
+    data_lines,
+    disks_table,
+    jobs_table,
+    kinds_table,
+    nodes_table,
+    phase_table,
+    purposes_table,
+    tasks_table,
+)
 from assay.model.run import CacheState, Phase, Run, Task
 from assay.units import format_bit_rate, format_byte_rate, format_bytes, format_duration
 
@@ -16,8 +28,9 @@ _ENVIRONMENT_LINES_MAX = 40
 _COLD = {True: "cold", False: "warm", None: "not known"}
 # Longest ending first: the first that fits names the unit.
 _UNITS: dict[str, str | Callable[[float], str]] = {
-    "_mib_per_s": "MiB/s", "_mb_per_s": "MB/s", "_records_per_s": "records/s", "_bits_per_s": format_bit_rate,
-    "_bytes_per_s": format_byte_rate, "_bytes": format_bytes, "_mib": "MiB", "_mb": "MB", "_ms": "ms", "_s": "s",
+    "_bytes_per_request": lambda size: f"{format_bytes(size)}/request", "_mib_per_s": "MiB/s", "_mb_per_s": "MB/s",
+    "_records_per_s": "records/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate,
+    "_bytes": format_bytes, "_mib": "MiB", "_mb": "MB", "_ms": "ms", "_s": "s",
     "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
 }  # fmt: skip
 
@@ -46,16 +59,22 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value == int(value) else f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"
 
 
-def run_lines(run: Run, tasks: Sequence[Task], files: Mapping[str, int]) -> Iterator[str]:
+def run_lines(run: Run, detail: RunDetail, files: Mapping[str, int]) -> Iterator[str]:
     """Yield everything about a run, section by section; sections without content are left out."""
     yield from _header(run)
     yield from _section("configuration", _pairs(_configuration(run)))
     yield from _section("phases", list(phase_bars(run.phases, run.duration_s)))
-    yield from _section("tasks", _task_lines(tasks))
+    yield from _table(phase_table(detail.breakdown, "where the time went"))
+    yield from _table(jobs_table(detail))
+    yield from _table(kinds_table(detail))
+    yield from _section("data", _pairs(data_lines(detail)))
+    yield from _table(disks_table(detail))
+    yield from _table(purposes_table(detail))
+    yield from _table(nodes_table(detail))
     yield from _section(
         "checks", [f"{'✓' if check.passed else '✗'} {check.name}: {check.detail}" for check in run.checks]
     )
-    yield from _section("metrics", _metric_lines(run))
+    yield from _section("metrics", _metric_lines(run, detail))
     yield from _section(f"caches before the run: {cold_text(run.cold)}", [_cache_line(cache) for cache in run.caches])
     yield from _section("warnings", list(run.warnings))
     yield from _section("where it came from", _pairs(run.sources))
@@ -63,9 +82,29 @@ def run_lines(run: Run, tasks: Sequence[Task], files: Mapping[str, int]) -> Iter
     yield from _section("files in the bundle", _pairs({name: format_bytes(size) for name, size in files.items()}))
 
 
+def part_lines(
+    run: Run, detail: RunDetail, tasks: Sequence[Task], *, phases: bool, attempts: bool, counters: bool
+) -> Iterator[str]:
+    """Yield what was asked for by name: phases of every job, every attempt, the jobs' counters."""
+    yield from _header(run)
+    if phases:
+        yield from _table(phase_table(detail.breakdown, "the run", overlaps=True))
+        for each in detail.jobs if any(job.job.job_id for job in detail.jobs) else ():
+            yield from _table(phase_table(each.breakdown, f"{each.job.job_id} {each.job.name}", overlaps=True))
+    if attempts:
+        yield from _table(tasks_table(tasks, detail)) if tasks else ("", "No task attempts are known of this run.")
+    if counters:
+        told = list(counter_tables([each.job for each in detail.jobs]))
+        for table in told:
+            yield from _table(table)
+        if not told:
+            yield from ("", "No counters are known of this run's jobs.")
+
+
 def _header(run: Run) -> Iterator[str]:
     yield f"run {run.run_id}"
-    yield f"{run.workload} on {configuration_text(run)}, repetition {run.repetition}: {run.status}, {run.origin}"
+    where = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
+    yield f"{run.workload}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
         yield f"cause: {run.cause}"
     yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run.cold)}"
@@ -100,13 +139,11 @@ def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:
         yield f"{phase.name:<{width}} │{bar:<{_BAR_WIDTH}}│ {format_duration(phase.duration_s):>11}  ({times})"
 
 
-def _task_lines(tasks: Sequence[Task]) -> list[str]:
-    counts = Counter((task.kind, task.status) for task in tasks)
-    return [f"{count} {kind} attempts {status}" for (kind, status), count in sorted(counts.items())]
-
-
-def _metric_lines(run: Run) -> list[str]:
-    rows = [(*metric_text(name, value), run.sources.get(name)) for name, value in run.metrics.items()]
+def _metric_lines(run: Run, detail: RunDetail) -> list[str]:
+    """Return the metrics that no other section shows."""
+    elsewhere = detail_metrics(detail)
+    shown = {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
+    rows = [(*metric_text(name, value), run.sources.get(name)) for name, value in shown.items()]
     width = max((len(words) for words, _, _ in rows), default=0)
     return [f"{words:<{width}}  {value:>14}" + (f"  from {source}" if source else "") for words, value, source in rows]
 
@@ -131,6 +168,10 @@ def _environment_lines(run: Run) -> list[str]:
 def _pairs(values: Mapping[str, str]) -> list[str]:
     width = max((len(name) for name in values), default=0)
     return [f"{name:<{width}}  {value}" for name, value in values.items()]
+
+
+def _table(table: TextTable) -> Iterator[str]:
+    yield from _section(table.title, table.lines())
 
 
 def _section(title: str, lines: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,11 @@ import click
 import msgspec
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.run_text import cold_text, configuration_text, run_lines
+from assay.cli.run_text import cold_text, configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.model.run import Run, RunStatus
+from assay.report.observed import Observed, observed
+from assay.report.plain import to_plain
 from assay.repository import Repository, short_length
 from assay.units import format_duration
 
@@ -80,23 +82,39 @@ def _nothing_found(every: Sequence[Run], repository: Path) -> str:
 
 @click.command()
 @click.argument("run")
+@click.option("--phases", is_flag=True, help="Only where the time went, of every job, with what overlapped.")
+@click.option("--tasks", "attempts", is_flag=True, help="Only the list of task attempts.")
+@click.option("--counters", is_flag=True, help="Only the jobs' counters, group by group.")
 @click.option("--log", "log_name", metavar="NAME", help="Print one of the run's logs instead.")
 @json_option
 @repository_option
-def show(run: str, log_name: str | None, as_json: bool, repository: Path) -> None:
-    """Show one run: phases, checks, metrics, environment. RUN is the beginning of a run's id."""
+def show(run: str, phases: bool, attempts: bool, counters: bool, log_name: str | None, as_json: bool,
+         repository: Path) -> None:  # fmt: skip
+    """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run's id.
+
+    With --json, print everything, task attempts and counters included.
+    """
     opened = Repository.open(repository)
     found = opened.run(run)
     if log_name is not None:
         click.echo(opened.log(found.run_id, log_name), nl=False)
         return
+    seen = observed(opened, found)
     files = opened.files(found.run_id)
     if as_json:
-        listed = [{"name": name, "size_bytes": size} for name, size in files.items()]
-        print_json(msgspec.to_builtins(found) | {"logs": opened.logs(found.run_id), "files": listed})
+        print_json(_everything(seen, opened.logs(found.run_id), files))
         return
-    for line in run_lines(found, opened.tasks(found.run_id), files):
+    parts = part_lines(seen.run, seen.detail, seen.tasks, phases=phases, attempts=attempts, counters=counters)
+    for line in parts if phases or attempts or counters else run_lines(seen.run, seen.detail, files):
         click.echo(line)
+
+
+def _everything(seen: Observed, logs: Sequence[str], files: Mapping[str, int]) -> dict[str, Any]:
+    listed = [{"name": name, "size_bytes": size} for name, size in files.items()]
+    values: dict[str, Any] = msgspec.to_builtins(seen.run)
+    return values | {
+        "logs": list(logs), "files": listed, "detail": to_plain(seen.detail), "tasks": msgspec.to_builtins(seen.tasks),
+    }  # fmt: skip
 
 
 @click.command()

@@ -257,7 +257,8 @@ def _found(
         workload_parameters={key: text for key, text in options.items() if text},
         environment={"cluster": _cluster(name, layout)}, engine_version=told.engine_version,
         started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
-        phases=jobs.phases, sources=sources, warnings=(*warnings, *observed.warnings(execution.duration_s)),
+        phases=jobs.phases, jobs=jobs.jobs, sources=sources,
+        warnings=(*warnings, *observed.warnings(execution.duration_s)),
     )  # fmt: skip
     return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from assay.errors import FormatError
 from assay.formats.aloja_tasks import phases_of_tasks
 from assay.formats.hadoop1_history import parse_hadoop1_history
-from assay.formats.jhist import JobHistory, parse_jhist, phases
+from assay.formats.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.source import Source
 from assay.model.imported import Left
-from assay.model.run import Phase, Task
+from assay.model.run import Job, Phase, Task
 
 MARGIN_S = 5.0
 """How far a job may reach beyond its run: clocks of two processes, one in whole seconds."""
@@ -37,6 +37,7 @@ class Jobs:
     """From the first submission to the last end; None without jobs."""
     failure: str | None = None
     """Why a job failed, in words."""
+    jobs: tuple[Job, ...] = ()
 
 
 def is_history(path: str) -> bool:
@@ -114,7 +115,8 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> Jobs:
     found = phases(one, start_unix_s) if one else phases_of_tasks(tasks, span[1] - span[0])
     failed = next((each for each in histories if each.status != "succeeded"), None)
     words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'why is not told')[:300]}" if failed else None
-    return Jobs(tasks, found, span, words)
+    ordered = sorted(histories, key=lambda each: each.submit_unix_s)
+    return Jobs(tasks, found, span, words, tuple(job_of(each, start_unix_s) for each in ordered))
 
 
 def _shifted(task: Task, start_unix_s: float) -> Task:

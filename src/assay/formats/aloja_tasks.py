@@ -54,7 +54,7 @@ def task_of_row(row: Mapping[str, str], times_s: Mapping[str, float | None]) -> 
         shuffle_end_s=shuffle_s, merge_end_s=merge_s,
         hdfs_read_bytes=_counter(row, "HDFS_BYTES_READ"), hdfs_write_bytes=_counter(row, "HDFS_BYTES_WRITTEN"),
         local_read_bytes=_counter(row, "FILE_BYTES_READ"), local_write_bytes=_counter(row, "FILE_BYTES_WRITTEN"),
-        spilled_records=_counter(row, "Spilled Records"), cpu_s=0.0, gc_s=0.0,
+        spilled_records=_counter(row, "Spilled Records"), cpu_s=None, gc_s=None,
     )  # fmt: skip
 
 

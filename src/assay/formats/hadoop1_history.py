@@ -137,11 +137,18 @@ def _task(
     """Return an attempt; one that never ended was killed by the job's end, and one never started is empty."""
     groups = _counters(record.get("COUNTERS", ""))
 
-    def counter(group: str, of: str) -> int:
-        value = groups.get(group, {}).get(of, 0)
-        if not 0 <= value <= _COUNTER_MAX:
+    def told(group: str, of: str) -> int | None:
+        value = groups.get(group, {}).get(of)
+        if value is not None and not 0 <= value <= _COUNTER_MAX:
             raise FormatError(f"{name}: the counter {of} is {value}", where=source)
         return value
+
+    def counter(group: str, of: str) -> int:
+        return told(group, of) or 0
+
+    def told_s(of: str) -> float | None:
+        told_ms = told(_TASK, of)
+        return None if told_ms is None else told_ms / 1000
 
     def relative_s(of: str) -> float | None:
         time_s = _seconds(record, of, source)
@@ -161,6 +168,5 @@ def _task(
         hdfs_write_bytes=counter(_FILE_SYSTEM, "HDFS_BYTES_WRITTEN"),
         local_read_bytes=counter(_FILE_SYSTEM, "FILE_BYTES_READ"),
         local_write_bytes=counter(_FILE_SYSTEM, "FILE_BYTES_WRITTEN"),
-        spilled_records=counter(_TASK, "SPILLED_RECORDS"),
-        cpu_s=counter(_TASK, "CPU_MILLISECONDS") / 1000, gc_s=counter(_TASK, "GC_TIME_MILLIS") / 1000,
+        spilled_records=told(_TASK, "SPILLED_RECORDS"), cpu_s=told_s("CPU_MILLISECONDS"), gc_s=told_s("GC_TIME_MILLIS"),
     )  # fmt: skip

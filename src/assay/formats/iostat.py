@@ -213,6 +213,8 @@ def _disk(row: Mapping[str, Any], interval_s: float) -> tuple[dict[str, float], 
             if wait_ms is not None:
                 grown[metrics[1]] = requests * interval_s * wait_ms * 1e-3
     for metric, figure in (
+        ("read_merges", number(row, "rrqm/s")),
+        ("write_merges", number(row, "wrqm/s")),
         ("requests", number(row, "tps")),
         ("queue_s", number(row, "aqu-sz") if "aqu-sz" in row else number(row, "avgqu-sz")),
         ("busy_s", share(row, "util")),

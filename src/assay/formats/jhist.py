@@ -20,7 +20,8 @@ from msgspec import Struct
 from assay.errors import FormatError
 from assay.formats.jhist_attempts import ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
 from assay.formats.jhist_events import Event, read_events
-from assay.model.run import Phase, Task
+from assay.formats.job_names import LENGTH_MAX
+from assay.model.run import Job, Phase, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,22 @@ def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str
             hint="the job still ran when the file was copied, or the file was cut off: fetch it again",
         )
     return job.history(job.submitted, job.ended, start_unix_s)
+
+
+def job_of(history: JobHistory, start_unix_s: float) -> Job:
+    """Return the job itself, with its times in seconds from ``start_unix_s``."""
+    launch_s = None if history.launch_unix_s is None else _rounded(history.launch_unix_s - start_unix_s)
+    return Job(
+        job_id=history.job_id,
+        name=history.job_name[:LENGTH_MAX],
+        status=history.status,
+        submit_s=_rounded(history.submit_unix_s - start_unix_s),
+        launch_s=launch_s,
+        finish_s=_rounded(history.finish_unix_s - start_unix_s),
+        maps=history.maps,
+        reduces=history.reduces,
+        counters=history.counters,
+    )
 
 
 def phases(history: JobHistory, start_unix_s: float) -> tuple[Phase, ...]:
@@ -248,10 +265,14 @@ def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, start
         count("HDFS_BYTES_WRITTEN", 0),
         count("FILE_BYTES_READ", 0),
         count("FILE_BYTES_WRITTEN", 0),
-        count("SPILLED_RECORDS", 0),
-        count("CPU_MILLISECONDS", 0) / 1000,
-        count("GC_TIME_MILLIS", 0) / 1000,
+        count("SPILLED_RECORDS"),
+        _seconds(count("CPU_MILLISECONDS")),
+        _seconds(count("GC_TIME_MILLIS")),
     )
+
+
+def _seconds(told_ms: int | None) -> float | None:
+    return None if told_ms is None else told_ms / 1000
 
 
 _HANDLERS: Final[Mapping[str, Callable[[_Job, Event], None]]] = {

@@ -14,17 +14,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
+from assay.analysis.run_detail import detail_metrics, run_detail
 from assay.errors import FormatError
 from assay.formats.hadoop_conf import Property, parameters, read_conf
 from assay.formats.importing import Format
-from assay.formats.jhist import JobHistory, parse_jhist, phases
+from assay.formats.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.job_names import LENGTH_MAX, WRITERS, workload_of
 from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import RunStatus
+from assay.model.trace import Trace
 
 _JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
 _MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")
@@ -128,6 +131,7 @@ def _run(
     if data_bytes:
         metrics["job_throughput_mb_per_s"] = data_bytes / duration_s / 1e6
     run = foreign_run(
+        jobs=(job_of(history, submit_s),),
         workload=workload,
         duration_s=duration_s,
         status=RunStatus.VALID if history.status == "succeeded" else RunStatus.FAILED,
@@ -142,7 +146,8 @@ def _run(
         environment={"job": {"id": history.job_id, "name": history.job_name[:LENGTH_MAX]}},
         sources=_sources(properties, data_source),
     )
-    return Found(key, name, run, history.tasks)
+    observed = detail_metrics(run_detail(run, history.tasks, Trace()))
+    return Found(key, name, replace(run, metrics=observed | metrics), history.tasks)
 
 
 def _value(properties: Mapping[str, Property], name: str) -> str:

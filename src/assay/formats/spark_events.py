@@ -364,9 +364,9 @@ class _Reader:
             hdfs_write_bytes=metrics.output.written_bytes if metrics.output else 0,
             local_read_bytes=read.local_bytes,
             local_write_bytes=write.written_bytes + metrics.disk_spilled_bytes,
-            spilled_records=0,
-            cpu_s=((metrics.cpu_ns or 0) + metrics.deserialize_cpu_ns) / 1e9,
-            gc_s=metrics.gc_ms / 1000,
+            spilled_records=None,
+            cpu_s=None if told is None or told.cpu_ns is None else (told.cpu_ns + told.deserialize_cpu_ns) / 1e9,
+            gc_s=None if told is None else told.gc_ms / 1000,
         )
 
     def _missing_ends(self) -> int:

@@ -59,7 +59,7 @@ class Task:
 
     Of Spark, ``job_id`` is the number of the first job that has the stage, ``task_id`` is ``stage.attempt.partition``,
     the ``hdfs_*`` bytes are all that was read from storage or Spark's cache and written to storage, and
-    ``spilled_records`` is 0: Spark counts bytes, which stand among the metrics.
+    ``spilled_records`` is None: Spark counts bytes, which stand among the metrics.
     """
 
     job_id: str
@@ -78,9 +78,28 @@ class Task:
     hdfs_write_bytes: int
     local_read_bytes: int
     local_write_bytes: int
-    spilled_records: int
-    cpu_s: float
-    gc_s: float
+    spilled_records: int | None
+    """None, like the two times below, where the attempt does not tell; bundles of older versions have 0 there."""
+    cpu_s: float | None
+    gc_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job of a run as its history tells it; a run can have several. Its attempts carry its ``job_id``."""
+
+    job_id: str
+    name: str
+    status: str
+    """``succeeded``, ``failed``, ``killed`` or ``error``."""
+    submit_s: float
+    launch_s: float | None
+    """When the ApplicationMaster had set the job up; None when the job ended before."""
+    finish_s: float
+    maps: int
+    reduces: int
+    counters: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The job's totals: group to counter to value; empty for a job that did not succeed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +163,5 @@ class Run:
     sources: dict[str, str] = field(default_factory=dict)
     """Metric or field name to where it came from, such as ``{"phases": "job history"}``."""
     schema_version: int = RUN_SCHEMA_VERSION
+    jobs: tuple[Job, ...] = ()
+    """The jobs in the order of their submission; empty in bundles of older versions and where nothing tells them."""

@@ -2,16 +2,16 @@
 
 Subjects and their metrics (a counter only grows, a gauge does not):
 
-=============  ==========================================================================================
+=============  ====================================================================================================
 subject        metrics
-=============  ==========================================================================================
+=============  ====================================================================================================
 ``cpu``        counters ``user_s system_s iowait_s irq_s steal_s idle_s``, summed over the cores; gauge ``cores``
 ``memory``     gauges ``total_bytes free_bytes available_bytes cached_bytes dirty_bytes writeback_bytes``
 ``pressure``   counters ``cpu_some_s io_some_s io_full_s memory_some_s memory_full_s`` (PSI)
 ``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab
-``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s``
+``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s read_merges write_merges``
 ``nic:NAME``   counters ``receive_bytes transmit_bytes``
-=============  ==========================================================================================
+=============  ====================================================================================================
 """
 
 from __future__ import annotations

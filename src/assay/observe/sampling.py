@@ -30,8 +30,10 @@ _MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirt
 _PRESSURE = ("cpu_some_s", "io_some_s", "io_full_s", "memory_some_s", "memory_full_s")
 _DISK = (
     ("reads", 1.0), ("read_bytes", SECTOR_BYTES), ("read_s", 1e-3), ("writes", 1.0), ("write_bytes", SECTOR_BYTES),
-    ("write_s", 1e-3), ("busy_s", 1e-3), ("queue_s", 1e-3),
+    ("write_s", 1e-3), ("busy_s", 1e-3), ("queue_s", 1e-3), ("read_merges", 1.0), ("write_merges", 1.0),
 )  # fmt: skip
+_DISK_COUNTS = (8, len(_DISK))
+"""Samplers of older versions did not send the merges."""
 _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))
 
 
@@ -188,7 +190,9 @@ def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool,
     if "psi" in line:
         rows += [("pressure", m, True, total * 1e-6) for m, total in zip(_PRESSURE, line["psi"], strict=True)]
     for name, values in line.get("disk", {}).items():
-        rows += [(f"disk:{name}", m, True, v * unit) for (m, unit), v in zip(_DISK, values, strict=True)]
+        if len(values) not in _DISK_COUNTS:
+            raise ValueError(f"{len(values)} figures of a disk")
+        rows += [(f"disk:{name}", m, True, v * unit) for (m, unit), v in zip(_DISK, values, strict=False)]
     for name, (received, sent) in line.get("nic", {}).items():
         rows += [(f"nic:{name}", "receive_bytes", True, float(received))]
         rows += [(f"nic:{name}", "transmit_bytes", True, float(sent))]

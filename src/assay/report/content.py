@@ -14,16 +14,22 @@ from typing import Any
 
 from assay import __version__
 from assay.analysis.compare import Comparison, compare, most_telling
+from assay.analysis.devices import Purpose
 from assay.analysis.groups import levels_of
+from assay.analysis.phases import Occupancy, occupancy, rank
+from assay.analysis.profile import Profile, profile
+from assay.analysis.run_detail import RunDetail
 from assay.analysis.summary import LevelSummary
+from assay.analysis.tasks import Timeline, timeline
 from assay.analysis.threats import Threat, threats
-from assay.analysis.traffic import TrafficSeries, disk_traffic
+from assay.analysis.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
 from assay.errors import SpecificationError
 from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.report.costs import CostView, cost_view
+from assay.report.observed import Observed
 from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
 
 TILES_MAX = 4
@@ -49,16 +55,39 @@ class RunTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
-    """One workload: its comparisons, every configuration's summary, and one run's disk traffic of each.
+class RunView:
+    """One run of a configuration, looked at closely."""
 
-    The baseline comes first. ``traffic`` is empty without traces.
+    level: str
+    run_id: str
+    duration_s: float
+    detail: RunDetail
+    occupancy: tuple[Occupancy, ...]
+    timeline: Timeline
+
+    @property
+    def shares_disks(self) -> bool:
+        """Return whether some device holds HDFS blocks and intermediate data."""
+        return any(use.purpose is Purpose.SHARED for use in self.detail.by_purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One workload: its comparisons, every configuration's summary, and a close look at one run of each.
+
+    The baseline comes first. ``traffic`` is empty without traces, ``views`` without task attempts and traces.
     """
 
     title: str
     comparisons: tuple[Comparison, ...]
     summaries: tuple[LevelSummary, ...]
     traffic: tuple[RunTraffic, ...]
+    views: tuple[RunView, ...] = ()
+
+    def phase_names(self) -> list[str]:
+        """Return the phases that any of the views has, in their order."""
+        names = {phase.name for view in self.views for phase in view.detail.breakdown.phases}
+        return sorted(names, key=rank)
 
     def has_throughput(self, name: str) -> bool:
         """Return whether any configuration has this throughput."""
@@ -93,6 +122,8 @@ class ReportContent:
     threats: tuple[Threat, ...]
     runs: tuple[Run, ...]
     assay_version: str
+    profile: Profile | None = None
+    """What each workload does with data and CPU; None where the runs do not tell."""
 
 
 def _answer(best: Comparison | None, baseline: str) -> tuple[str, str]:
@@ -142,27 +173,60 @@ def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: Cos
     return (*tiles[: TILES_MAX - 1], change)
 
 
+def _step_s(summaries: Sequence[LevelSummary], runs: dict[str, Run]) -> float:
+    """Return the step of time that fits the longest of the runs that are shown side by side."""
+    shown = [runs[summary.typical_run_id] for summary in summaries if summary.typical_run_id is not None]
+    return grid_step_s(max((run.duration_s for run in shown), default=0.0))
+
+
 def _traffic(
     summaries: Sequence[LevelSummary], runs: dict[str, Run], trace_of: Callable[[str], Trace]
 ) -> tuple[RunTraffic, ...]:
     found = []
+    step_s = _step_s(summaries, runs)
     for summary in summaries:
         if summary.typical_run_id is not None:
             run = runs[summary.typical_run_id]
-            series = disk_traffic(trace_of(run.run_id), run.duration_s)
+            series = disk_traffic(trace_of(run.run_id), run.duration_s, step_s=step_s)
             if series:
                 found.append(RunTraffic(summary.level, run.run_id, tuple(series)))
     return tuple(found)
 
 
+def _views(
+    summaries: Sequence[LevelSummary], runs: dict[str, Run], observed_of: Callable[[Run], Observed] | None
+) -> tuple[RunView, ...]:
+    if observed_of is None:
+        return ()
+    found = []
+    step_s = _step_s(summaries, runs)
+    for summary in summaries:
+        if summary.typical_run_id is None:
+            continue
+        seen = observed_of(runs[summary.typical_run_id])
+        if seen.tasks or seen.detail.devices:
+            found.append(
+                RunView(summary.level, seen.run.run_id, seen.run.duration_s, seen.detail,
+                        occupancy(seen.run, seen.tasks, step_s), timeline(seen.tasks))
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _profile(runs: Sequence[Run]) -> Profile | None:
+    found = profile(runs)
+    return found if any(row.input_bytes is not None for row in found.rows) else None
+
+
 def _sections(
-    comparisons: Sequence[Comparison], runs: dict[str, Run], trace_of: Callable[[str], Trace]
-) -> tuple[Section, ...]:
+    comparisons: Sequence[Comparison], runs: dict[str, Run], trace_of: Callable[[str], Trace],
+    observed_of: Callable[[Run], Observed] | None,
+) -> tuple[Section, ...]:  # fmt: skip
     sections = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
         members = tuple(c for c in comparisons if (c.workload, c.context) == key)
         summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
-        sections.append(Section(workload_title(*key), members, summaries, _traffic(summaries, runs, trace_of)))
+        traffic, views = _traffic(summaries, runs, trace_of), _views(summaries, runs, observed_of)
+        sections.append(Section(workload_title(*key), members, summaries, traffic, views))
     return tuple(sections)
 
 
@@ -247,10 +311,12 @@ def build_content(
     factor: str,
     baseline: str,
     trace_of: Callable[[str], Trace],
+    observed_of: Callable[[Run], Observed] | None = None,
     book: PriceBook | None = None,
     years: float = 3,
 ) -> ReportContent:
-    """Return the report's content. ``trace_of`` gives a run's trace by its id, empty when there is none.
+    """Return the report's content. ``trace_of`` gives a run's trace by its id, empty when there is none;
+    ``observed_of`` all that lies beside a run, for a close look at one run of each configuration.
 
     Raises SpecificationError when the price book lacks a layout, or there are more comparisons than a page can show.
     """
@@ -275,10 +341,11 @@ def build_content(
         baseline=baseline,
         levels=tuple(levels),
         tiles=_tiles(comparisons, best, cost),
-        sections=_sections(comparisons, by_id, trace_of),
+        sections=_sections(comparisons, by_id, trace_of, observed_of),
         cost=cost,
         method=_method(runs, comparisons),
         threats=tuple(threats(runs, comparisons)),
         runs=tuple(runs),
         assay_version=__version__,
+        profile=_profile(runs),
     )

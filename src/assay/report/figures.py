@@ -6,16 +6,18 @@ In: the report's content. Out: figures as HTML. One configuration has one colour
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
 from assay.analysis.groups import levels_of
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
+from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
 from assay.charts.style import FULL_PX, colours
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
 from assay.model.plan import LAYOUT_FACTOR
-from assay.report.content import ReportContent, Section
+from assay.report.content import ReportContent, RunView, Section
 from assay.report.drawing import Drawer
 from assay.report.words import WORKLOAD_TITLES, origins_text
 
@@ -28,6 +30,11 @@ class SectionFigures:
     throughput: Markup | None
     phases: Markup | None
     traffic: Markup | None
+    shares: Markup | None
+    occupancy: Markup | None
+    timelines: tuple[Markup, ...]
+    """One for each of the section's views that has task attempts."""
+    requests: Markup | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +80,54 @@ def _section(section: Section, palette: dict[str, str], drawer: Drawer) -> Secti
         )
         if series
         else None,
+        **_views(section, palette, drawer, origin),
+    )
+
+
+def _views(section: Section, palette: dict[str, str], drawer: Drawer, origin: str) -> dict[str, Any]:
+    """Return the figures of one run of each configuration."""
+    views = section.views
+    attempted = [view for view in views if view.timeline.placed]
+    whose = "of the run nearest to the median of each configuration"
+    shares = {view.level: view.detail.breakdown for view in views}
+    tasks = {view.level: view.occupancy for view in attempted}
+    uses = {view.level: view.detail.by_purpose for view in views if _has_requests(view)}
+    end_s = max((view.duration_s for view in attempted), default=0.0)
+    return {
+        "shares": drawer.draw(
+            lambda width: time_shares(shares, width),
+            f"Time {whose}, divided among phases: moments that several shared go to each by its tasks. "
+            f"{origin.capitalize()}.",
+        )
+        if shares
+        else None,
+        "occupancy": drawer.draw(
+            lambda width: task_occupancy(tasks, width),
+            f"Tasks in each phase over time, {whose}. {origin.capitalize()}.",
+            wide_px=FULL_PX,
+        )
+        if tasks
+        else None,
+        "timelines": tuple(_timeline(view, end_s, drawer) for view in attempted),
+        "requests": drawer.draw(
+            lambda width: request_sizes(uses, palette, width),
+            f"Mean size of the requests that reached the disks, {whose}. {origin.capitalize()}.",
+        )
+        if uses
+        else None,
+    }
+
+
+def _has_requests(view: RunView) -> bool:
+    return any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
+
+
+def _timeline(view: RunView, end_s: float, drawer: Drawer) -> Markup:
+    shown = view.timeline
+    part = f" The first {shown.nodes_shown} of {shown.nodes} nodes." if shown.nodes_shown < shown.nodes else ""
+    return drawer.draw(
+        lambda width: task_timeline(shown.placed, end_s, width),
+        f"{view.level}: task attempts by node and container.{part} Run {view.run_id}.",
     )
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.style import colours
 from assay.charts.times import THROUGHPUT_TITLES
 from assay.report import words
@@ -33,10 +34,11 @@ def _environment() -> Environment:
     environment.filters.update(
         seconds=words.seconds, rate=words.rate, ratio=words.ratio, money=words.money, count=words.count,
         moment=words.moment, title=words.workload_title, assay_version=words.assay_version,
+        size=words.size, share=words.share, in_brackets=words.in_brackets,
     )  # fmt: skip
     environment.globals.update(
         interval=words.interval, money_interval=words.money_interval, origin_text=words.origin_text,
-        throughput_titles=THROUGHPUT_TITLES, throughput_meanings=THROUGHPUT_MEANINGS,
+        throughput_titles=THROUGHPUT_TITLES, throughput_meanings=THROUGHPUT_MEANINGS, purpose_titles=PURPOSE_TITLES,
     )  # fmt: skip
     return environment
 

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 
 from assay.analysis.verdict import format_interval, format_ratio
 from assay.model.run import Origin, Run
+from assay.units import format_bytes
 
 WORKLOAD_TITLES = {
     "dfsio-write": "TestDFSIO write",
@@ -55,6 +56,21 @@ def rate(value: float | None) -> str:
     if value is None:
         return NOTHING
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def size(value: float | None) -> str:
+    """Return bytes with their unit: ``59.7 kB``."""
+    return NOTHING if value is None else format_bytes(value)
+
+
+def share(value: float | None) -> str:
+    """Return a share of 1 as a percentage."""
+    return NOTHING if value is None else f"{100 * value:.0f} %"
+
+
+def in_brackets(value: float | None) -> str:
+    """Return a ratio as an aside, with two digits behind the point as LISA'14 prints them; nothing without one."""
+    return "" if value is None else f" ({value:.2f})"
 
 
 def ratio(value: float | None) -> str:

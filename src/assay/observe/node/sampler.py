@@ -7,9 +7,9 @@ Out: a header (what is sampled, what is missing and why), samples, and a footer 
 A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
 the kernel's own units, which assay.observe.sampling converts: ``cpu`` user nice system idle iowait irq softirq steal in
 ticks; ``mem`` total free available cached dirty writeback in KiB; ``psi`` microseconds; ``disk`` reads, sectors of
-512 B, ms, the same for writes, ms busy, ms queued (the kernel's Documentation/admin-guide/iostats.rst); ``nic`` bytes
-received and sent; ``cgroup`` CPU in ns, memory, cache and anonymous memory in bytes. A source that fails later is named
-under ``lost`` once and left out from then on.
+512 B, ms, the same for writes, ms busy, ms queued, reads and writes that were merged into others (the kernel's
+Documentation/admin-guide/iostats.rst); ``nic`` bytes received and sent; ``cgroup`` CPU in ns, memory, cache and
+anonymous memory in bytes. A source that fails later is named under ``lost`` once and left out from then on.
 """
 
 import json
@@ -90,14 +90,14 @@ class Disks:
         self.names = names
 
     def sample(self) -> Any:
-        """Return for each disk: reads, sectors, ms, writes, sectors, ms, ms busy, ms queued."""
+        """Return for each disk: reads, sectors, ms, writes, sectors, ms, ms busy, ms queued, merged reads, writes."""
         found = {}
         for line in self.file.read().split(b"\n"):
             words = line.split(None, 2)
             if len(words) == 3:
                 for name in self.names.get(words[0] + b":" + words[1], ()):
                     w = words[2].split()
-                    found[name] = [int(w[i]) for i in (1, 3, 4, 5, 7, 8, 10, 11)]
+                    found[name] = [int(w[i]) for i in (1, 3, 4, 5, 7, 8, 10, 11, 2, 6)]
         return found
 
 

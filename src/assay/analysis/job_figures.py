@@ -1,0 +1,90 @@
+"""What a run's jobs say of themselves in their counters: data by stage, locality, spills, garbage collection.
+
+In: jobs with their counters. Out: bytes, records, seconds, shares; None where no job tells. Names of counters and
+groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCounter, JobCounter); those of Hadoop 1 end
+alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model.run import Job
+
+
+@dataclass(frozen=True, slots=True)
+class JobFigures:
+    """Totals over jobs. Bytes are before replication and before the page cache: what the program asked for."""
+
+    hdfs_read_bytes: int | None
+    hdfs_write_bytes: int | None
+    local_read_bytes: int | None
+    """Read from intermediate directories by tasks; what reducers fetch, the NodeManagers read besides."""
+    local_write_bytes: int | None
+    map_output_bytes: int | None
+    """Before compression."""
+    shuffle_bytes: int | None
+    """Fetched by reducers, compressed where the map output is."""
+    map_output_records: int | None
+    spilled_records: int | None
+    cpu_s: float | None
+    gc_s: float | None
+    maps_launched: int | None
+    maps_node_local: int | None
+    """Maps that ran on a node with a replica of their split; the next two: in its rack, elsewhere."""
+    maps_rack_local: int | None
+    maps_off_rack: int | None
+
+    @property
+    def spill_ratio(self) -> float | None:
+        """Records written to local disks by maps and reduces over records that maps gave out.
+
+        1: every record once, at the end of its map. Each further spill-and-merge pass, and each record that a reduce
+        could not keep in memory, adds to it. A combiner lowers it. None for jobs whose maps gave out nothing.
+        """
+        if self.spilled_records is None or not self.map_output_records:
+            return None
+        return self.spilled_records / self.map_output_records
+
+    @property
+    def node_local_share(self) -> float | None:
+        """Share of the maps with a place that ran on a node with a replica; None when none had a place."""
+        placed = sum(count or 0 for count in (self.maps_node_local, self.maps_rack_local, self.maps_off_rack))
+        return (self.maps_node_local or 0) / placed if placed else None
+
+
+def total(jobs: Sequence[Job], counter: str) -> int | None:
+    """Return a counter of Hadoop's own groups over all jobs; None when none has it, or it is below zero somewhere."""
+    found = [value for job in jobs if (value := _of(job, counter)) is not None]
+    return sum(found) if found and min(found) >= 0 else None
+
+
+def _of(job: Job, counter: str) -> int | None:
+    groups = (counters for name, counters in job.counters.items() if name.rpartition(".")[2].rpartition("$")[2] in _OWN)
+    return next((counters[counter] for counters in groups if counter in counters), None)
+
+
+_OWN = ("FileSystemCounter", "TaskCounter", "JobCounter", "FileSystemCounters", "Counter")
+"""How the names of Hadoop's own groups end, of versions 2 and 3, and of 1 (``Task$Counter``)."""
+
+
+def job_figures(jobs: Sequence[Job]) -> JobFigures:
+    """Return the totals over ``jobs``."""
+    cpu_ms, gc_ms = total(jobs, "CPU_MILLISECONDS"), total(jobs, "GC_TIME_MILLIS")
+    return JobFigures(
+        hdfs_read_bytes=total(jobs, "HDFS_BYTES_READ"),
+        hdfs_write_bytes=total(jobs, "HDFS_BYTES_WRITTEN"),
+        local_read_bytes=total(jobs, "FILE_BYTES_READ"),
+        local_write_bytes=total(jobs, "FILE_BYTES_WRITTEN"),
+        map_output_bytes=total(jobs, "MAP_OUTPUT_BYTES"),
+        shuffle_bytes=total(jobs, "REDUCE_SHUFFLE_BYTES"),
+        map_output_records=total(jobs, "MAP_OUTPUT_RECORDS"),
+        spilled_records=total(jobs, "SPILLED_RECORDS"),
+        cpu_s=cpu_ms / 1000 if cpu_ms else None,  # Hadoop writes 0 where it can't measure it
+        gc_s=None if gc_ms is None else gc_ms / 1000,
+        maps_launched=total(jobs, "TOTAL_LAUNCHED_MAPS"),
+        maps_node_local=total(jobs, "DATA_LOCAL_MAPS"),
+        maps_rack_local=total(jobs, "RACK_LOCAL_MAPS"),
+        maps_off_rack=total(jobs, "OTHER_LOCAL_MAPS"),
+    )

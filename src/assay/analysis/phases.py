@@ -1,0 +1,229 @@
+"""Where a run's time went: every moment of it given to phases, so that the parts add up to the whole.
+
+In: a run with its jobs and task attempts (seconds from the run's start). Out: seconds by phase, and the number of tasks
+in each phase over time, which is what the execution charts of ALOJA show (BSC 2015, figure 2).
+
+An attempt is in **map**, or in **shuffle**, **merge** and then **reduce**; one that failed or was killed is **waste**.
+Spark's attempts are in a phase of their kind. A moment at which no attempt runs is **setup** (before a job's first
+attempt), **cleanup** (after its last) or **overhead**: between them, and while no job is there at all (the client's
+own start, gaps between jobs). Phases overlap, because reducers copy while other maps still run; such a moment is
+divided among the phases by how many attempts are in each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from assay.model.run import Job, Phase, Run, Task
+
+ORDER = ("overhead", "setup", "map", "shuffle", "merge", "reduce", "waste", "cleanup")
+"""Hadoop's phases in the order in which a job goes through them; others (Spark's) stand before ``waste``."""
+WITHOUT_TASKS = ("setup", "cleanup", "overhead")
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseTime:
+    """One phase of a job or run, in seconds. ``share_s`` of all phases add up to the whole time."""
+
+    name: str
+    start_s: float
+    """When something was first in it; ``end_s`` when last."""
+    end_s: float
+    active_s: float
+    """How long at least one attempt was in it."""
+    alone_s: float
+    """How long it was the only phase."""
+    share_s: float
+    """``alone_s`` and its part of the time that it shared with others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """How long exactly these phases went on at once."""
+
+    names: tuple[str, ...]
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """The time from ``start_s`` to ``end_s``, divided among phases."""
+
+    start_s: float
+    end_s: float
+    phases: tuple[PhaseTime, ...]
+    overlaps: tuple[Overlap, ...]
+    """The longest first."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of what was divided."""
+        return self.end_s - self.start_s
+
+    def share_s(self, name: str) -> float:
+        """Return a phase's part; 0 when there is none of that name."""
+        return next((phase.share_s for phase in self.phases if phase.name == name), 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """How many attempts were in a phase, on average over each step that begins at ``t_s``."""
+
+    phase: str
+    t_s: tuple[float, ...]
+    tasks: tuple[float, ...]
+
+
+def rank(name: str) -> tuple[int, str]:
+    """Return a phase's place in :data:`ORDER`."""
+    return (ORDER.index(name), "") if name in ORDER else (ORDER.index("waste") - 1, name)
+
+
+def task_phases(task: Task) -> Iterator[Phase]:
+    """Yield the phases of one attempt. What a reduce does not tell of shuffle and merge counts as reduce."""
+    if task.status != "succeeded":
+        yield Phase("waste", task.start_s, task.end_s)
+    elif task.kind != "reduce":
+        yield Phase(task.kind, task.start_s, task.end_s)
+    else:
+        copied_s = _within(task.shuffle_end_s, task.start_s, task.end_s)
+        merged_s = _within(task.merge_end_s, copied_s, task.end_s)
+        yield Phase("shuffle", task.start_s, copied_s)
+        yield Phase("merge", copied_s, merged_s)
+        yield Phase("reduce", merged_s, task.end_s)
+
+
+def _within(time_s: float | None, low_s: float, high_s: float) -> float:
+    return low_s if time_s is None else min(max(time_s, low_s), high_s)
+
+
+def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
+    """Return the run's jobs; where none is recorded, one that is as long as its phases say, or as the run.
+
+    None at all where nothing is known of the run but its duration.
+    """
+    if run.jobs or not (tasks or run.phases):
+        return run.jobs
+    ends = [phase.end_s for phase in run.phases] or [run.duration_s]
+    start_s = min((phase.start_s for phase in run.phases), default=0.0)
+    job_ids = {task.job_id for task in tasks}
+    name = job_ids.pop() if len(job_ids) == 1 else ""
+    maps, reduces = (len({t.task_id or t.attempt_id for t in tasks if t.kind == kind}) for kind in ("map", "reduce"))
+    return (Job(name, "", "", start_s, None, max(ends), maps, reduces),)
+
+
+def phases_of_run(run: Run, tasks: Sequence[Task]) -> Breakdown:
+    """Return how the run's duration is divided, all its jobs together; no phases where no job is known."""
+    found, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
+    return divide(found, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
+
+
+def phases_of_job(job: Job, tasks: Sequence[Task]) -> Breakdown:
+    """Return how the time from a job's submission to its end is divided; ``tasks`` are its own."""
+    found = [phase for task in tasks for phase in task_phases(task)]
+    return divide(found, [(job.submit_s, job.finish_s)], job.submit_s, job.finish_s)
+
+
+def _attempts(run: Run, tasks: Sequence[Task]) -> list[Phase]:
+    if tasks:
+        return [phase for task in tasks for phase in task_phases(task)]
+    return [phase for phase in run.phases if phase.name not in WITHOUT_TASKS]
+
+
+def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
+    cut = (Phase(p.name, max(p.start_s, start_s), min(p.end_s, end_s)) for p in phases)
+    return [phase for phase in cut if phase.end_s > phase.start_s]
+
+
+def _idle_phases(found: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
+    """Return setup and cleanup of each job: until its first, and from its last attempt on."""
+    idle = []
+    for submit_s, finish_s in jobs:
+        own = _cut(found, submit_s, finish_s)
+        first_s = min((phase.start_s for phase in own), default=finish_s)
+        last_s = max((phase.end_s for phase in own), default=finish_s)
+        idle += [Phase("setup", submit_s, first_s), Phase("cleanup", last_s, finish_s)]
+    return idle
+
+
+def divide(found: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
+    """Divide the time from ``start_s`` to ``end_s`` among the phases of ``found``, one entry for each attempt in one.
+
+    ``jobs``: submission and end of each. What lies outside the interval is cut off.
+    """
+    active = _cut(found, start_s, end_s)
+    idle = _cut(_idle_phases(active, jobs), start_s, end_s)
+    if end_s <= start_s:
+        return Breakdown(start_s, end_s, (), ())
+    import numpy as np  # imported here: a command that shows no run does not need it
+
+    names = sorted({phase.name for phase in active} | set(WITHOUT_TASKS), key=rank)
+    ends = (time_s for phase in (*active, *idle) for time_s in (phase.start_s, phase.end_s))
+    times = np.unique(np.fromiter((start_s, end_s, *ends), dtype=np.float64))
+    counts = np.zeros((len(names), len(times)), dtype=np.int64)
+    _count(np, counts, times, names, active)
+    waiting = ~counts.any(axis=0)
+    idle_counts = np.zeros_like(counts)
+    _count(np, idle_counts, times, names, idle)
+    rows = {name: names.index(name) for name in WITHOUT_TASKS}
+    counts[rows["setup"]] = waiting & (idle_counts[rows["setup"]] > 0)
+    counts[rows["cleanup"]] = waiting & (idle_counts[rows["cleanup"]] > 0) & (counts[rows["setup"]] == 0)
+    counts[rows["overhead"]] = ~counts.any(axis=0)
+    return _breakdown(np, counts[:, :-1], times, names)
+
+
+def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[Phase]) -> None:
+    """Add to ``counts`` (phase by stretch of time that begins at one of ``times``) how many of ``phases`` are there."""
+    row = {name: number for number, name in enumerate(names)}
+    own = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
+    for ends, change in ((phase.start_s for phase in phases), 1), ((phase.end_s for phase in phases), -1):
+        at = np.searchsorted(times, np.fromiter(ends, dtype=np.float64, count=len(phases)))
+        np.add.at(counts, (own, at), change)
+    np.cumsum(counts, axis=1, out=counts)
+
+
+def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
+    lengths_s, there = np.diff(times), counts > 0
+    shares_s = (counts / counts.sum(axis=0) * lengths_s).sum(axis=1)
+    sets, which = np.unique(there.T, axis=0, return_inverse=True)
+    together_s = np.bincount(which.reshape(-1), weights=lengths_s)
+    alone_s = dict.fromkeys(names, 0.0)
+    overlaps = []
+    for members, duration_s in zip(sets, together_s, strict=True):
+        group = tuple(name for name, member in zip(names, members, strict=True) if member)
+        if len(group) == 1:
+            alone_s[group[0]] = float(duration_s)
+        else:
+            overlaps.append(Overlap(group, float(duration_s)))
+    phases = []
+    for number, name in enumerate(names):
+        at = np.flatnonzero(there[number])
+        if len(at):
+            span = float(times[at[0]]), float(times[at[-1] + 1])
+            active_s = float(lengths_s[at].sum())
+            phases.append(PhaseTime(name, *span, active_s, alone_s[name], float(shares_s[number])))
+    overlaps.sort(key=lambda each: -each.duration_s)
+    return Breakdown(float(times[0]), float(times[-1]), tuple(phases), tuple(overlaps))
+
+
+def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:
+    """Return how many attempts were in each phase over the run, in steps from its start; empty without any."""
+    found = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
+    if not found:
+        return ()
+    import numpy as np  # imported here: only charts need it
+
+    steps = max(1, math.ceil(run.duration_s / step_s))
+    edges = np.arange(steps + 1) * step_s
+    series = []
+    for name in sorted({phase.name for phase in found}, key=rank):
+        busy_s = np.zeros(steps)
+        for phase in (phase for phase in found if phase.name == name):
+            first, last = int(phase.start_s / step_s), min(steps, int(phase.end_s / step_s) + 1)
+            until_s, from_s = np.minimum(edges[first + 1 : last + 1], phase.end_s), edges[first:last]
+            busy_s[first:last] += np.maximum(until_s - np.maximum(from_s, phase.start_s), 0.0)
+        series.append(Occupancy(name, tuple(map(float, edges[:-1])), tuple(map(float, busy_s / step_s))))
+    return tuple(series)
