@@ -11,10 +11,12 @@ from fastapi import APIRouter, Depends, Path, Query
 
 from assay.analysis.facets import conditions_of, facets, matching, page_of
 from assay.analysis.overview import counts_of, leaders
+from assay.analysis.run_detail import RunDetail as CloseDetail
 from assay.analysis.series import WINDOWS_MAX, names_of, series_of
 from assay.analysis.table import DESCRIPTIVE, RunTable
 from assay.errors import RepositoryError
 from assay.model.run import Run, Task
+from assay.report.observed import Observed, observed
 from assay.repository import Repository
 from assay.repository.transfer import bundle_ids
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
@@ -139,6 +141,18 @@ def run_detail(context: Context, run_id: str) -> RunDetail:
 def run(context: ContextOf, run_id: RunId) -> RunDetail:
     """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
     return context.store.answer(("run", run_id), lambda _: run_detail(context, run_id))
+
+
+def close_view(context: Context, run_id: str) -> Observed:
+    """Return a run with all that lies beside it, and what that comes to."""
+    repository = context.store.repository
+    return context.store.answer(("observed", run_id), lambda _: observed(repository, find_run(context, run_id)))
+
+
+@router.get("/runs/{run_id}/detail")
+def detail(context: ContextOf, run_id: RunId) -> CloseDetail:
+    """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
+    return close_view(context, run_id).detail
 
 
 @router.get("/runs/{run_id}/tasks")

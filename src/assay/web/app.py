@@ -6,7 +6,6 @@ In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -139,5 +138,7 @@ async def _http(request: Request, error: Exception) -> Response:
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:
-    logging.getLogger(__name__).error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return _answer(request, 500, "something went wrong in the server", None, "its log has more; please report it")
+    del error  # the server that runs the application logs it
+    answer = _answer(request, 500, "something went wrong in the server", None, "its log has more; please report it")
+    answer.headers.update(HEADERS)  # it comes from outside the gate
+    return answer

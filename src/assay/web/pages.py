@@ -17,11 +17,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from assay.analysis.overview import counts_of, usual_baseline
 from assay.analysis.series import SeriesName, series_of
 from assay.analysis.table import RunTable
+from assay.analysis.tasks import timeline
 from assay.charts.one_run import phase_bars, trace_lines
+from assay.charts.runs import request_sizes, task_timeline
 from assay.charts.speedups import matched_forest
-from assay.charts.style import Spec, colours
+from assay.charts.style import FULL_PX, PALETTE, Spec, colours
 from assay.errors import SpecificationError
 from assay.report import words
+from assay.report.observed import Observed
 from assay.units import format_bytes, format_duration
 from assay.web import api_runs, api_views, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
@@ -182,10 +185,25 @@ def run(
     chosen = trace if trace in views else next(iter(views), None)
     spec = _trace_spec(context, detail.run.run_id, chosen, node, start_s, end_s) if chosen else None
     phases = phase_bars(detail.run.phases, detail.run.duration_s) if detail.run.phases else None
+    close = api_runs.close_view(context, run_id)
     return page_of(request, "run", detail=detail, run=detail.run, phases=phases, views=views, chosen=chosen, trace=spec,
                  nodes=sorted({name.node for name in detail.series}), node=node, start_s=start_s, end_s=end_s,
-                 tasks=shown.task_counts(context.store.repository.tasks(run_id)),
+                 tasks=shown.task_counts(close.tasks), close=close.detail,
+                 drawn=_close_charts(close, palette(context.store.table(), "layout")),
                  configuration=shown.configuration(detail.run), facts=shown.facts(detail.run.environment))  # fmt: skip
+
+
+def _close_charts(close: Observed, colours_of: Mapping[str, str]) -> dict[str, Spec]:
+    """Return the charts of a run's close view that there is something to draw for."""
+    placed, run = timeline(close.tasks).placed, close.run
+    end_s = max([run.duration_s, *(each.task.end_s for each in placed)])
+    found = {}
+    if placed:
+        found["tasks"] = task_timeline(placed, end_s, FULL_PX)
+    if close.detail.by_purpose:
+        level = run.layout or "this run"
+        found["requests"] = request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
+    return found
 
 
 def _of_view(names: Sequence[SeriesName], view: str) -> list[SeriesName]:
