@@ -200,7 +200,8 @@ def _close_charts(close: Observed, colours_of: Mapping[str, str]) -> dict[str, S
     found = {}
     if placed:
         found["tasks"] = task_timeline(placed, end_s, FULL_PX)
-    if close.detail.by_purpose:
+    sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
+    if any(size is not None for pair in sizes for size in pair):
         level = run.layout or "this run"
         found["requests"] = request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
     return found
