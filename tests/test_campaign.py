@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.campaign.attempt import size_of
 from assay.campaign.estimate import expected_s, remaining_s
 from assay.campaign.journal import key_of, open_campaign, remaining, wanted
 from assay.campaign.order import PlannedRun, schedule
@@ -18,6 +19,7 @@ from assay.errors import RepositoryError
 from assay.model.plan import Plan, Until
 from assay.model.run import Run, RunStatus
 from assay.spec import expand, load_plan
+from assay.workloads.catalogue import WORKLOADS
 from builders import make_run
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
@@ -129,7 +131,11 @@ def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> 
 def test_the_expected_time_comes_from_history_when_there_is_one(plan: Plan) -> None:
     planned = planned_runs(plan)[0]
     guess = expected_s(planned, plan, [])
-    past = [replace(finished(planned, number=i), duration_s=40.0 + i, cluster=plan.cluster.name) for i in range(3)]
+    data_bytes = WORKLOADS[planned.workload.name].data_bytes(size_of(planned, plan))
+    past = [
+        replace(finished(planned, number=i), duration_s=40.0 + i, cluster=plan.cluster.name, data_bytes=data_bytes)
+        for i in range(3)
+    ]
     assert expected_s(planned, plan, past) != guess
     assert 41.0 <= expected_s(planned, plan, past) <= 50.0
 

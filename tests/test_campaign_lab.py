@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -141,3 +143,74 @@ def test_a_full_disk_is_a_failed_run_with_its_cause_and_tried_a_bounded_number_o
     for run in runs:
         assert "could only be written to 0 of" in run["cause"] or "No space left" in run["cause"]
         assert "\tat " not in run["cause"]
+
+
+def test_network_workers_and_storage_policy_are_on_the_cluster_and_in_the_record(name: str, tmp_path: Path) -> None:
+    """Two configurations: what plan files say of links, workers, directories and blocks is read back from the lab."""
+    body = """
+parameters: {dfs.blocksize: 2MiB, compression: snappy, containers: 2}
+workloads:
+  - teragen: {data_per_node: 100MB, waves: 1}
+factors:
+  setup:
+    small: {workers: 1, network: 1Gbit/s, dfs.replication: 1}
+    large: {workers: 2, network: 4Gbit/s, dfs.replication: 2}
+layout: tiered
+layouts:
+  tiered: {hdfs: {hdd1: 1, ssd1: 3}, intermediate: {ssd1: 2}, policy: ONE_SSD}
+repetitions: 1
+attempts: 1
+"""
+    campaign = Campaign(write_lab_plan(tmp_path, name, body), tmp_path / "repository")
+    seen = {}
+    for number in (1, 2):
+        ends = number - 1
+        campaign.wait_for(f"job {number}", lambda: len(_ends(campaign)) == ends and job_is_running(name))  # noqa: B023
+        seen[_began(campaign)] = (_datanodes(name), _link_bits_per_s(name, "worker1"))
+    assert campaign.finish() == 0
+    (small_nodes, small_rate), (large_nodes, large_rate) = seen["small"], seen["large"]
+    assert (len(small_nodes), len(large_nodes)) == (1, 2)
+    assert (small_rate, large_rate) == (50e6, 200e6)  # at 1/20
+    assert {"hdd1/tiered.ONE_SSD.1: hdfs", "ssd1/tiered.ONE_SSD.1: hdfs1 hdfs2 hdfs3 local1 local2"} <= small_nodes[0]
+    assert all("ssd1/tiered.ONE_SSD: hdfs1 hdfs2 hdfs3 local1 local2" in node for node in large_nodes)
+    runs = {run["levels"]["setup"]: run for run in assay_json("runs", "--repository", campaign.repository)}
+    assert {run["status"] for run in runs.values()} == {"valid"}
+    for level, workers, maps, lies in (("small", 1, "1", "on SSD"), ("large", 2, "3", "on DISK+SSD")):
+        shown = assay_json("show", runs[level]["run_id"], "--repository", campaign.repository)
+        environment = shown["environment"]
+        assert environment["cluster"]["workers"] == workers
+        assert len(environment["network"]["link_bits_per_s"]) == workers + 1
+        assert shown["data_bytes"] == workers * 5_000_000
+        assert shown["workload_parameters"]["maps"] == maps, "one wave: all containers but the ApplicationMaster's"
+        (check,) = (check for check in shown["checks"] if check["name"] == "storage policy")
+        assert check["passed"]
+        assert lies in check["detail"]
+
+
+def _ends(campaign: Campaign) -> list[str]:
+    return [event["status"] for event in campaign.events() if event["event"] == "end"]
+
+
+def _began(campaign: Campaign) -> str:
+    """Return the level of ``setup`` that the last begun run has."""
+    title = [event["title"] for event in campaign.events() if event["event"] == "begin"][-1]
+    return "small" if "setup=small" in title else "large"
+
+
+def _datanodes(name: str) -> list[set[str]]:
+    """Return for every DataNode of the lab the deployments on its node's devices, and the directories of each."""
+    mounts = [Path(f"/proc/{pid}/root/mnt") for pid, command in java_processes(name).items()
+              if command.rstrip().endswith("DataNode")]  # fmt: skip
+    return [
+        {
+            f"{path.parts[-3]}/{path.name}: {' '.join(sorted(one.name for one in path.iterdir()))}"
+            for path in root.glob("[hs][ds]d1/assay/*")
+        }
+        for root in mounts
+    ]
+
+
+def _link_bits_per_s(name: str, node: str) -> float:
+    shown = subprocess.run(["tc", "-j", "-n", f"assay-{name}-{node}", "qdisc", "show", "dev", "eth0"],
+                           capture_output=True, text=True, check=True)  # fmt: skip
+    return float(8 * json.loads(shown.stdout)[0]["options"]["rate"])

@@ -26,6 +26,10 @@ attempts: 1
 def test_wordcount_and_teravalidate_are_valid_on_one_machine(tmp_path: Path) -> None:
     require_hadoop()
     plan, repository = write_local_plan(tmp_path, f"local-{os.getpid()}", BODY), tmp_path / "repository"
+    assay("run", plan, "--repository", repository, "--until", "1 run")
+    [standing] = assay_json("campaign", "status", "--repository", repository)
+    assert (standing["running"], standing["done"], standing["planned"]) == (False, 1, 2)
+    assert standing["stopped"] == "--until 1 run"
     assay("run", plan, "--repository", repository)
     runs = {run["workload"]: run for run in assay_json("runs", "--repository", repository)}
     assert {name: run["status"] for name, run in runs.items()} == {"wordcount": "valid", "teravalidate": "valid"}

@@ -9,10 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.hadoop.configuration import Deployment, Ports, is_job_parameter, normalised, properties, render
+from assay.campaign.configure import placed
+from assay.engines.hadoop.configuration import (
+    Deployment,
+    Ports,
+    is_job_parameter,
+    job_options,
+    normalised,
+    properties,
+    render,
+)
+from assay.engines.hadoop.memory import usable_bytes
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
-from assay.model.layout import Directories, Layout
+from assay.model.layout import Directories, Layout, StoragePolicy
 
 
 def _device(name: str, kind: DeviceKind) -> Device:
@@ -45,7 +55,7 @@ def deployment(**parameters: str) -> Deployment:
         marker="abc123",
         ports=Ports(),
         hosts={node.name: node.name for node in CLUSTER.nodes},
-        image_directory="/mnt/system/assay/namenode",
+        home="/mnt/system/assay/deployments",
     )
 
 
@@ -117,3 +127,90 @@ def test_only_daemon_parameters_need_a_restart(name: str, by_job: bool) -> None:
 def test_any_value_survives_xml(value: str) -> None:
     text = render(deployment(**{"mapreduce.job.queuename": value}), CLUSTER.master)["mapred-site.xml"]
     assert values(text)["mapreduce.job.queuename"] == value
+
+
+def test_a_split_device_has_as_many_directories_for_blocks_too() -> None:
+    split = replace(HYBRID, hdfs=(Directories("hdd1"), Directories("ssd1", 2)))
+    files = render(replace(deployment(), layout=split), CLUSTER.workers[0])
+    assert values(files["hdfs-site.xml"])["dfs.datanode.data.dir"].split(",") == [
+        "/mnt/hdd1/assay/HS2/hdfs", "/mnt/ssd1/assay/HS2/hdfs1", "/mnt/ssd1/assay/HS2/hdfs2",
+    ]  # fmt: skip
+
+
+def test_a_policy_tells_hdfs_what_kinds_its_directories_are_and_has_a_file_system_of_its_own() -> None:
+    tiered = Layout("t", (Directories("hdd1"), Directories("ssd1", 2)), (Directories("hdd2"),), StoragePolicy.ONE_SSD)
+    chosen = replace(deployment(), layout=tiered)
+    assert properties(chosen, CLUSTER.workers[0])["dfs.datanode.data.dir"].split(",") == [
+        "[DISK]/mnt/hdd1/assay/t.ONE_SSD/hdfs", "[SSD]/mnt/ssd1/assay/t.ONE_SSD/hdfs1",
+        "[SSD]/mnt/ssd1/assay/t.ONE_SSD/hdfs2",
+    ]  # fmt: skip
+    assert chosen.image_directory.endswith("/t.ONE_SSD/namenode")
+    assert replace(chosen, workers=1).name == "t.ONE_SSD.1"
+    lazy = replace(chosen, layout=replace(tiered, policy=StoragePolicy.LAZY_PERSIST), memory_bytes=2**26)
+    found = properties(lazy, CLUSTER.workers[0])
+    assert found["dfs.datanode.data.dir"].endswith(",[RAM_DISK]/dev/shm/assay-abc123/t.LAZY_PERSIST/worker1")
+    assert found["dfs.datanode.max.locked.memory"] == str(2**26)
+    assert "dfs.datanode.data.dir" not in properties(lazy, CLUSTER.master)
+
+
+def test_daemons_listen_on_the_chosen_network_alone() -> None:
+    hosts = {node.name: f"10.1.0.{number}" for number, node in enumerate(CLUSTER.nodes, 1)}
+    found = properties(replace(deployment(), hosts=hosts, one_network=True), CLUSTER.workers[0])
+    assert found["dfs.datanode.address"] == "10.1.0.2:9866"
+    assert found["fs.defaultFS"] == "hdfs://10.1.0.1:8020"
+    assert found["yarn.nodemanager.bind-host"] == "10.1.0.2"
+
+
+def test_a_tasks_heap_follows_its_containers_memory_unless_it_is_stated() -> None:
+    options = job_options(deployment(), {"mapreduce.map.memory.mb": "1024", "mapreduce.reduce.java.opts": "-Xmx1000m"})
+    assert "-Xmx682m" in options["mapreduce.map.java.opts"].split()
+    assert "-Xmx1000m" in options["mapreduce.reduce.java.opts"].split()
+    assert "-Xmx256m" in options["yarn.app.mapreduce.am.command-opts"].split()
+    for name in ("yarn.app.mapreduce.am.command-opts", "mapreduce.map.java.opts", "mapreduce.reduce.java.opts"):
+        assert "-Dassay.deployment=abc123" in options[name].split(), "also in what a job carries with it"
+
+
+@pytest.mark.parametrize(
+    ("answer", "lacking"),
+    [
+        ("tmpfs\n 4000000\nunlimited\nnative\n", []),
+        ("tmpfs\n 4000000\n64\nnative\n", ["ulimit -l"]),
+        ("tmpfs\n 100\nunlimited\nnative\n", ["too little room"]),
+        ("ext2/ext3\n 4000000\n8192000\nnone\n", ["is no tmpfs", "libhadoop.so"]),
+        ("", ["is no tmpfs", "libhadoop.so", "ulimit -l"]),
+    ],
+)
+def test_what_lazy_persist_lacks_is_said(answer: str, lacking: list[str]) -> None:
+    found, words = usable_bytes(answer)
+    assert len(words) == len(lacking)
+    assert all(part in word for part, word in zip(lacking, words, strict=True))
+    if not lacking:
+        assert found == 4000000 * 1024 // 2
+
+
+@given(replication=st.integers(1, 6), policy=st.sampled_from(StoragePolicy), blocks=st.integers(1, 9))
+def test_blocks_are_checked_against_their_policy(replication: int, policy: StoragePolicy, blocks: int) -> None:
+    right = policy.storage_types(replication)
+    assert len(right) == replication
+    assert placed(policy, {right: blocks}).passed
+    astray = ("ARCHIVE", *right[1:])
+    check = placed(policy, {right: blocks, astray: 2})
+    assert not check.passed
+    assert f"2 of {blocks + 2} blocks" in check.detail
+
+
+def test_what_lies_in_memory_is_where_lazy_persist_wants_it() -> None:
+    assert placed(StoragePolicy.LAZY_PERSIST, {("DISK", "RAM_DISK"): 1, ("DISK", "DISK"): 4}).passed
+    assert not placed(StoragePolicy.HOT, {("DISK", "RAM_DISK"): 1}).passed
+    assert not placed(StoragePolicy.ONE_SSD, {("DISK", "DISK"): 1}).passed
+
+
+@given(st.integers(1, 9), st.booleans())
+def test_fewer_workers_are_the_first_ones_and_the_master_stays(number: int, master_works: bool) -> None:
+    roles = frozenset({Role.MASTER, Role.WORKER}) if master_works else frozenset({Role.MASTER})
+    workers = tuple(Node(f"w{index}", TYPE, frozenset({Role.WORKER})) for index in range(5))
+    cluster = replace(CLUSTER, nodes=(*workers, Node("m", TYPE, roles)))
+    used = cluster.using(number)
+    assert used.master.name == "m"
+    assert [node.name for node in used.workers] == [node.name for node in cluster.workers][:number]
+    assert cluster.using(None) is cluster

@@ -36,6 +36,8 @@ def names(parts: tuple[Directories, ...]) -> list[str]:
         ("SSD", ["ssd1"], ["ssd1"]),
         ("SS2", ["ssd1", "ssd2"], ["ssd1", "ssd2"]),
         ("HS5", ["hdd1", "hdd2", "hdd3", "hdd4", "hdd5"], ["ssd1"]),
+        ("SH2", ["ssd1"], ["hdd1", "hdd2"]),
+        ("HY2", ["hdd1", "hdd2", "ssd1"], ["hdd1", "hdd2", "ssd1"]),
         ("NVE", ["nvme1"], ["nvme1"]),
     ],
 )
@@ -61,7 +63,9 @@ def test_a_code_resolves_exactly_when_the_node_has_the_disks(hdds: int, ssds: in
 
 
 def test_the_codes_that_fit_are_listed_as_ranges_and_really_fit() -> None:
-    assert fitting_codes(node_type(hdds=12, ssds=1)) == ["HDD", "HD2-HD12", "SSD", "HS1-HS12"]
+    assert fitting_codes(node_type(hdds=12, ssds=1)) == [
+        "HDD", "HD2-HD12", "SSD", "HS1-HS12", "SH1-SH12", "HY1-HY12",
+    ]  # fmt: skip
     assert fitting_codes(node_type(nvmes=1)) == ["NVE"]
     assert fitting_codes(node_type()) == []
     for code in fitting_codes(node_type(2, 2, 1)):

@@ -58,7 +58,8 @@ def refusal(folder: Path, text: str) -> list[str]:
 def test_a_plan_holds_what_its_file_says_and_the_defaults(tmp_path: Path) -> None:
     plan = load(tmp_path, PLAN)
     assert (plan.name, plan.engine, plan.cluster.name) == ("p", "hadoop", "c")
-    assert (plan.repetitions, plan.seed, plan.timeout_s, plan.attempts) == (3, 1, 1800.0, 2)
+    assert (plan.repetitions, plan.seed, plan.timeout_s, plan.attempts) == (3, 1, None, 7)
+    assert plan.retries == {"infrastructure": 3, "engine": 2, "workload": 1, "validation": 0}
     assert plan.parameters == {
         "dfs.replication": "3", "dfs.blocksize": "64MiB", "mapreduce.job.reduce.slowstart.completedmaps": "0.80",
     }  # fmt: skip
@@ -106,7 +107,7 @@ SAME = [
     ("plan: p", "plan: other"),
     ("{dfs.replication: 3, dfs.blocksize: 64MiB,", "{dfs.blocksize: 64MiB, dfs.replication: '3',"),
     ("data: 10GB", "data: 10000MB"),
-    ("layouts:", "timeout: 5min\nattempts: 1\nrepetitions: 3\nlayouts:"),
+    ("layouts:", "timeout: 5min\nattempts: 1\nretries: {engine: 5}\nrepetitions: 3\nlayouts:"),
     ("layouts:", "layouts:\n  unused: {hdfs: [ssd1], intermediate: [ssd1]}"),
 ]
 OTHER = [
@@ -163,7 +164,7 @@ def test_hdfs_keeps_as_many_copies_as_the_cluster_can_hold_up_to_three(tmp_path:
     assert load_plan(tmp_path / "plan.yaml").parameters["dfs.replication"] == "2"
 
 
-FITTING = "HDD, HD2, SSD, SS2, HS1, HS2"
+FITTING = "HDD, HD2, SSD, SS2, HS1, HS2, SH1, SH2, HY1, HY2"
 MISTAKES = [
     ("[HD2, SS2, split]", "[HD2, SS4]",
      f"plan.yaml:9: layout 'SS4' asks for 4 SSDs per node, but node type 'worker' has 2; codes that fit: {FITTING}"),
@@ -206,8 +207,10 @@ MISTAKES = [
     ("- dfsio-write: {files: 6, data: 6GB}", "- {dfsio-write: {data: 6GB}, teragen: {data: 6GB}}",
      "plan.yaml:5: workloads: each list item names one workload; "
      "valid: dfsio-write, dfsio-read, teragen, terasort, teravalidate, wordcount"),
-    ("files: 6, data: 6GB", "files: 6", "plan.yaml:5: key 'data' is missing in 'dfsio-write'"),
-    ("files: 6, data: 6GB", "reduces: 6, data: 6GB", "plan.yaml:5: unknown key 'reduces'; valid: data, label, files"),
+    ("files: 6, data: 6GB", "files: 6",
+     "plan.yaml:5: dfsio-write: data is missing: write data or data_per_node"),
+    ("files: 6, data: 6GB", "reduces: 6, data: 6GB",
+     "plan.yaml:5: unknown key 'reduces'; valid: data, data_per_node, waves, label, files"),
     ("data: 6GB", "data: 6", "plan.yaml:5: data: '6' is not a size; write \"64GB\", \"128MiB\" or \"512B\""),
     (", label: small", "", "plan.yaml:7: workload 'terasort' is given twice; tell them apart by a label"),
     ("label: small", "label: wordcount", "plan.yaml:7: label 'wordcount' is the name of another workload"),
@@ -216,16 +219,18 @@ MISTAKES = [
     ("terasort.reduces: [3, 6]", "terasort.data: [3GB, 6]",
      "plan.yaml:11: terasort.data: '6' is not a size; write \"64GB\", \"128MiB\" or \"512B\""),
     ("terasort.reduces:", "terasort.files:",
-     "plan.yaml:11: unknown option of terasort 'files'; valid: data, maps, reduces"),
+     "plan.yaml:11: unknown option of terasort 'files'; valid: data, data_per_node, waves, maps, reduces"),
     ("terasort.reduces:", "wordcount.reduces:",
      "plan.yaml:11: the plan has no workload 'wordcount'; it has dfsio-write, terasort, small"),
     ("terasort.reduces:", "reduces:",
-     "plan.yaml:11: reduces: 'reduces' is not a factor; write layout, an engine parameter such as dfs.blocksize, "
-     "or WORKLOAD.option such as terasort.reduces"),
+     "plan.yaml:11: unknown factor 'reduces'; valid: layout, network, workers, containers, compression, an engine "
+     "parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
+     "that set several of these"),
     ("dfs.replication: 3", "dfs.replication: [3]",
      "plan.yaml:3: dfs.replication: one value is expected here, not a list"),
     ("dfs.replication: 3", "replication: 3",
-     "plan.yaml:3: replication: 'replication' is not an engine parameter; write words joined by dots"),
+     "plan.yaml:3: replication: 'replication' is not an engine parameter; write words joined by dots, or one of "
+     "network, workers, containers, compression"),
     ("cluster: cluster.yaml", "cluster: clutser.yaml",
      "plan.yaml:2: cluster: clutser.yaml: there is no such file"),
     ("layouts:", "engine: spark\nlayouts:", "plan.yaml:12: engine: unknown engine 'spark'; valid: hadoop"),
@@ -233,7 +238,7 @@ MISTAKES = [
      'plan.yaml:12: timeout: \'10\' is not a duration; write "30s", "5min", "2h", "1d" or "3y"'),
     ("layouts:", "repititions: 3\nlayouts:", "plan.yaml:12: unknown key 'repititions'; did you mean 'repetitions'? "
      "valid: plan, cluster, engine, parameters, workloads, factors, layouts, layout, repetitions, until, seed, "
-     "timeout, attempts"),
+     "timeout, attempts, retries"),
 ]  # fmt: skip
 
 

@@ -114,7 +114,8 @@ def test_every_workload_with_its_options_is_in_the_schema() -> None:
     entry = json_schema("plan")["$defs"]["Workload"]["properties"]
     assert list(entry) == list(WORKLOAD_OPTIONS)
     for workload, options in WORKLOAD_OPTIONS.items():
-        assert set(json_schema("plan")["$defs"][workload]["properties"]) == {"data", "label", *options}
+        general = {"data", "data_per_node", "waves", "label"}
+        assert set(json_schema("plan")["$defs"][workload]["properties"]) == general | set(options)
 
 
 def _strings(schema: Any) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
-# environment in .venv, and the Hadoop distribution. Safe to run again; what is there already is left alone.
+# environment in .venv, the emulated disks' daemon in rust/target, and the Hadoop distribution. Safe to run again; what is
+# there already is left alone.
 # Usage: tools/setup.sh run|test
 set -eu
 cd "$(dirname "$0")/.."
@@ -10,7 +11,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 
 # package:program pairs; a package is installed when its program is missing.
 wanted="openjdk-17-jre-headless:java maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
-        iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps"
+        iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps cargo:cargo"
 [ "$purpose" = test ] && wanted="$wanted chromium:chromium"
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -64,4 +65,14 @@ if ! grep -qxF "$fingerprint $requirements" "$stamp" 2>/dev/null; then
         .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e .
     printf '%s %s\n' "$fingerprint" "$requirements" >>"$stamp"
 fi
+
+# Without it the lab goes on with throttled disks, that know nothing of seeks.
+no_daemon() { say "the emulated disks' daemon (rust/) was not built: $1"; say "the lab will use throttled disks instead"; }
+if ! command -v cargo >/dev/null 2>&1; then
+    no_daemon "cargo is not installed"
+elif ! built=$(cargo build --release --offline --manifest-path rust/Cargo.toml 2>&1); then
+    printf '%s\n' "$built" >&2
+    no_daemon "cargo failed, see above"
+fi
+
 .venv/bin/assay hadoop fetch >&2

@@ -37,6 +37,14 @@ class HostError(AssayError):
     exit_code = 3
 
 
+class HostTimeoutError(HostError):
+    """A command took longer than it may, and was ended."""
+
+
+class CommandError(HostError):
+    """A command ran on a host and ended with another status than 0."""
+
+
 class LabError(AssayError):
     """The emulated cluster can't be made, or something in it broke."""
 

@@ -20,17 +20,21 @@ from typing import Any
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.run_detail import detail_metrics, run_detail
 from assay.analysis.throughput import gated_aggregate, transfers
+from assay.campaign.configure import configure, in_use, placed
+from assay.campaign.failures import class_of_end, class_of_error
+from assay.campaign.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
 from assay.formats.jhist import job_of, phases
 from assay.hosts.transport import Transport
+from assay.lab.links import Links
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Role
 from assay.model.layout import Layout
 from assay.model.plan import Plan
 from assay.model.program import Outcome
-from assay.model.run import CacheState, Origin, Run, RunStatus, Task
+from assay.model.run import CacheState, FailureClass, Origin, Run, RunStatus, Task
 from assay.model.trace import Trace
 from assay.observe.caches import drop_caches, is_cold
 from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
@@ -42,6 +46,8 @@ from assay.workloads.catalogue import WORKLOADS
 _CACHE_TIMEOUT_S = 120.0
 _PROGRESS_INTERVAL_S = 1.0
 _CHECK_TIMEOUT_S = 600.0
+_CHECK_IN_CLIENT_BYTES = 1 << 30
+"""Up to so much output, a check inside its client is over before a job on the cluster would have started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,26 @@ class Setting:
     environment: Mapping[str, Any]
     baseline: Baseline | None
     show: Callable[[str], None]
+    links: Links | None = None
+    """The lab's; None on other hosts."""
+
+
+async def _nothing() -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What one attempt is told by the campaign around it."""
+
+    limit: TimeLimit = NO_HISTORY
+    settled: Callable[[], Awaitable[None]] = _nothing
+    """Awaited before caches are dropped: what of the run before still goes on must not disturb this one."""
+    ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
+    """Takes each step that has ended: its name, when it began, and how long it took."""
+
+
+_ALONE = Around()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +106,23 @@ class _Observed:
     finished: Finished | None = None
     verdict: Verdict | None = None
     trouble: str | None = None
+    network: dict[str, Any] = field(default_factory=dict)
     not_own_s: float = 0.0
     """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
+
+
+@dataclass(slots=True)
+class _Step:
+    name: str
+
+
+@contextmanager
+def _step(around: Around, name: str) -> Iterator[_Step]:
+    step, began, clock = _Step(name), time.time(), time.monotonic()
+    try:
+        yield step
+    finally:
+        around.ended(step.name, began, time.monotonic() - clock)
 
 
 @contextmanager
@@ -109,20 +150,18 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
     )
 
 
-async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Published:
+async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Around = _ALONE) -> Published:
     """Carry out one attempt and return its record, whatever became of it."""
+    cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
+    setting = replace(setting, cluster=cluster, transports=transports)
     workload = WORKLOADS[planned.workload.name]
     size = size_of(planned, setting.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
     seen = _Observed()
-    cause: str | None = None
-    try:
-        await _carry_out(planned, workload, size, setting, seen)
-    except AssayError as error:
-        cause = str(error)
+    cause = await _error_of(_carry_out(planned, workload, size, setting, seen, around))
     if seen.finished is None or seen.finished.outcome.exit_status != 0 or seen.trouble or cause:
         seen.logs |= await _daemon_logs(setting.engine)
-    status, why = _status(seen, cause)
+    status, why, failure_class = _status(seen, cause, around.limit)
     finished = seen.finished
     job = finished.histories[-1] if finished and finished.histories else None
     began = finished.started_unix_s if finished else started
@@ -158,11 +197,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
         checks=seen.verdict.checks if seen.verdict else (),
         caches=seen.caches,
         warnings=tuple(_warnings(seen, metrics)),
-        environment={
-            **setting.environment,
-            "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
-            "parameters": _effective(planned, setting.engine),
-        },
+        environment=_environment(planned, setting, seen),
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
         sources={
             "duration_s": "wall time of the client program",
@@ -171,7 +206,9 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
             "per_stream_mb_per_s": "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes",
             "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
             "job_throughput_mb_per_s": "data_bytes / duration_s",
+            "time limit": str(around.limit),
         },
+        failure_class=failure_class,
         jobs=tuple(job_of(history, began) for history in (finished.histories if finished else ())),
     )
     tasks = tuple(task for history in (finished.histories if finished else ()) for task in history.tasks)
@@ -180,23 +217,42 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
     return Published(run, tasks, seen.trace, seen.logs)
 
 
-async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed) -> None:
+async def _error_of(work: Awaitable[None]) -> AssayError | None:
+    try:
+        await work
+    except AssayError as error:
+        return error
+    return None
+
+
+async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
+                     around: Around) -> None:  # fmt: skip
     engine, parameters = setting.engine, planned.configuration.parameters
     needed = workload.input(size)
-    with _not_own(seen):
-        await engine.deploy(planned.configuration.layout, parameters, setting.show)
+    with _not_own(seen), _step(around, "restart") as step:
+        seen.network, restarted = await configure(planned.configuration, engine, setting.links, setting.show)
+        if not restarted:
+            step.name = "health"
+    with _not_own(seen), _step(around, "input"):
         manifest = await _ensure_input(needed, planned, setting) if needed else {}
-    for path in workload.outputs():
-        await engine.hdfs.delete(path)
-    samplers = await _start_samplers(setting)
+    with _step(around, "clear"):
+        for path in workload.outputs():
+            await engine.hdfs.delete(path)
+        samplers = await _start_samplers(setting)
     stopped = False
     try:
-        setting.show("dropping caches")
-        seen.caches = await _drop(setting)
+        with _step(around, "caches"):
+            setting.show("dropping caches")
+            await around.settled()
+            seen.caches = await _drop(setting)
         program = workload.program(size, needed.place if needed else None)
-        running = engine.run(program, parameters, timeout_s=setting.plan.timeout_s, label="job")
-        seen.finished = await _with_progress(running, setting)
-        raw = await _stop_samplers(samplers)
+        setting.show("the job starts")
+        with _step(around, "job and history"):
+            running = engine.run(program, parameters, timeout_s=around.limit.seconds, label="job")
+            seen.finished = await _with_progress(running, setting)
+        around.ended("job", seen.finished.started_unix_s, seen.finished.outcome.duration_s)
+        with _step(around, "samples"):
+            raw = await _stop_samplers(samplers)
         stopped = True
     finally:
         if not stopped:
@@ -205,7 +261,8 @@ async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, settin
     seen.logs |= seen.finished.logs
     seen.trouble = await engine.trouble()
     if seen.finished.outcome.exit_status == 0:
-        await _validate(planned, workload, size, setting, seen, manifest, needed)
+        with _step(around, "validation"):
+            await _validate(planned, workload, size, setting, seen, manifest, needed)
 
 
 async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
@@ -216,7 +273,9 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     checked: Outcome | None = None
     program = workload.check_program()
     if program is not None:
-        timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s)
+        timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s or DEFAULT_TIMEOUT_S)
+        if program.may_run_in_client and workload.data_bytes(size) <= _CHECK_IN_CLIENT_BYTES:
+            program = engine.in_client(program)
         running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
         with _not_own(seen):
             done = await _with_progress(running, setting)
@@ -224,6 +283,10 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
         seen.logs["check.log"] = done.logs.get("check.log", b"")
     facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
     seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
+    if policy := planned.configuration.layout.policy:
+        places = [*workload.outputs(), *([needed.place] if needed else [])]
+        found = sum([await engine.hdfs.placements(place) for place in places], Counter[tuple[str, ...]]())
+        seen.verdict = replace(seen.verdict, checks=(*seen.verdict.checks, placed(policy, found)))
     for path in workload.outputs():
         await engine.hdfs.delete(path)
 
@@ -241,7 +304,7 @@ async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) ->
     setting.show(f"generating input: {needed.name}")
     await hdfs.delete(needed.place)
     running = setting.engine.run(needed.program, planned.configuration.parameters,
-                                 timeout_s=setting.plan.timeout_s, label="input")  # fmt: skip
+                                 timeout_s=setting.plan.timeout_s or DEFAULT_TIMEOUT_S, label="input")  # fmt: skip
     done = await _with_progress(running, setting)
     if done.outcome.exit_status != 0 or not await _complete(needed, setting):
         tail = "\n".join(done.outcome.last_words())
@@ -323,19 +386,25 @@ async def _with_progress(running: Awaitable[Finished], setting: Setting) -> Fini
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _status(seen: _Observed, cause: str | None) -> tuple[RunStatus, str | None]:
+def _status(seen: _Observed, cause: AssayError | None,
+            limit: TimeLimit) -> tuple[RunStatus, str | None, FailureClass | None]:  # fmt: skip
     if cause or seen.finished is None:
-        return RunStatus.FAILED, cause or "the job was not started"
+        why = str(cause or "the job was not started")
+        return RunStatus.FAILED, why, class_of_error(cause) if cause else FailureClass.ENGINE
     outcome = seen.finished.outcome
     if outcome.exit_status != 0:
         why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
-        return RunStatus.FAILED, f"{seen.trouble}; {why}" if seen.trouble else why
+        if outcome.timed_out:
+            why = f"it did not end within its time limit of {limit}"
+        failure_class = class_of_end(outcome.output, trouble=seen.trouble, lost=outcome.host_lost)
+        return RunStatus.FAILED, f"{seen.trouble}; {why}" if seen.trouble else why, failure_class
     if seen.trouble:
-        return RunStatus.INVALID, f"{seen.trouble} during the run"
+        return RunStatus.INVALID, f"{seen.trouble} during the run", FailureClass.ENGINE
     broken = [check for check in (seen.verdict.checks if seen.verdict else ()) if not check.passed]
     if broken or seen.verdict is None:
-        return RunStatus.INVALID, "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
-    return RunStatus.VALID, None
+        why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
+        return RunStatus.INVALID, why, FailureClass.VALIDATION
+    return RunStatus.VALID, None, None
 
 
 def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, float]:
@@ -372,6 +441,15 @@ def _warnings(seen: _Observed, metrics: Mapping[str, float]) -> list[str]:
         reasons = sorted({state.reason for state in seen.caches if state.reason})
         warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
     return warnings
+
+
+def _environment(planned: PlannedRun, setting: Setting, seen: _Observed) -> dict[str, Any]:
+    return {
+        **setting.environment,
+        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+        **({"network": seen.network} if seen.network else {}),
+        "parameters": _effective(planned, setting.engine),
+    }
 
 
 def _effective(planned: PlannedRun, engine: HadoopEngine) -> dict[str, str]:

@@ -1,8 +1,17 @@
 """A campaign's folder in the repository: which plan, which runs were begun, and who is carrying it out.
 
-``campaigns/<id>/`` holds ``campaign.json``, the plan's text and ``journal.jsonl``, one line for each step, written and
-synced before the step. What is finished is read from the bundles, which are the truth; the journal tells what was
-begun and cut off. A campaign goes on when its plan's fingerprint is the same and something of it is left.
+``campaigns/<id>/`` holds ``campaign.json``, the plan's text, ``lock`` (who carries it out), ``now.json`` (what goes on
+this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+
+    connect a call of `assay run` reaches for the hosts
+    start   this call: runs planned, done and left, restarts; the process that makes them
+    begin   a run, synced to disk before it: its number, title, attempt, time limit, and the expected time for the rest
+    step    a step of a run has ended: its name, when it began and how long it took; steps may overlap
+    end     the run's status, cause, failure class and duration
+    stop    this call is over, and why
+
+What is finished is read from the bundles, which are the truth; the journal tells what was begun and cut off, and where
+the time went. A campaign goes on when its plan's fingerprint is the same and something of it is left.
 """
 
 from __future__ import annotations
@@ -17,12 +26,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from assay.analysis.significance import precise_enough
 from assay.campaign.order import PlannedRun
 from assay.errors import RepositoryError
+from assay.lab.owner import Owner
+from assay.lab.state import lock_holder
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
 from assay.repository.ids import new_run_id
+
+CAMPAIGNS = "campaigns"
+JOURNAL = "journal.jsonl"
+LOCK = "lock"
+NOW = "now.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,42 +50,58 @@ class Journal:
     folder: Path
     campaign_id: str
 
-    def write(self, event: str, **values: Any) -> None:
-        """Append one line and sync it to disk."""
+    def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
+        """Append one line, on a line of its own even when a writer died in the middle of one; sync it to disk."""
         line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
-        with (self.folder / "journal.jsonl").open("a", encoding="utf-8") as file:
-            file.write(f"{line}\n")
+        with (self.folder / JOURNAL).open("ab+") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size:
+                file.seek(size - 1)
+                line = line if file.read(1) == b"\n" else f"\n{line}"
+            file.write(f"{line}\n".encode())
             file.flush()
-            os.fsync(file.fileno())
+            if synced:
+                os.fsync(file.fileno())
+
+    def now(self, text: str) -> None:
+        """Replace what goes on this second; a reader sees the old text or the new one."""
+        written = self.folder / f"{NOW}.{os.getpid()}"
+        try:
+            written.write_text(json.dumps({"at_unix_s": round(time.time(), 3), "text": text}, ensure_ascii=False))
+            written.replace(self.folder / NOW)
+        except OSError:  # a courtesy to whoever looks: a campaign does not end for it
+            written.unlink(missing_ok=True)
 
     @contextmanager
     def hold(self) -> Iterator[None]:
         """Be the only one who carries out this campaign. Raises RepositoryError when somebody else does."""
-        with (self.folder / "lock").open("a+") as file:
+        with (self.folder / LOCK).open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                file.seek(0)
                 raise RepositoryError(
-                    f"this campaign is under way already (process {file.read().strip()})",
+                    f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
                     where=str(self.folder),
-                    hint="wait for it, or end that process",
+                    hint="wait for it, or end that process; `assay campaign status` shows it",
                 ) from error
             file.truncate(0)
-            file.write(f"{os.getpid()}\n")
+            file.write(msgspec.json.encode(Owner.current()).decode())
             file.flush()
-            yield
+            try:
+                yield
+            finally:
+                file.truncate(0)
+                (self.folder / NOW).unlink(missing_ok=True)
 
 
-def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *,
-                  again: bool) -> tuple[Journal, bool]:  # fmt: skip
-    """Return the campaign to go on with, or a new one, and whether it is an old one.
+def find_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *,
+                  again: bool) -> Journal | None:  # fmt: skip
+    """Return the campaign to go on with; None when a new one is due. Writes nothing.
 
     ``finished``: the repository's runs. With ``again``, a campaign that is complete is followed by a new one; without,
     it is returned as it is.
     """
-    campaigns = root / "campaigns"
-    known = sorted(campaigns.glob("*/campaign.json"), reverse=True)
+    known = sorted((root / CAMPAIGNS).glob("*/campaign.json"), reverse=True)
     for path in known:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -77,15 +111,25 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
             continue
         journal = Journal(path.parent, path.parent.name)
         if again and not remaining(plan, runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
-            break
-        return journal, True
+            return None
+        return journal
+    return None
+
+
+def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *,
+                  again: bool) -> tuple[Journal, bool]:  # fmt: skip
+    """Return the campaign to go on with (see :func:`find_campaign`), or a new one, and whether it is an old one."""
+    known = find_campaign(root, plan, finished, runs, again=again)
+    if known is not None:
+        return known, True
     campaign_id = new_run_id()
-    folder = campaigns / campaign_id
+    folder = root / CAMPAIGNS / campaign_id
     folder.mkdir(parents=True)
     (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
     (folder / "campaign.json").write_text(
         json.dumps({"campaign_id": campaign_id, "plan": plan.name, "fingerprint": plan.fingerprint,
-                    "runs": len(runs), "started_unix_s": round(time.time(), 3)}, indent=2) + "\n",
+                    "cluster": plan.cluster.name, "runs": len(runs),
+                    "started_unix_s": round(time.time(), 3)}, indent=2) + "\n",
         encoding="utf-8",
     )  # fmt: skip
     return Journal(folder, campaign_id), False

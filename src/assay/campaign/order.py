@@ -1,19 +1,30 @@
 """From a plan to its runs in the order in which they are carried out. Pure.
 
-Configurations are interleaved in ABBA blocks: every repetition visits each configuration once, and every other
-repetition in the opposite order, so that a steady drift of the machine weighs on all configurations alike, and
-neighbouring visits of one configuration save a restart. The first order is drawn from the plan's seed.
+Configurations whose daemons run with the same layout and the same daemons' parameters form a group: going from one to
+the other restarts nothing. Every repetition visits each group once and, inside it, each of its configurations once;
+every other repetition goes the opposite way (ABBA), groups and configurations alike, so that a steady drift of the
+machine weighs on all configurations alike, and a block begins with the group that the one before it ended with. The
+first order is drawn from the plan's seed.
+
+So B blocks over G groups start the daemons 1 + B × (G − 1) times, and no order that visits every configuration once in
+each block can do with less: inside a block, each group but the first needs a start.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from assay.engines.hadoop.configuration import daemon_parameters, daemon_state
+from assay.model.cluster import Cluster
+from assay.model.containers import MAP_MEMORY, REDUCE_MEMORY, tasks_of_a_wave
 from assay.model.plan import Configuration, Plan, WorkloadSpec
 from assay.spec import workload_option
+from assay.spec.workloads import waved_options
 from assay.units import parse_bytes
+
+_MEMORY = {"files": MAP_MEMORY, "maps": MAP_MEMORY, "reduces": REDUCE_MEMORY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +48,32 @@ class PlannedRun:
         return f"{self.workload.key} on {self.configuration.key}, repetition {self.repetition}"
 
 
+def group_of(configuration: Configuration, cluster: Cluster) -> str:
+    """Return what the daemons need to run ``configuration``; two configurations that share it need no restart."""
+    workers = configuration.workers if configuration.workers != len(cluster.workers) else None
+    network = cluster.networks.get(configuration.network) if configuration.network else None
+    return daemon_state(configuration.layout, configuration.parameters, workers, network)
+
+
+def grouped(configurations: Sequence[Configuration], cluster: Cluster, seed: int) -> list[Configuration]:
+    """Return the configurations in the order of the first block: groups shuffled, and each group in itself."""
+    groups: dict[str, list[Configuration]] = {}
+    for configuration in configurations:
+        groups.setdefault(group_of(configuration, cluster), []).append(configuration)
+    order = random.Random(seed)  # noqa: S311 - an order, not a secret
+    visits = list(groups.values())
+    order.shuffle(visits)
+    for visit in visits:
+        order.shuffle(visit)
+    return [configuration for visit in visits for configuration in visit]
+
+
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
     """Return every run of ``plan`` in order: repetitions × configurations × workloads.
 
     With ``until`` these are as many repetitions as there may be; see :func:`assay.campaign.journal.wanted`.
     """
-    first = list(configurations)
-    random.Random(plan.seed).shuffle(first)  # noqa: S311 - an order, not a secret
+    first = grouped(configurations, plan.cluster, plan.seed)
     runs: list[PlannedRun] = []
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
@@ -52,6 +82,32 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
                     spec = with_levels(plan, workload, configuration)
                     runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
     return runs
+
+
+def restarts(runs: Iterable[PlannedRun], cluster: Cluster) -> list[str | None]:
+    """Return for each run why the daemons (re)start before it, in words; None where they go on."""
+    reasons: list[str | None] = []
+    before: Configuration | None = None
+    for run in runs:
+        reasons.append(_why_restart(before, run.configuration, cluster))
+        before = run.configuration
+    return reasons
+
+
+def _why_restart(before: Configuration | None, after: Configuration, cluster: Cluster) -> str | None:
+    if before is None:
+        return f"start with layout {after.layout.name}"
+    if group_of(before, cluster) == group_of(after, cluster):
+        return None
+    place = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
+    if before.workers != after.workers:
+        place.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
+    if before.network != after.network:
+        place.append(f"network {before.network or 'default'} → {after.network or 'default'}")
+    old, new = daemon_parameters(before.parameters), daemon_parameters(after.parameters)
+    changed = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
+    return ", ".join([*place, *parameters])
 
 
 def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
@@ -64,11 +120,27 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
-    """Return ``workload`` with the factors that are options of it (``terasort.reduces``) set to their levels."""
+    """Return ``workload`` as it runs in ``configuration``: the factors that are options of it (``terasort.reduces``) at
+    their levels, its data for the workers in use, and its waves counted in tasks.
+    """
     own: dict[str, str] = {}
     for name, level in configuration.levels.items():
         varied = workload_option(name, plan.workloads)
         if varied and varied[0] is workload:
             own[varied[1]] = level
-    data_bytes = parse_bytes(own.pop("data")) if "data" in own else workload.data_bytes
-    return replace(workload, data_bytes=data_bytes, parameters={**workload.parameters, **own})
+    workers = configuration.workers or len(plan.cluster.workers)
+    whole = parse_bytes(own.pop("data")) if "data" in own else None
+    each = parse_bytes(own.pop("data_per_node")) if "data_per_node" in own else workload.data_per_node_bytes
+    data_bytes = whole or (each * workers if each else workload.data_bytes)
+    options = {**workload.parameters, **own}
+    if "waves" in options:
+        options |= _in_waves(workload.name, int(options["waves"]), configuration, workers)
+    return replace(workload, data_bytes=data_bytes, parameters=options)
+
+
+def _in_waves(workload: str, waves: int, configuration: Configuration, workers: int) -> dict[str, str]:
+    """Return the numbers of tasks that take ``waves`` waves on ``workers`` nodes."""
+    return {
+        option: str(waves * tasks_of_a_wave(configuration.parameters, _MEMORY[option], workers))
+        for option in waved_options(workload)
+    }

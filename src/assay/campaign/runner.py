@@ -9,55 +9,34 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Protocol
-
-import msgspec
+from dataclasses import dataclass
+from typing import Any
 
 from assay import __version__
-from assay.campaign.attempt import Published, Setting, attempt
-from assay.campaign.estimate import remaining_s
-from assay.campaign.journal import Journal, key_of, open_campaign, remaining, wanted
-from assay.campaign.order import PlannedRun, schedule
+from assay.campaign.attempt import Around, Published, Setting, attempt
+from assay.campaign.journal import Journal
+from assay.campaign.loop import Loop, Watcher, Work
+from assay.campaign.order import PlannedRun
+from assay.campaign.prepare import Schedule, renewed
 from assay.engines.hadoop.engine import HadoopEngine
-from assay.errors import EngineError, HostError
+from assay.errors import HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
+from assay.lab.links import Links
+from assay.lab.state import lab_directory
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
 from assay.model.plan import Plan
-from assay.model.run import Run, RunStatus
+from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
 from assay.observe.environment import capture
 from assay.observe.sampling import SamplerOptions
 from assay.repository import Repository
-from assay.spec import expand
-from assay.units import format_duration
 
-FAILURES_IN_A_ROW_MAX = 3
-
-
-class Watcher(Protocol):
-    """Whoever shows a campaign's progress."""
-
-    def say(self, text: str) -> None:
-        """Take a line that stays."""
-        ...
-
-    def step(self, text: str) -> None:
-        """Take what goes on now; the next call replaces it."""
-        ...
-
-    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
-        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left."""
-        ...
-
-    def end(self, run: Run) -> None:
-        """Take a finished run."""
-        ...
+_ANSWER_TIMEOUT_S = 15.0
+_NOW_INTERVAL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,41 +46,104 @@ class Summary:
     campaign_id: str
     planned: int
     made: int
+    """Attempts of this call."""
     already_there: int
     statuses: Mapping[str, int]
+    failures: Mapping[str, int]
+    """Attempts of this call that were not valid, by failure class."""
+    stopped: str | None
+    """Why it ended before all was made; None when nothing of what was asked for is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """What a call will do: every planned run, and those that are left with their attempt's number."""
+class _Told:
+    """A watcher that also keeps what goes on now in the campaign's folder, for other terminals."""
 
-    runs: Sequence[PlannedRun]
-    left: Sequence[tuple[PlannedRun, int]]
-    done: int
-    """Planned runs with a valid result."""
-    expected_s: float
-    journal: Journal
-    continued: bool
+    def __init__(self, watcher: Watcher, journal: Journal) -> None:
+        self._watcher = watcher
+        self._journal = journal
+        self._told = ("", 0.0)
+
+    def say(self, text: str) -> None:
+        self._watcher.say(text)
+
+    def step(self, text: str) -> None:
+        self._watcher.step(text)
+        before, at_s = self._told
+        if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
+            self._told = (text, time.monotonic())
+            self._journal.now(text)
+
+    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
+        self._watcher.begin(number, total, title, left_s)
+
+    def end(self, run: Run) -> None:
+        self._watcher.end(run)
 
 
-def prepare(plan: Plan, repository: Repository, *, again: bool) -> Schedule:
-    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun."""
-    runs = schedule(plan, expand(plan))
-    history = repository.runs(environment=False)
-    journal, continued = open_campaign(repository.root, plan, history, runs, again=again)
-    finished = [run for run in history if run.campaign_id == journal.campaign_id]
-    left = remaining(plan, runs, finished)
-    there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
-    expected = remaining_s([planned for planned, _ in left], plan, history)
-    return Schedule(runs, left, sum(run.key in there for run in runs), expected, journal, continued)
+class _Cluster:
+    """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
+
+    def __init__(self, plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], campaign_id: str,
+                 watcher: Watcher) -> None:  # fmt: skip
+        self._plan = plan
+        self._cluster = cluster
+        self._lab_facts = lab_facts
+        self._campaign_id = campaign_id
+        self._watcher = watcher
+        self._stack = AsyncExitStack()
+        self._setting: Setting | None = None
+        self.baseline: Baseline | None = None
+
+    async def open(self, *, with_baseline: bool) -> None:
+        """Connect, take hold of the cluster, and record what is there."""
+        cluster, watcher = self._cluster, self._watcher
+        async with AsyncExitStack() as stack:
+            watcher.step("connecting")
+            transports = await connect(cluster, stack)
+            engine = await HadoopEngine.open(cluster, transports, watcher.step)
+            stack.push_async_callback(_finish, engine)
+            if with_baseline:
+                self.baseline = await _baseline(cluster, transports, watcher)
+            environment = await _environment(cluster, transports, engine, self._lab_facts, watcher)
+            self._setting = Setting(
+                plan=self._plan,
+                cluster=cluster,
+                transports=transports,
+                engine=engine,
+                samplers={node.name: sampler_options(cluster, node.name, self._lab_facts) for node in cluster.nodes},
+                campaign_id=self._campaign_id,
+                environment=environment,
+                baseline=self.baseline,
+                show=watcher.step,
+                links=Links(facts, lab_directory(facts["name"])) if (facts := self._lab_facts) else None,
+            )
+            self._stack = stack.pop_all()
+
+    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+        """Make one attempt."""
+        assert self._setting is not None
+        return await attempt(planned, number, self._setting, around)
+
+    async def mend(self) -> None:
+        """Do nothing when every host answers; otherwise connect anew. Raises HostError when one stays out of reach."""
+        if self._setting is not None and await _all_answer(self._setting.transports):
+            return
+        await self.close()
+        await self.open(with_baseline=False)
+
+    async def close(self) -> None:
+        """End the daemons and connections; what is out of reach is left to the next campaign."""
+        stack, self._stack, self._setting = self._stack, AsyncExitStack(), None
+        try:
+            await stack.aclose()
+        except HostError as error:
+            self._watcher.say(f"not everything could be ended: {error}")
 
 
-def _renewed(plan: Plan, repository: Repository, todo: Schedule) -> Schedule:
-    """Return what is left now that nobody else carries out this campaign: somebody may have, since it was counted."""
-    finished = repository.runs(campaign_id=todo.journal.campaign_id, environment=False)
-    there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
-    left = remaining(plan, todo.runs, finished)
-    return replace(todo, left=left, done=sum(run.key in there for run in todo.runs))
+async def _all_answer(transports: Mapping[str, Transport]) -> bool:
+    asked = (transport.run(["true"], timeout_s=_ANSWER_TIMEOUT_S) for transport in transports.values())
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    return not any(isinstance(answer, HostError) for answer in answers)
 
 
 async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], repository: Repository,
@@ -110,64 +152,18 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
 
     Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
     """
-    async with AsyncExitStack() as stack:
-        stack.enter_context(todo.journal.hold())
-        todo = _renewed(plan, repository, todo)
-        watcher.step("connecting")
-        transports = await connect(cluster, stack)
-        engine = await HadoopEngine.open(cluster, transports, watcher.step)
-        stack.push_async_callback(_finish, engine)
-        baseline = await _baseline(cluster, transports, watcher) if with_baseline else None
-        environment = await _environment(cluster, transports, engine, lab_facts, watcher)
-        setting = Setting(
-            plan=plan,
-            cluster=cluster,
-            transports=transports,
-            engine=engine,
-            samplers={node.name: sampler_options(cluster, node.name, lab_facts) for node in cluster.nodes},
-            campaign_id=todo.journal.campaign_id,
-            environment=environment,
-            baseline=baseline,
-            show=watcher.step,
-        )
-        statuses = await _make_runs(setting, repository, todo, watcher)
-    return Summary(todo.journal.campaign_id, len(todo.runs), statuses.total(), todo.done, dict(statuses))
-
-
-async def _make_runs(setting: Setting, repository: Repository, todo: Schedule, watcher: Watcher) -> Counter[str]:
-    statuses: Counter[str] = Counter()
-    failures = 0
-    queue = [(planned, number, setting.plan.attempts) for planned, number in todo.left]
-    history = list(repository.runs(environment=False))
-    while queue:
-        planned, number, tries = queue.pop(0)
-        if not wanted(planned, setting.plan, [run for run in history if run.campaign_id == setting.campaign_id]):
-            watcher.step(f"known well enough: {planned.title} is not needed")
-            continue
-        left_s = remaining_s([planned, *(run for run, _, _ in queue)], setting.plan, history)
-        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
-        watcher.begin(planned.index + 1, len(todo.runs), title, left_s)
-        todo.journal.write("begin", run=planned.index, title=title, attempt=number)
-        published = await attempt(planned, number, setting)
-        _publish(repository, published, setting.baseline)
-        run = published.run
-        todo.journal.write("end", run=planned.index, run_id=run.run_id, status=run.status, cause=run.cause)
-        watcher.end(run)
-        history.append(run)
-        statuses[str(run.status)] += 1
-        failures = failures + 1 if run.status is RunStatus.FAILED else 0
-        if run.status is not RunStatus.VALID and tries > 1:
-            queue.insert(0, (planned, number + 1, tries - 1))
-        if failures >= FAILURES_IN_A_ROW_MAX:
-            raise EngineError(f"{failures} runs in a row failed, the last because: {run.cause}",
-                              where=f"campaign {setting.campaign_id}",
-                              hint="mend the cause; the same command goes on from here")  # fmt: skip
-    return statuses
-
-
-def _publish(repository: Repository, published: Published, baseline: Baseline | None) -> None:
-    files = {"baseline.json": msgspec.json.format(msgspec.json.encode(baseline))} if baseline else {}
-    repository.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files)
+    with todo.journal.hold():
+        todo = renewed(plan, todo, repository.runs(environment=False))
+        told = _Told(watcher, todo.journal)
+        todo.journal.write("connect")
+        hands = _Cluster(plan, cluster, lab_facts, todo.journal.campaign_id, told)
+        try:
+            await hands.open(with_baseline=with_baseline)
+            made = await Loop(Work(plan, repository, todo, told), hands).run()
+        finally:
+            await asyncio.shield(asyncio.ensure_future(hands.close()))
+    return Summary(todo.journal.campaign_id, len(todo.runs), made.statuses.total(), todo.done, dict(made.statuses),
+                   dict(made.failures), made.stopped)  # fmt: skip
 
 
 async def _finish(engine: HadoopEngine) -> None:
@@ -226,20 +222,3 @@ def sampler_options(cluster: Cluster, name: str, lab_facts: Mapping[str, Any]) -
     disks = {device.name: device.directory for device in node.type.devices if device.directory}
     groups = lab_facts.get("nodes", {}).get(name, {}).get("cgroup")
     return SamplerOptions(disks=disks, cgroup=groups)
-
-
-def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
-    """Return what a call will do, in words."""
-    configurations = list(dict.fromkeys(run.configuration.key for run in todo.runs))
-    workloads = list(dict.fromkeys(run.workload.key for run in todo.runs))
-    repetitions = max(run.repetition for run in todo.runs)
-    often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
-    lines = [
-        f"{len(workloads)} workloads ({', '.join(workloads)}) × {len(configurations)} configurations "
-        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs",
-    ]
-    if todo.continued:
-        ready = f"{todo.done} of {len(todo.runs)} runs are done"
-        lines.append(f"going on with campaign {todo.journal.campaign_id}: {ready}")
-    lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
-    return lines

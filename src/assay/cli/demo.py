@@ -36,7 +36,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     else:
         plan, factor, baseline = _EXAMPLES / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = _EXAMPLES / "lab" / "prices.yaml"
-    run_plan(plan, repository, dry_run=False, again=True, baseline=True)
+    run_plan(plan, repository, again=True, baseline=True)
     click.echo()
     context.invoke(compare, factor=factor, baseline=baseline, repository=repository)
     if prices:

@@ -71,5 +71,5 @@ class CampaignDisplay:
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
         cold = {True: "cold", False: "warm", None: "cold unknown"}[run.cold]
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
-        self.say(f"{line}: {run.cause}" if run.cause else line)
-        self._title = ""
+        why = f" ({run.failure_class})" if run.failure_class else ""
+        self.say(f"{line}{why}: {run.cause}" if run.cause else line)

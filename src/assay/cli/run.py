@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+import time
+from collections.abc import Coroutine, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from assay.cli.common import json_option, print_json, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.lab.signals import ENDING, terminable
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from assay.campaign.prepare import Row, Schedule
+    from assay.campaign.runner import Summary
+    from assay.model.plan import Plan
 
 T = TypeVar("T")
 
@@ -20,12 +28,27 @@ T = TypeVar("T")
 @click.argument("plan", type=click.Path(path_type=Path))
 @repository_option
 @json_option
-@click.option("--dry-run", is_flag=True, help="Print the schedule and the expected time; run nothing.")
+@click.option("--dry-run", is_flag=True, help="Print the schedule and the expected times; run and write nothing.")
 @click.option("--again", is_flag=True, help="When the plan is complete, run all of it once more.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="WORKLOAD|FACTOR=LEVEL",
+    help="Make only these runs now; repeatable: workloads add up, and so do levels of one factor.",
+)
+@click.option(
+    "--until",
+    metavar="TIME|DURATION|N runs",
+    help="Start no more runs after 18:30, 2h or '12 runs'; the same command goes on later.",
+)
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
-def run(plan: Path, repository: Path, as_json: bool, dry_run: bool, again: bool, baseline: bool) -> None:
+def run(plan: Path, repository: Path, as_json: bool, dry_run: bool, again: bool, only: tuple[str, ...],
+        until: str | None, baseline: bool) -> None:  # fmt: skip
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
-    summary = run_plan(plan, repository, dry_run=dry_run, again=again, baseline=baseline)
+    if dry_run:
+        _preview(plan, repository, again=again, only=only, until=until, as_json=as_json)
+        return
+    summary = run_plan(plan, repository, again=again, only=only, until=until, baseline=baseline)
     if as_json:
         print_json(summary)
     statuses = summary.get("statuses") or {}
@@ -33,39 +56,138 @@ def run(plan: Path, repository: Path, as_json: bool, dry_run: bool, again: bool,
         sys.exit(1)
 
 
-def run_plan(path: Path, root: Path, *, dry_run: bool, again: bool, baseline: bool) -> dict[str, object]:
+def run_plan(path: Path, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (),
+             until: str | None = None) -> dict[str, object]:  # fmt: skip
     """Carry out a plan with progress on stderr and return what was done as plain values."""
-    from assay.campaign.runner import carry_out, plan_lines, prepare
+    from assay.campaign.limits import parse_stop
+    from assay.campaign.prepare import plan_lines, prepare
+    from assay.campaign.runner import carry_out
     from assay.campaign.site import hosts_for
     from assay.cli.progress import CampaignDisplay
     from assay.repository import Repository
     from assay.spec import load_plan
 
     plan = load_plan(path)
+    stop = parse_stop(until, datetime.now().astimezone()) if until else None
     repository = Repository.create(root)
-    todo = prepare(plan, repository, again=again)
+    todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
-        display.say(f"plan {plan.name}: {plan_lines(plan, todo, repository.root)[0]}")
-        for line in plan_lines(plan, todo, repository.root)[1:]:
+        lines = plan_lines(plan, todo, repository.root)
+        display.say(f"plan {plan.name}: {lines[0]}")
+        for line in lines[1:]:
             display.say(line)
-        if dry_run:
-            for planned, number in todo.left:
-                display.say(f"{planned.index + 1:4} {planned.title}{f', attempt {number}' if number > 1 else ''}")
-        if dry_run or not todo.left:
-            if not todo.left:
-                display.say("nothing is left to run; --again runs the plan once more")
+        if not todo.left:
+            asked = " of what --only names" if only else "; --again runs the plan once more"
+            display.say(f"nothing is left to run{asked}")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
         with terminable(), hosts_for(plan.cluster, display.step) as (cluster, facts):
             work = carry_out(plan, cluster, facts, repository, todo, display, with_baseline=baseline)
             summary = run_interruptibly(work)
-        counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items())
-        display.say(f"{summary.made} runs made ({counts}), {summary.already_there} were there already")
+        for line in summary_lines(summary):
+            display.say(line)
     return {
         "campaign_id": summary.campaign_id,
         "planned": summary.planned,
         "made": summary.made,
         "already_there": summary.already_there,
         "statuses": dict(summary.statuses),
+        "failures": dict(summary.failures),
+        "stopped": summary.stopped,
+    }
+
+
+def summary_lines(summary: Summary) -> list[str]:
+    """Return what a call did, in words."""
+    counts = ", ".join(f"{count} {status}" for status, count in summary.statuses.items()) or "none"
+    lines = [f"attempts made: {summary.made} ({counts}); runs that were there already: {summary.already_there}"]
+    if summary.failures:
+        classes = ", ".join(f"{count} {name}" for name, count in summary.failures.items())
+        lines.append(f"what failed: {classes}; `assay runs --status failed` and `assay show RUN` tell why")
+    if summary.stopped:
+        lines.append(f"no more runs were started: {summary.stopped}; the same command goes on with the rest")
+    return lines
+
+
+def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until: str | None, as_json: bool) -> None:
+    """Print what a call would do. Needs no hosts, and writes nothing."""
+    from assay.campaign.limits import parse_stop
+    from assay.campaign.prepare import plan_lines, prepare, rows
+    from assay.repository.repository import MARKER, Repository
+    from assay.spec import load_plan
+
+    plan = load_plan(path)
+    now = datetime.now().astimezone()
+    stop = parse_stop(until, now) if until else None
+    repository = Repository.open(root) if (root / MARKER).exists() else None
+    todo = prepare(plan, repository, again=again, only=only, stop=stop, write=False)
+    history = repository.runs(environment=False) if repository else []
+    listed = rows(plan, todo, history, now.timestamp())
+    if as_json:
+        print_json(_preview_json(plan, todo, listed))
+        return
+    for line in plan_lines(plan, todo, root)[:-1]:
+        click.echo(line)
+    if listed:
+        print_table(_HEADERS, [_cells(row) for row in listed])
+    left_out = len(todo.left) - len(listed)
+    if left_out and stop:
+        click.echo(f"left for another call: {left_out}, because of {stop.words}")
+    total_s = _total_s(listed)
+    over = time.strftime("%a %H:%M", time.localtime(now.timestamp() + total_s))
+    click.echo(f"runs: {len(listed)}, expected to take {format_duration(total_s)}: over at {over} if it begins now")
+
+
+_HEADERS = ("run", "after", "takes", "time known from", "time limit", "restart", "workload", "configuration",
+            "repetition")  # fmt: skip
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    planned = row.planned
+    attempt = f", attempt {row.attempt}" if row.attempt > 1 else ""
+    return (
+        str(planned.index + 1),
+        format_duration(row.starts_after_s),
+        format_duration(row.expected_s),
+        row.basis,
+        format_duration(row.limit.seconds),
+        row.restart or "",
+        planned.workload.key,
+        planned.configuration.key,
+        f"{planned.repetition}{attempt}{', if needed' if row.if_needed else ''}",
+    )
+
+
+def _total_s(listed: Sequence[Row]) -> float:
+    return listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0
+
+
+def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str, object]:
+    return {
+        "plan": plan.name,
+        "campaign_id": todo.campaign.campaign_id if todo.campaign else None,
+        "planned": len(todo.runs),
+        "done": todo.done,
+        "left": len(todo.left),
+        "restarts": sum(row.restart is not None for row in listed),
+        "expected_s": round(_total_s(listed), 1),
+        "retries": {str(name): count for name, count in plan.retries.items()},
+        "runs": [
+            {
+                "run": row.planned.index + 1,
+                "workload": row.planned.workload.key,
+                "levels": dict(row.planned.configuration.levels),
+                "repetition": row.planned.repetition,
+                "attempt": row.attempt,
+                "restart": row.restart,
+                "starts_after_s": round(row.starts_after_s, 1),
+                "expected_s": round(row.expected_s, 1),
+                "basis": row.basis,
+                "time_limit_s": row.limit.seconds,
+                "time_limit": row.limit.why,
+                "if_needed": row.if_needed,
+            }
+            for row in listed
+        ],
     }
 
 

@@ -106,7 +106,7 @@ def _header(run: Run) -> Iterator[str]:
     where = f" on {configuration}" if (configuration := configuration_text(run).strip()) else ""
     yield f"{run.workload}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
-        yield f"cause: {run.cause}"
+        yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
     yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run.cold)}"
 
 

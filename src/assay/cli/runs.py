@@ -62,7 +62,7 @@ def _row(run: Run, id_length: int) -> tuple[str, ...]:
         run.workload,
         configuration_text(run),
         str(run.repetition),
-        run.status,
+        f"{run.status} ({run.failure_class})" if run.failure_class else run.status,
         run.origin,
         cold_text(run.cold),
         format_duration(run.duration_s),

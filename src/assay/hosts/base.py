@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
-from assay.errors import HostError
+from assay.errors import CommandError, HostError, HostTimeoutError
 from assay.hosts import shell
 from assay.hosts.transport import Completed, RemoteProcess
 
@@ -261,7 +261,7 @@ class BaseTransport:
                     status, stdout, stderr = await process.communicate(stdin)
             except TimeoutError as error:
                 await process.terminate()
-                raise HostError(f"took longer than {timeout_s:g} s and was ended", where=where) from error
+                raise HostTimeoutError(f"took longer than {timeout_s:g} s and was ended", where=where) from error
             except asyncio.CancelledError:
                 with contextlib.suppress(HostError):
                     await process.terminate()
@@ -269,7 +269,7 @@ class BaseTransport:
             finally:
                 process.abandon()
         if check and status != 0:
-            raise HostError(_failure(status, stderr), where=where)
+            raise CommandError(_failure(status, stderr), where=where)
         return Completed(tuple(argv), status, stdout, stderr)
 
     async def start(

@@ -24,6 +24,7 @@ import msgspec
 from assay.errors import LabError
 from assay.lab.build import Site, build
 from assay.lab.journal import Header, Journal, read_journal
+from assay.lab.links import Links
 from assay.lab.owner import Owner
 from assay.lab.probe import probe
 from assay.lab.signals import deferred
@@ -139,11 +140,21 @@ class Lab:
                 f"the lab {name} is up, but it was made from another description", where=str(directory),
                 hint=f"make it anew: assay lab down {name}, then assay lab up CLUSTER.yaml",
             )  # fmt: skip
-        return cls(directory, description, take_lab_lock(directory))
+        lab = cls(directory, description, take_lab_lock(directory))
+        lab.links.shape(None)
+        return lab
+
+    @property
+    def links(self) -> Links:
+        """The links between nodes and switch."""
+        return Links(self.facts, self._directory)
 
     def detach(self) -> None:
-        """Let go of the lab and leave it up."""
-        self._lock.release()
+        """Let go of the lab and leave it up, its links as described."""
+        try:
+            self.links.shape(None)
+        finally:
+            self._lock.release()
 
     def down(self) -> None:
         """Remove the lab and everything in it; LabError names what could not be removed."""

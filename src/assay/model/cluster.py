@@ -6,7 +6,7 @@ Rates, memory and capacities are the described hardware's own. In a lab, what is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from assay.units import Money
@@ -107,6 +107,16 @@ class Placement(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Network:
+    """One of several networks between the same nodes, which a plan chooses by name."""
+
+    name: str
+    rate_bits_per_s: float
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Node name to its address there; empty: the addresses by which the nodes are reached."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A named set of nodes with one master at least, and one worker at least."""
 
@@ -118,6 +128,7 @@ class Cluster:
     """Directory on each host for assay's own files: engine, configuration, logs, pid files."""
     java_home: str | None = None
     hadoop_home: str | None = None
+    networks: dict[str, Network] = field(default_factory=dict)
 
     @property
     def master(self) -> Node:
@@ -133,3 +144,18 @@ class Cluster:
     def scale(self) -> float:
         """The lab's scale; 1 for real hosts."""
         return self.lab.scale if self.lab else 1.0
+
+    def using(self, workers: int | None) -> Cluster:
+        """Return the cluster of the master and the first ``workers`` workers; all of them for None.
+
+        A master that is a later worker as well stays, as master only.
+        """
+        if workers is None or workers >= len(self.workers):
+            return self
+        idle = {node.name for node in self.workers[workers:]}
+        nodes = (
+            replace(node, roles=node.roles - {Role.WORKER}) if node.name in idle else node
+            for node in self.nodes
+            if node.name not in idle or Role.MASTER in node.roles
+        )
+        return replace(self, nodes=tuple(nodes))

@@ -3,6 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StoragePolicy(StrEnum):
+    """Which kinds of storage HDFS puts a block's replicas on; its own names for its policies."""
+
+    HOT = "HOT"
+    ONE_SSD = "ONE_SSD"
+    ALL_SSD = "ALL_SSD"
+    LAZY_PERSIST = "LAZY_PERSIST"
+
+    def storage_types(self, replication: int) -> tuple[str, ...]:
+        """Return the types of a block's replicas once they lie where the policy wants them, sorted.
+
+        LAZY_PERSIST writes one replica to memory and soon from there to disk; both places are as it says.
+        """
+        match self:
+            case StoragePolicy.ONE_SSD:
+                return tuple(sorted(["SSD", *["DISK"] * (replication - 1)]))
+            case StoragePolicy.ALL_SSD:
+                return ("SSD",) * replication
+        return ("DISK",) * replication
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +42,8 @@ class Layout:
     name: str
     hdfs: tuple[Directories, ...]
     intermediate: tuple[Directories, ...]
+    policy: StoragePolicy | None = None
+    """HDFS's storage policy; None: HDFS is not told what kinds its devices are."""
 
     def devices(self) -> tuple[str, ...]:
         """Return the names of every device in use, each once, HDFS first."""

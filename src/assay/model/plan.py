@@ -6,8 +6,22 @@ from dataclasses import dataclass, field
 
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
+from assay.model.run import FailureClass
 
 LAYOUT_FACTOR = "layout"
+NETWORK_FACTOR = "network"
+WORKERS_FACTOR = "workers"
+CONTAINERS = "containers"
+COMPRESSION = "compression"
+RETRIES = {
+    # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
+    # no reason of its own does not fail twice; what wrote wrong output writes it again.
+    FailureClass.INFRASTRUCTURE: 3,
+    FailureClass.ENGINE: 2,
+    FailureClass.WORKLOAD: 1,
+    FailureClass.VALIDATION: 0,
+}
+"""How often a run is tried again in one call after a failure of each class, where the plan does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,10 +30,13 @@ class WorkloadSpec:
 
     name: str
     data_bytes: int
+    """Of the whole cluster; with ``data_per_node_bytes``, that times all workers."""
     parameters: dict[str, str] = field(default_factory=dict)
     """The workload's own options as text, such as ``{"files": "6"}``."""
     label: str | None = None
     """Name shown instead of ``name`` when a plan has the same workload twice."""
+    data_per_node_bytes: int | None = None
+    """What each worker in use gets, when the plan says it so; None: the data does not grow with the workers."""
 
     @property
     def key(self) -> str:
@@ -29,10 +46,14 @@ class WorkloadSpec:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Something that a plan varies: ``layout``, an engine parameter (``dfs.blocksize``) or ``WORKLOAD.parameter``."""
+    """Something that a plan varies: ``layout``, ``network``, ``workers``, ``containers``, ``compression``, an engine
+    parameter (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under a name.
+    """
 
     name: str
     levels: tuple[str, ...]
+    settings: dict[str, dict[str, str]] = field(default_factory=dict)
+    """Of a joined factor: level to what it sets. Empty: a level is the value of what the factor is named after."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +78,21 @@ class Plan:
     layouts: dict[str, Layout]
     """Every layout that the plan can use, by name."""
     parameters: dict[str, str]
-    """Engine parameters that all runs share."""
+    """Engine parameters that all runs share, and ``network``, ``workers``, ``containers``, ``compression`` if set."""
     repetitions: int
     until: Until | None
     """When to stop repeating; None: after ``repetitions``."""
     seed: int
-    timeout_s: float
+    timeout_s: float | None
+    """The time limit of every run; None: what like runs took decides."""
     attempts: int
-    """How often a run is tried before it is given up as failed; at least 1."""
+    """How often a run is tried at most in one call, whatever the classes of its failures; at least 1."""
     source: str
     """The plan file's text, kept with the campaign."""
     fingerprint: str
     """SHA-256 over everything that decides what is run; two equal plans continue one campaign."""
+    retries: dict[FailureClass, int] = field(default_factory=lambda: dict(RETRIES))
+    """How often a run is tried again in one call, by the class of its failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +103,10 @@ class Configuration:
     layout: Layout
     parameters: dict[str, str]
     """Engine parameters: the plan's, overridden by the factors'."""
+    network: str | None = None
+    """A network of the cluster by name, or in a lab a link rate such as ``1Gbit/s``; None: as the cluster is."""
+    workers: int | None = None
+    """How many workers are used, the first ones; None: all."""
 
     @property
     def key(self) -> str:

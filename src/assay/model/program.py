@@ -19,6 +19,9 @@ class Program:
     arguments: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     """Configuration properties that the program needs, beside the run's own."""
+    may_run_in_client: bool = False
+    """Whether its job may run inside its client's JVM when there is little to read: only its output counts, not its
+    time, its counters or its history."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class Outcome:
     counters: Mapping[str, Mapping[str, int]]
     failed_tasks: int
     duration_s: float
+    timed_out: bool = False
+    """It did not end within its time limit, and was ended."""
+    host_lost: bool = False
+    """Its host went out of reach; whether it ended is not known."""
 
     def counter(self, name: str) -> int | None:
         """Return a counter's value whatever its group; None when there is none of that name."""

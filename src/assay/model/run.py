@@ -30,6 +30,19 @@ class RunStatus(StrEnum):
     FAILED = "failed"
 
 
+class FailureClass(StrEnum):
+    """Whose fault it was that a run is not valid; each class is tried again by its own rule."""
+
+    INFRASTRUCTURE = "infrastructure"
+    """A host out of reach, a full disk, a lab that is gone."""
+    ENGINE = "engine"
+    """Daemons that died or did not start, an input that could not be made."""
+    WORKLOAD = "workload"
+    """The job itself failed, or was stopped at its time limit."""
+    VALIDATION = "validation"
+    """The job ended well, and a check of its output did not pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check:
     """One validity check of a run's output, with what was expected and what was found, in words."""
@@ -163,5 +176,7 @@ class Run:
     sources: dict[str, str] = field(default_factory=dict)
     """Metric or field name to where it came from, such as ``{"phases": "job history"}``."""
     schema_version: int = RUN_SCHEMA_VERSION
+    failure_class: FailureClass | None = None
+    """Whose fault it is that the run is not valid; None when it is valid, and in runs from before this was recorded."""
     jobs: tuple[Job, ...] = ()
     """The jobs in the order of their submission; empty in bundles of older versions and where nothing tells them."""

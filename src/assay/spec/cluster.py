@@ -5,9 +5,21 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from assay.model.cluster import Address, Cluster, Device, DeviceKind, LabSettings, Nic, Node, NodeType, Placement, Role
+from assay.model.cluster import (
+    Address,
+    Cluster,
+    Device,
+    DeviceKind,
+    LabSettings,
+    Network,
+    Nic,
+    Node,
+    NodeType,
+    Placement,
+    Role,
+)
 from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
-from assay.spec.cluster_file import ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection, SshSection
+from assay.spec.cluster_file import ClusterFile, DeviceGroup, NetworkSection, NodeGroup, NodeTypeSection, SshSection
 from assay.spec.document import Problems, read_document
 from assay.spec.section import parse
 
@@ -30,7 +42,17 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     ssh = file.ssh or SshSection()
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
     lab = LabSettings(file.lab.scale, file.lab.memory_floor) if file.lab else None
-    return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home)
+    networks = {name: Network(name, section.rate, _addresses(file, section)) for name, section in file.networks.items()}
+    return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home, networks)
+
+
+def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:
+    """Return node name to address in ``network``."""
+    return {
+        node: address
+        for group, addresses in (network.addresses or {}).items()
+        for node, address in zip(node_names(group, file.nodes[group]), addresses, strict=True)
+    }
 
 
 def _default_home(file: ClusterFile) -> str:

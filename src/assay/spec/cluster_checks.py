@@ -46,6 +46,7 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
         _check_directories(name, node_type, placement, name in _worker_types(file), problems)
     _check_workers_alike(file, problems)
     _check_currency(file, problems)
+    _check_networks(file, placement, problems)
 
 
 def _check_hosts(name: str, group: NodeGroup, placement: Placement, problems: Problems) -> None:
@@ -124,6 +125,34 @@ def _check_directories(
         elif len(group.directories) != group.count:
             message = f"{len(group.directories)} directories for {group.count} devices; write one for each"
             problems.add((*at, "directories"), message)
+
+
+def _check_networks(file: ClusterFile, placement: Placement, problems: Problems) -> None:
+    """Note networks where there can be none, and addresses that are not one for each node, each once."""
+    if file.networks and placement is Placement.LOCAL:
+        problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
+    silent = [name for name, network in file.networks.items() if network.addresses is None]
+    if placement is Placement.SSH and len(silent) > 1:
+        message = f"{' and '.join(silent)} would be the same: give each network but one its own addresses"
+        problems.add(("networks", silent[1]), message)
+    for name, network in file.networks.items():
+        if network.addresses is None:
+            continue
+        at: Location = ("networks", name, "addresses")
+        if placement is not Placement.SSH:
+            problems.add(at, "addresses are for real hosts; a lab's links are shaped to the rate")
+            continue
+        lacking = [group for group in file.nodes if group not in network.addresses]
+        if lacking:
+            problems.add(at, f"{name}: {', '.join(lacking)} have no addresses in it; every group of nodes needs them")
+        for group, addresses in network.addresses.items():
+            if group not in file.nodes:
+                problems.add((*at, group), unknown("group of nodes", group, file.nodes))
+            elif len(addresses) != len(node_names(group, file.nodes[group])):
+                count = len(node_names(group, file.nodes[group]))
+                problems.add((*at, group), f"{len(addresses)} addresses for {count} nodes; write one for each")
+        every = [((*at, group), one) for group, addresses in network.addresses.items() for one in addresses]
+        _check_distinct(every, "address", problems)
 
 
 def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:

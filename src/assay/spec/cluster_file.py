@@ -18,6 +18,7 @@ from assay.spec.fields import (
     Directory,
     HostAddress,
     HostName,
+    Label,
     Name,
     Port,
     Positive,
@@ -128,6 +129,26 @@ class LocalSection(Section):
     """The cluster is this machine, without emulation. There is nothing to set: write ``local: {}``."""
 
 
+class NetworkSection(Section):
+    """One of several networks between the nodes. Its rate alone may stand in its place: ``IB: 56Gbit/s``."""
+
+    rate: BitRate
+    """Rate of a node's link in each direction."""
+    addresses: dict[HostName, Annotated[list[HostAddress], Field(min_length=1)]] | None = None
+    """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rate_alone(cls, value: Any) -> Any:
+        return {"rate": value} if isinstance(value, str) else value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the schema of the long form or the rate alone."""
+        full = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [full, full["properties"]["rate"]], "description": full["description"]}
+
+
 class SshSection(Section):
     """How real hosts are reached. What is left out, the user's own SSH configuration decides."""
 
@@ -156,6 +177,8 @@ class ClusterFile(Section):
     """Hosts by name."""
     ssh: SshSection | None = None
     """How real hosts are reached."""
+    networks: dict[Label, NetworkSection] = Field(default_factory=dict)
+    """Networks that a plan can choose from, by name."""
     home: Directory | None = None
     """Directory on each host for assay's own files.
 

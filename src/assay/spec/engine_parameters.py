@@ -5,11 +5,13 @@ All others pass through as they are; only the engine knows them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from assay.model.cluster import Cluster
-from assay.model.plan import Factor
-from assay.spec.document import Location, Problems
+from assay.model.plan import WORKERS_FACTOR, Factor
+from assay.spec.document import Problems
+from assay.spec.settings import places
 from assay.units import parse_bytes
 
 REPLICATION = "dfs.replication"
@@ -23,19 +25,18 @@ BLOCK_MIN_BYTES = 2**20
 def engine_parameters(
     given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, problems: Problems
 ) -> dict[str, str]:
-    """Return the parameters of all runs, with the number of copies when the plan does not say it; note mistakes."""
-    workers = len(cluster.workers)
+    """Return the parameters of all runs, with the number of copies when the plan does not say it; note mistakes.
+
+    Where the number of workers is varied, all runs keep as many copies as the fewest workers can hold.
+    """
+    found = places(given, factors)
+    numbers = [value for _, name, value in found if name == WORKERS_FACTOR]
+    workers = min([len(cluster.workers), *(int(one) for one in numbers if re.fullmatch("[1-9][0-9]{0,8}", one))])
     checks: dict[str, Callable[[str], str | None]] = {
-        REPLICATION: lambda text: _replication_mistake(text, workers),
+        REPLICATION: lambda text: _replication_mistake(text, len(cluster.workers)),
         BLOCK_SIZE: _block_mistake,
     }
-    places: list[tuple[Location, str, str]] = [(("parameters", name), name, value) for name, value in given.items()]
-    places += [
-        (("factors", factor.name, index), factor.name, level)
-        for factor in factors
-        for index, level in enumerate(factor.levels)
-    ]
-    for at, name, value in places:
+    for at, name, value in found:
         mistake = checks[name](value) if name in checks else None
         if mistake:
             problems.add(at, f"{name}: {mistake}")

@@ -118,7 +118,9 @@ Scale: TypeAlias = Annotated[
 Price: TypeAlias = Annotated[Money, Form(_parse_price, _PRICE)]
 
 
-def _whole(low: int, high: int) -> Form:
+def whole(low: int, high: int) -> Form:
+    """Return the form of a whole number from ``low`` to ``high``."""
+
     def validate(value: object) -> int:
         text = text_of(value).strip()
         if not re.fullmatch(r"[0-9]{1,10}", text) or not low <= int(text) <= high:
@@ -128,12 +130,12 @@ def _whole(low: int, high: int) -> Form:
     return Form(validate, {"type": "integer", "minimum": low, "maximum": high})
 
 
-COUNT = _whole(1, COUNT_MAX)
-POSITIVE = _whole(1, WHOLE_MAX)
+COUNT = whole(1, COUNT_MAX)
+POSITIVE = whole(1, WHOLE_MAX)
 Count: TypeAlias = Annotated[int, COUNT]
 Positive: TypeAlias = Annotated[int, POSITIVE]
-Seed: TypeAlias = Annotated[int, _whole(0, WHOLE_MAX)]
-Port: TypeAlias = Annotated[int, _whole(1, 65535)]
+Seed: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
+Port: TypeAlias = Annotated[int, whole(1, 65535)]
 
 
 _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
@@ -177,7 +179,7 @@ def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
     return Form(validate, _text_schema(f"^(?:{pattern})$", f"{what[0].upper()}{what[1:]}: {form}", *examples))
 
 
-_DOTTED_PATTERN = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
+DOTTED = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
 _HOST_NAME = _matching(
     r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?", "a name",
     "use at most 30 lower-case letters, digits and hyphens, a letter first", "worker", "hdd",
@@ -186,13 +188,14 @@ _NAME = _matching(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "a name",
     "use at most 64 letters, digits, '.', '_' and '-', a letter or digit first", "hdd-vs-ssd",
 )  # fmt: skip
-_LABEL = _matching(
+LABEL = _matching(
     r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "a label",
     "use at most 64 letters, digits, '_' and '-', a letter or digit first", "terasort-large",
 )  # fmt: skip
 _FACTOR = _matching(
-    f"layout|{_DOTTED_PATTERN}", "a factor",
-    "write layout, an engine parameter such as dfs.blocksize, or WORKLOAD.option such as terasort.reduces",
+    f"[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}|{DOTTED}", "a factor",
+    "write layout, network, workers, containers, compression, an engine parameter such as dfs.blocksize, "
+    "WORKLOAD.option such as terasort.reduces, or a name of your own with levels that set several of these",
     "layout", "dfs.blocksize", "terasort.reduces",
 )  # fmt: skip
 _ADDRESS = _matching(
@@ -202,12 +205,14 @@ _DIRECTORY = _matching(
     r"(?:/[A-Za-z0-9._+@=-]+)+/?", "a directory", "write an absolute path without spaces, commas and colons", "/data1"
 )
 _PARAMETER = _matching(
-    _DOTTED_PATTERN, "an engine parameter", "write words joined by dots", "dfs.replication", "dfs.blocksize"
-)
+    f"network|workers|containers|compression|{DOTTED}", "an engine parameter",
+    "write words joined by dots, or one of network, workers, containers, compression",
+    "dfs.replication", "dfs.blocksize",
+)  # fmt: skip
 
 HostName: TypeAlias = Annotated[str, _HOST_NAME]
 Name: TypeAlias = Annotated[str, _NAME]
-Label: TypeAlias = Annotated[str, _LABEL]
+Label: TypeAlias = Annotated[str, LABEL]
 FactorName: TypeAlias = Annotated[str, _FACTOR]
 HostAddress: TypeAlias = Annotated[str, _ADDRESS]
 Directory: TypeAlias = Annotated[str, _DIRECTORY]
@@ -244,7 +249,8 @@ Date: TypeAlias = Annotated[
 ]
 Text: TypeAlias = Annotated[str, Form(text_of, {"type": "string", "minLength": 1})]
 _SCALAR = {"type": ["string", "number", "boolean"], "description": "A single value; the engine gets it as written"}
-Scalar: TypeAlias = Annotated[str, Form(text_of, _SCALAR)]
+SCALAR = Form(text_of, _SCALAR)
+Scalar: TypeAlias = Annotated[str, SCALAR]
 
 
 def choice(what: str, choices: Iterable[str]) -> Form:

@@ -1,8 +1,10 @@
 """Layouts from a plan: ALOJA's short codes, and explicit device lists, resolved against a worker's node type.
 
 Codes (from ALOJA's study, ``n`` is a number of disks): ``HDD``, ``HDn``, ``SSD``, ``SSn`` and ``NVE`` keep HDFS blocks
-and intermediate data on the same disks; ``HSn`` keeps HDFS on ``n`` HDDs and intermediate data on one SSD. Each device
-gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
+and intermediate data on the same disks; ``HSn`` keeps HDFS on ``n`` HDDs and intermediate data on one SSD. Two more in
+their manner for LISA'14's setups: ``SHn`` keeps HDFS on one SSD and intermediate data on ``n`` HDDs, ``HYn`` (hybrid)
+keeps both on ``n`` HDDs and one SSD. Each device gets one directory. What does not fit raises
+:class:`SpecificationError` with the codes that would.
 """
 
 from __future__ import annotations
@@ -12,14 +14,18 @@ from collections.abc import Mapping, Sequence
 
 from assay.errors import SpecificationError
 from assay.model.cluster import Device, DeviceKind, NodeType
-from assay.model.layout import Directories, Layout
+from assay.model.layout import Directories, Layout, StoragePolicy
 from assay.spec.fields import COUNT_MAX, unknown
 
-_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS)([1-9][0-9]{0,2})")
+_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY)([1-9][0-9]{0,2})")
 _KINDS = {"HDD": DeviceKind.HDD, "SSD": DeviceKind.SSD, "NVE": DeviceKind.NVME, "HD": DeviceKind.HDD,
-          "SS": DeviceKind.SSD, "HS": DeviceKind.HDD}  # fmt: skip
+          "SS": DeviceKind.SSD, "HS": DeviceKind.HDD, "SH": DeviceKind.HDD, "HY": DeviceKind.HDD}  # fmt: skip
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
+_TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
+_NEEDED = {StoragePolicy.HOT: ("DISK",), StoragePolicy.ONE_SSD: ("DISK", "SSD"), StoragePolicy.ALL_SSD: ("SSD",),
+           StoragePolicy.LAZY_PERSIST: ("DISK",)}  # fmt: skip
+_KINDS_OF = {"DISK": "an HDD", "SSD": "an SSD or NVMe device"}
 
 
 def is_layout_code(name: str) -> bool:
@@ -31,7 +37,8 @@ def fitting_codes(node_type: NodeType) -> list[str]:
     """Return the codes that ``node_type`` has the disks for, ranges as ``HD2-HD5``."""
     hdds, ssds, nvmes = (len(node_type.devices_of(kind)) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
     codes = [*(["HDD"] if hdds else []), *_range("HD", 2, hdds), *(["SSD"] if ssds else []), *_range("SS", 2, ssds)]
-    return codes + (_range("HS", 1, hdds) if ssds else []) + (["NVE"] if nvmes else [])
+    mixed = [code for prefix in ("HS", "SH", "HY") for code in _range(prefix, 1, hdds)] if ssds else []
+    return [*codes, *mixed, *(["NVE"] if nvmes else [])]
 
 
 def _range(prefix: str, low: int, high: int) -> list[str]:
@@ -41,12 +48,14 @@ def _range(prefix: str, low: int, high: int) -> list[str]:
 
 
 def resolve_layout(
-    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]], node_type: NodeType, *, name: str = "custom"
-) -> Layout:
+    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]], node_type: NodeType, *, name: str = "custom",
+    policy: str | None = None,
+) -> Layout:  # fmt: skip
     """Return the layout that a code, or a mapping with ``hdfs`` and ``intermediate``, stands for on ``node_type``.
 
     A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
-    mapping's name. Raises :class:`SpecificationError` for an unknown code or device, or too few disks.
+    mapping's name, ``policy`` HDFS's storage policy for it. Raises :class:`SpecificationError` for an unknown code or
+    device, too few disks, or a policy without the kinds of devices that it needs.
     """
     if isinstance(layout, str):
         return _resolve_code(layout, node_type)
@@ -54,7 +63,26 @@ def resolve_layout(
         if key not in _PARTS:
             raise SpecificationError(f"layout {name!r}: {unknown('key', key, _PARTS)}")
     hdfs, intermediate = (_directories(name, part, layout.get(part, {}), node_type) for part in _PARTS)
-    return Layout(name, hdfs, intermediate)
+    return Layout(name, hdfs, intermediate, _policy(name, hdfs, policy, node_type))
+
+
+def _policy(layout: str, hdfs: Sequence[Directories], policy: str | None, node_type: NodeType) -> StoragePolicy | None:
+    """Return the policy; raise :class:`SpecificationError` when the devices for HDFS lack a kind that it places on."""
+    if policy is None:
+        return None
+    kinds = {device.name: _TYPES.get(device.kind, "DISK") for device in node_type.devices}
+    there = {kinds[part.device] for part in hdfs}
+    lacking = [kind for kind in _NEEDED[StoragePolicy(policy)] if kind not in there]
+    if lacking:
+        names = [name for name, kind in kinds.items() if kind == lacking[0]]
+        raise SpecificationError(f"layout {layout!r}: policy {policy} needs {_KINDS_OF[lacking[0]]} for hdfs; "
+                                 f"valid: {', '.join(names) or 'none'}")  # fmt: skip
+    return StoragePolicy(policy)
+
+
+def storage_type(kind: DeviceKind) -> str:
+    """Return HDFS's name for what a device is: ``DISK`` or ``SSD``."""
+    return _TYPES.get(kind, "DISK")
 
 
 def _resolve_code(code: str, node_type: NodeType) -> Layout:
@@ -64,10 +92,12 @@ def _resolve_code(code: str, node_type: NodeType) -> Layout:
     family = match[1] or match[2]
     disks = _take(code, _KINDS[family], int(match[3] or 1), node_type)
     hdfs = tuple(Directories(device.name) for device in disks)
-    if family != "HS":
+    if family not in ("HS", "SH", "HY"):
         return Layout(code, hdfs, hdfs)
-    (ssd,) = _take(code, DeviceKind.SSD, 1, node_type)
-    return Layout(code, hdfs, (Directories(ssd.name),))
+    ssd = tuple(Directories(device.name) for device in _take(code, DeviceKind.SSD, 1, node_type))
+    return {
+        "HS": Layout(code, hdfs, ssd), "SH": Layout(code, ssd, hdfs), "HY": Layout(code, hdfs + ssd, hdfs + ssd)
+    }[family]  # fmt: skip
 
 
 def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:

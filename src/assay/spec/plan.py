@@ -9,16 +9,19 @@ from pathlib import Path
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, Until, WorkloadSpec
+from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.run import FailureClass
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
 from assay.spec.engine_parameters import engine_parameters
+from assay.spec.expansion import expand
 from assay.spec.fields import POSITIVE, SIZE, unknown
 from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
 from assay.spec.plan_file import PlanFile
 from assay.spec.section import parse
-from assay.spec.workloads import WORKLOAD_OPTIONS, varied_options, workload_of, workload_option
+from assay.spec.settings import WORDS, check_configurations, check_settings, places
+from assay.spec.workloads import WORKLOAD_OPTIONS, varied_options, waved_options, workload_of, workload_option
 
 CONFIGURATIONS_MAX = 10_000
 
@@ -29,13 +32,15 @@ def load_plan(path: str | Path) -> Plan:
     file = parse(PlanFile, document)
     problems = Problems(document)
     cluster = _load_cluster(file, Path(path).parent, problems)
-    workloads = _workloads(file, problems)
+    workloads = _workloads(file, len(cluster.workers), problems)
     factors = _factors(file, workloads, problems)
     layouts = _layouts(file, cluster, problems)
     parameters = engine_parameters(file.parameters, factors, cluster, problems)
+    check_settings(file.parameters, factors, cluster, problems)
     until = _until(file, problems)
+    retries, attempts = _retries(file)
     problems.raise_if_any()
-    return Plan(
+    plan = Plan(
         name=file.plan,
         cluster=cluster,
         engine=file.engine,
@@ -47,12 +52,16 @@ def load_plan(path: str | Path) -> Plan:
         until=until,
         seed=file.seed,
         timeout_s=file.timeout,
-        attempts=file.attempts,
+        attempts=attempts,
         source=document.text,
         fingerprint=fingerprint(
             cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
         ),
+        retries=retries,
     )
+    check_configurations(expand(plan), places(plan.parameters, factors), cluster, problems)
+    problems.raise_if_any()
+    return plan
 
 
 def _until(file: PlanFile, problems: Problems) -> Until | None:
@@ -64,6 +73,14 @@ def _until(file: PlanFile, problems: Problems) -> Until | None:
     if file.until.half_width <= 0:
         problems.add(("until", "half_width"), "half_width must be above 0 %: no mean is known exactly")
     return Until(float(file.until.half_width), file.until.at_most)
+
+
+def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
+    """Return the retries of each class and the attempts in all: ``attempts`` alone holds for every class."""
+    otherwise = RETRIES if file.attempts is None else dict.fromkeys(FailureClass, file.attempts - 1)
+    given = {name: getattr(file.retries, name.value) for name in FailureClass}
+    retries = {name: otherwise[name] if value is None else value for name, value in given.items()}
+    return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
 
 
 def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:
@@ -78,8 +95,8 @@ def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:
         raise
 
 
-def _workloads(file: PlanFile, problems: Problems) -> tuple[WorkloadSpec, ...]:
-    workloads = tuple(workload_of(entry) for entry in file.workloads)
+def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[WorkloadSpec, ...]:
+    workloads = tuple(workload_of(entry, workers) for entry in file.workloads)
     seen: set[str] = set()
     for index, workload in enumerate(workloads):
         if workload.key in seen:
@@ -87,12 +104,17 @@ def _workloads(file: PlanFile, problems: Problems) -> tuple[WorkloadSpec, ...]:
         elif workload.label in WORKLOAD_OPTIONS and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
         seen.add(workload.key)
+        for option in waved_options(workload.name) if "waves" in workload.parameters else ():
+            if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
+                problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
     return workloads
 
 
 def _factors(file: PlanFile, workloads: tuple[WorkloadSpec, ...], problems: Problems) -> tuple[Factor, ...]:
     """Return the factors; a plan that does not vary the layout gets it as its first factor, with one level."""
-    factors = tuple(Factor(name, tuple(levels)) for name, levels in file.factors.items())
+    factors = tuple(
+        Factor(name, tuple(levels), levels if isinstance(levels, dict) else {}) for name, levels in file.factors.items()
+    )
     for factor in factors:
         _check_levels(factor, workloads, problems)
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
@@ -111,9 +133,17 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
     for index, level in enumerate(factor.levels):
         if level in factor.levels[:index]:
             problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
+    if factor.settings:
+        if "." in factor.name or factor.name == LAYOUT_FACTOR:
+            problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
+        return
+    if "." not in factor.name and factor.name not in (LAYOUT_FACTOR, *WORDS):
+        problems.add(at, f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *WORDS))}, an engine parameter such as "
+                         "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
+                         "that set several of these")  # fmt: skip
     key, _, option = factor.name.partition(".")
     if workload_option(factor.name, workloads) is not None:
-        form = SIZE if option == "data" else POSITIVE
+        form = SIZE if option in ("data", "data_per_node") else POSITIVE
         for index, level in enumerate(factor.levels):
             try:
                 form.parse(level)
@@ -133,7 +163,8 @@ def _layouts(file: PlanFile, cluster: Cluster, problems: Problems) -> dict[str, 
         if is_layout_code(name):
             problems.add(("layouts", name), f"{name!r} is a layout code; choose another name")
         try:
-            own[name] = resolve_layout(section.model_dump(), node_type, name=name)
+            parts = section.model_dump(exclude={"policy"})
+            own[name] = resolve_layout(parts, node_type, name=name, policy=section.policy)
         except SpecificationError as error:
             problems.add(("layouts", name), error.message)
     used: dict[str, Layout] = {}
@@ -153,7 +184,7 @@ def _layouts(file: PlanFile, cluster: Cluster, problems: Problems) -> dict[str, 
 
 def _layout_names(file: PlanFile, choices: list[str], problems: Problems) -> dict[str, Location]:
     """Return the names of the layouts that the plan uses, with their places."""
-    levels = file.factors.get(LAYOUT_FACTOR, [])
+    levels = list(file.factors.get(LAYOUT_FACTOR, []))
     names: dict[str, Location] = {level: ("factors", LAYOUT_FACTOR, index) for index, level in enumerate(levels)}
     if file.layout is not None:
         if levels:

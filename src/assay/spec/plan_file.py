@@ -6,9 +6,12 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field
 
+from assay.model.layout import StoragePolicy
 from assay.spec.fields import (
     COUNT,
     COUNT_MAX,
+    LABEL,
+    SCALAR,
     Count,
     Duration,
     FactorName,
@@ -22,12 +25,13 @@ from assay.spec.fields import (
     Text,
     choice,
     text_of,
+    whole,
 )
 from assay.spec.section import Section
 from assay.spec.workloads import WorkloadEntry
 
 ENGINES = ("hadoop",)
-TIMEOUT_S = 1800.0
+RETRIES_MAX = 100
 
 
 def _parse_directories(value: object) -> dict[str, int]:
@@ -54,7 +58,44 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
     ],
     "examples": [["hdd1", "hdd2"], {"ssd1": 10}],
 }
+Retries: TypeAlias = Annotated[int, whole(0, RETRIES_MAX)]
 DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
+
+
+def _parse_levels(value: object) -> Levels:
+    """Return levels as a list, or those of a joined factor: level to what it sets."""
+    if isinstance(value, list):
+        if not value:
+            raise ValueError("at least one entry is needed")
+        return [text_of(item) for item in value]
+    if not isinstance(value, dict):
+        raise ValueError("a list is expected here, such as [a, b]")
+    if not value:
+        raise ValueError("at least one level is needed")
+    for level, settings in value.items():
+        LABEL.parse(level)
+        if not isinstance(settings, dict) or not settings:
+            raise ValueError(f"level {level!r} needs what it sets, such as {{dfs.blocksize: 64MiB}}")
+        for setting in settings.values():
+            text_of(setting)
+    return value
+
+
+Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
+_LEVELS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "array", "items": SCALAR.schema, "minItems": 1},
+        {
+            "type": "object",
+            "minProperties": 1,
+            "propertyNames": LABEL.schema,
+            "additionalProperties": {
+                "type": "object", "minProperties": 1, "additionalProperties": SCALAR.schema,
+            },
+        },
+    ],
+    "examples": [["HD2", "SS2"], {"small": {"containers": 2, "dfs.blocksize": "64MiB"}, "large": {"containers": 4}}],
+}  # fmt: skip
 
 
 class LayoutSection(Section):
@@ -64,6 +105,8 @@ class LayoutSection(Section):
     """Devices for HDFS blocks."""
     intermediate: DirectoryCounts
     """Devices for intermediate data: spills and shuffle."""
+    policy: Annotated[str, choice("storage policy", StoragePolicy)] | None = None
+    """HDFS's storage policy for assay's data; HDFS is then told what kinds its devices are."""
 
 
 class UntilSection(Section):
@@ -73,6 +116,19 @@ class UntilSection(Section):
     """Half the width of the mean's 95 % interval, as a share of the mean."""
     at_most: Count = 20
     """Repetitions after which it is given up."""
+
+
+class RetriesSection(Section):
+    """How often a run is tried again in one call, by the class of its failure."""
+
+    infrastructure: Retries | None = None
+    """After a host out of reach, a full disk, a lab that is gone."""
+    engine: Retries | None = None
+    """After daemons that died or did not start."""
+    workload: Retries | None = None
+    """After a job that failed or was stopped at its time limit."""
+    validation: Retries | None = None
+    """After a job whose output did not pass its checks."""
 
 
 class PlanFile(Section):
@@ -85,11 +141,13 @@ class PlanFile(Section):
     engine: Annotated[str, choice("engine", ENGINES)] = ENGINES[0]
     """What runs the workloads."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
-    """Engine parameters for all runs."""
+    """Engine parameters for all runs, and network, workers, containers and compression where they are not varied."""
     workloads: list[WorkloadEntry] = Field(min_length=1)
     """What is run, in this order."""
-    factors: dict[FactorName, Annotated[list[Scalar], Field(min_length=1)]] = Field(default_factory=dict)
-    """What is varied, with its levels: layout, an engine parameter, or WORKLOAD.option."""
+    factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
+    """What is varied, with its levels: layout, network, workers, containers, compression, an engine parameter,
+    WORKLOAD.option, or a name of your own, whose levels say what they set.
+    """
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
     """Layouts of your own by name, beside the codes."""
     layout: Text | None = None
@@ -100,7 +158,9 @@ class PlanFile(Section):
     """Repeat further, each combination until its mean time is known well enough."""
     seed: Seed = 1
     """Decides the order in which runs are interleaved."""
-    timeout: Duration = Field(default=TIMEOUT_S, json_schema_extra={"default": "30min"})
-    """A run that takes longer is stopped and counts as failed."""
-    attempts: Count = 2
-    """How often a run is tried in one call before it is given up."""
+    timeout: Duration | None = None
+    """A run that takes longer is stopped and counts as failed; without it, what like runs took decides."""
+    attempts: Count | None = None
+    """How often a run is tried at most in one call before it is given up."""
+    retries: RetriesSection = Field(default_factory=RetriesSection)
+    """How often a run is tried again in one call, by the class of its failure."""

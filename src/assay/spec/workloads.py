@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self
 
-from pydantic import Field, create_model, model_validator
+from pydantic import ConfigDict, Field, create_model, model_validator
 
 from assay.model.plan import WorkloadSpec
 from assay.spec.fields import Label, Positive, Size
@@ -19,7 +19,9 @@ WORKLOAD_OPTIONS: dict[str, tuple[str, ...]] = {
     "teravalidate": ("maps", "reduces"),
     "wordcount": ("maps", "reduces"),
 }
-"""Workload to its options; every workload has ``data`` (required) and ``label`` too."""
+"""Workload to its options; every workload has ``data`` or ``data_per_node`` (required), ``waves`` and ``label`` too."""
+WAVES_OF_BOTH = ("shuffle",)
+"""Workloads whose maps and reduces both run in waves; others have waves of files, else of reduces, else of maps."""
 
 _OPTION_HELP = {
     "files": "Number of files, each written or read by one map task.",
@@ -31,10 +33,23 @@ _OPTION_HELP = {
 class WorkloadOptions(Section):
     """What every workload takes."""
 
-    data: Size
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["data"]}, {"required": ["data_per_node"]}]})
+
+    data: Size | None = None
     """Bytes to process at full scale; a lab multiplies them by its scale."""
+    data_per_node: Size | None = None
+    """The same for each worker in use, in place of data: the whole grows with the workers."""
+    waves: Positive | None = None
+    """As many tasks as the workers in use run at once, times this: files, reduces or maps, whichever it has."""
     label: Label | None = None
     """Name in results instead of the workload's own, needed when a plan has one workload twice."""
+
+    @model_validator(mode="after")
+    def _data_once(self) -> Self:
+        if (self.data is None) == (self.data_per_node is None):
+            both = "write either data or data_per_node" if self.data else "data is missing: write data or data_per_node"
+            raise ValueError(both)
+        return self
 
 
 class _OneWorkload(Section):
@@ -69,11 +84,19 @@ WorkloadEntry: Any = _entry_model()
 """One item of a plan's ``workloads``: a model made from :data:`WORKLOAD_OPTIONS`, so that the two can't differ."""
 
 
-def workload_of(entry: Section) -> WorkloadSpec:
-    """Return the workload that a validated :data:`WorkloadEntry` names."""
+def workload_of(entry: Section, workers: int) -> WorkloadSpec:
+    """Return the workload that a validated :data:`WorkloadEntry` names, on ``workers`` nodes."""
     ((name, options),) = entry.model_dump(by_alias=True, exclude_none=True).items()
-    data, label = options.pop("data"), options.pop("label", None)
-    return WorkloadSpec(name, data, {option: str(value) for option, value in options.items()}, label)
+    data, label, per_node = options.pop("data", None), options.pop("label", None), options.pop("data_per_node", None)
+    given = {option: str(value) for option, value in options.items()}
+    return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
+
+
+def waved_options(workload: str) -> tuple[str, ...]:
+    """Return the options of ``workload`` that ``waves`` sets: those that decide how many tasks the job has."""
+    if workload in WAVES_OF_BOTH:
+        return ("maps", "reduces")
+    return next(((option,) for option in ("files", "reduces", "maps") if option in WORKLOAD_OPTIONS[workload]), ())
 
 
 def workload_option(factor: str, workloads: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
@@ -95,4 +118,4 @@ def workload_option(factor: str, workloads: Iterable[WorkloadSpec]) -> tuple[Wor
 
 def varied_options(workload: str) -> tuple[str, ...]:
     """Return the options of ``workload`` that a factor can vary."""
-    return ("data", *WORKLOAD_OPTIONS[workload])
+    return ("data", "data_per_node", "waves", *WORKLOAD_OPTIONS[workload])

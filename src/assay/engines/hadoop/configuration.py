@@ -7,19 +7,23 @@ but addresses and directories, which follow from the cluster and the layout.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Node, Role
-from assay.model.layout import Directories, Layout
+from assay.model import containers
+from assay.model.cluster import Cluster, Network, Node, Role
+from assay.model.layout import Directories, Layout, StoragePolicy
+from assay.spec.layouts import storage_type
 from assay.units import parse_bytes
 
+MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it
 # Daemon heaps are small and the serial collector is used because a lab's nodes share one small machine.
 DAEMON_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-TASK_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+TASK_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 DEFAULTS: dict[str, str] = {
     # The NameNode must not skip busy DataNodes, or blocks stay under-replicated on a small cluster.
@@ -50,16 +54,10 @@ DEFAULTS: dict[str, str] = {
     # A nearly full scaled disk is still a disk.
     "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
     "yarn.nodemanager.delete.debug-delay-sec": "0",
-    "yarn.nodemanager.resource.cpu-vcores": "16",
-    "yarn.nodemanager.resource.memory-mb": "1536",
-    "yarn.scheduler.minimum-allocation-mb": "128",
+    **containers.DEFAULTS,
     "yarn.scheduler.capacity.root.queues": "default",
     "yarn.scheduler.capacity.root.default.capacity": "100",
     "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
-    "yarn.app.mapreduce.am.resource.mb": "384",
-    "mapreduce.map.memory.mb": "384",
-    "mapreduce.reduce.memory.mb": "384",
-    "mapreduce.task.io.sort.mb": "64",
     "mapreduce.framework.name": "yarn",
     # JSON lines instead of Avro binary: readable in the bundle by people too.
     "mapreduce.jobhistory.jhist.format": "json",
@@ -125,16 +123,53 @@ class Deployment:
     ports: Ports
     hosts: Mapping[str, str]
     """Node name to the host name or address by which other nodes reach it."""
-    image_directory: str
-    """The NameNode's metadata directory on the master; it goes with the layout."""
+    home: str
+    """Where the deployments lie on each host, each in a folder of its own."""
+    workers: int | None = None
+    """How many workers are used, when these are not all that there are."""
+    one_network: bool = False
+    """Whether the daemons listen on the address in ``hosts`` alone, because the hosts have several networks."""
+    memory_bytes: int = 0
+    """Memory in which a DataNode may keep blocks, for the policy LAZY_PERSIST."""
+
+    @property
+    def name(self) -> str:
+        """The layout's name and whatever else makes this another file system: its policy, fewer workers."""
+        policy = f".{self.layout.policy}" if self.layout.policy else ""
+        return f"{self.layout.name}{policy}{f'.{self.workers}' if self.workers else ''}"
+
+    @property
+    def directory(self) -> str:
+        """The folder of this deployment on each host: configuration, logs, pid files."""
+        return f"{self.home}/{self.name}"
+
+    @property
+    def image_directory(self) -> str:
+        """The NameNode's metadata directory on the master; it goes with the blocks that the DataNodes have."""
+        return f"{self.directory}/namenode"
 
     def hdfs_directories(self, node: Node) -> list[str]:
         """Return the DataNode's directories on ``node`` for this layout."""
-        return _paths(node, self.layout.hdfs, self.layout.name, "hdfs")
+        return _paths(node, self.layout.hdfs, self.name, "hdfs")
 
     def intermediate_directories(self, node: Node) -> list[str]:
         """Return the NodeManager's local directories on ``node`` for this layout."""
-        return _paths(node, self.layout.intermediate, self.layout.name, "local")
+        return _paths(node, self.layout.intermediate, self.name, "local")
+
+    def memory_directories(self, node: Node) -> list[str]:
+        """Return the DataNode's directory in memory, where the policy wants one."""
+        wanted = self.layout.policy is StoragePolicy.LAZY_PERSIST and Role.WORKER in node.roles
+        return [f"{MEMORY_MOUNT}/assay-{self.marker}/{self.name}/{node.name}"] if wanted else []
+
+    def data_directories(self, node: Node) -> str:
+        """Return ``dfs.datanode.data.dir``: with storage types when HDFS has to place blocks by them."""
+        paths = self.hdfs_directories(node)
+        if self.layout.policy is None or not paths:
+            return ",".join(paths)
+        kinds = {device.name: storage_type(device.kind) for device in node.type.devices}
+        types = [kinds[part.device] for part in self.layout.hdfs for _ in range(part.count)]
+        typed = [f"[{kind}]{path}" for kind, path in zip(types, paths, strict=True)]
+        return ",".join([*typed, *(f"[RAM_DISK]{path}" for path in self.memory_directories(node))])
 
     def host(self, node: Node) -> str:
         """Return the name by which the other nodes reach ``node``."""
@@ -157,6 +192,22 @@ def is_job_parameter(name: str) -> bool:
     return name.startswith(JOB_PREFIXES) and not name.startswith(_DAEMON_PREFIXES)
 
 
+def daemon_parameters(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return those of ``parameters`` that belong to daemons, sorted."""
+    return {name: value for name, value in sorted(parameters.items()) if not is_job_parameter(name)}
+
+
+def daemon_state(
+    layout: Layout, parameters: Mapping[str, str], workers: int | None = None, network: Network | None = None
+) -> str:
+    """Return what the daemons must run with, as text: configurations that share it need no restart between them.
+
+    ``workers``: how many are used, when these are not all. A network counts where it has addresses of its own.
+    """
+    addresses = sorted(network.addresses.items()) if network else []
+    return json.dumps([layout.name, repr(layout), daemon_parameters(parameters), workers, addresses])
+
+
 def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
     """Return ``parameters`` with sizes written as Hadoop reads them (``64MiB`` becomes bytes)."""
     try:
@@ -170,14 +221,22 @@ def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def properties(deployment: Deployment, node: Node) -> dict[str, str]:
     """Return every property that is set on ``node``, defaults first, then the plan's, then what the cluster fixes."""
-    return {
-        **DEFAULTS,
-        "yarn.app.mapreduce.am.command-opts": _jvm(deployment, TASK_JAVA_OPTIONS),
-        "mapreduce.map.java.opts": _jvm(deployment, TASK_JAVA_OPTIONS),
-        "mapreduce.reduce.java.opts": _jvm(deployment, TASK_JAVA_OPTIONS),
-        **_marked(deployment, normalised(deployment.parameters)),
-        **_fixed(deployment, node),
+    return {**DEFAULTS, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
+
+
+def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return ``parameters`` as Hadoop reads them, with the options of the JVMs that its tasks run in.
+
+    Those carry the deployment's marker, so that none can be left behind, and a heap that follows the container's
+    memory where the plan does not state one.
+    """
+    given = {**deployment.parameters, **parameters}
+    stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
+    heaps = {option: containers.heap_mb(given, memory) for memory, option in containers.JAVA_OPTIONS.items()}
+    jvms = {
+        option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {TASK_JAVA_OPTIONS}") for option, text in stated.items()
     }
+    return {**normalised(parameters), **jvms}
 
 
 def _jvm(deployment: Deployment, options: str) -> str:
@@ -185,16 +244,10 @@ def _jvm(deployment: Deployment, options: str) -> str:
     return " ".join(part for part in (options, deployment.java_options, marker) if part)
 
 
-def _marked(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:
-    """Keep the marker on task JVMs whose options the plan sets, so that none can be left behind."""
-    options = ("yarn.app.mapreduce.am.command-opts", "mapreduce.map.java.opts", "mapreduce.reduce.java.opts")
-    return {name: _jvm(deployment, value) if name in options else value for name, value in parameters.items()}
-
-
 def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     master, own, ports = deployment.host(deployment.cluster.master), deployment.host(node), deployment.ports
     everywhere = "0.0.0.0"  # noqa: S104 - a cluster's daemons listen to their cluster
-    bind = own if deployment.cluster.placement == "local" else everywhere
+    bind = own if deployment.cluster.placement == "local" or deployment.one_network else everywhere
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
         "hadoop.tmp.dir": f"{deployment.cluster.home}/scratch",
@@ -229,10 +282,11 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
     }  # fmt: skip
     directories = {
-        "dfs.datanode.data.dir": ",".join(deployment.hdfs_directories(node)),
+        "dfs.datanode.data.dir": deployment.data_directories(node),
         "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),
     }
-    return addresses | {name: value for name, value in directories.items() if value}
+    memory = {"dfs.datanode.max.locked.memory": str(deployment.memory_bytes)} if deployment.memory_bytes else {}
+    return addresses | memory | {name: value for name, value in directories.items() if value}
 
 
 def render(deployment: Deployment, node: Node) -> dict[str, str]:

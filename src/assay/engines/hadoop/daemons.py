@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from assay.engines.hadoop.class_archive import ClassArchive
 from assay.engines.hadoop.configuration import DAEMON_JAVA_OPTIONS, Deployment, render
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
@@ -51,10 +52,12 @@ class Health:
 class Daemons:
     """Starts and stops one deployment over the nodes' transports."""
 
-    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport], home: str) -> None:
+    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport],
+                 classes: ClassArchive | None = None) -> None:  # fmt: skip
         self.deployment = deployment
         self.transports = transports
-        self.home = home
+        self.home = deployment.directory
+        self._classes = classes
 
     @property
     def _master(self) -> Transport:
@@ -89,6 +92,22 @@ class Daemons:
         path = f"{self.configuration_directory()}:{deployment.classpath}"
         return [deployment.java, *options, "-cp", path, main_class, *arguments]
 
+    def _daemon_command(self, main_class: str, node: Node) -> list[str]:
+        """Return a daemon's command line; with the class archive when there is one, else with what it is made from."""
+        command, classes = self._with_classes(self.command(main_class)), self._classes
+        if classes is None or classes.there:
+            return command
+        if classes.wanted and node in (self.deployment.cluster.master, self.deployment.cluster.workers[0]):
+            return [command[0], *classes.recording(main_class.rsplit(".", 1)[-1]), *command[1:]]
+        return command
+
+    def _with_classes(self, command: list[str]) -> list[str]:
+        """Return a command line that uses the class archive when there is one."""
+        if self._classes is None or not self._classes.there:
+            return command
+        command[command.index("-cp") + 1] = self._classes.class_path(self.configuration_directory())
+        return [command[0], *self._classes.options(self.configuration_directory()), *command[1:]]
+
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
@@ -101,7 +120,7 @@ class Daemons:
             await asyncio.gather(*(self._wipe(node) for node in cluster.workers))
             await self._master.run(["rm", "-rf", self.deployment.image_directory], timeout_s=_COMMAND_TIMEOUT_S)
             command = self.command(NAMENODE, "-format", "-force", "-nonInteractive")
-            await self._master.run(command, timeout_s=_COMMAND_TIMEOUT_S)
+            await self._master.run(self._with_classes(command), timeout_s=_COMMAND_TIMEOUT_S)
         progress("starting daemons")
         await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
         await self._wait_until_healthy(progress)
@@ -110,7 +129,8 @@ class Daemons:
         transport, deployment = self.transports[node.name], self.deployment
         folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
         if Role.WORKER in node.roles:
-            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
+            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node),
+                        *deployment.memory_directories(node)]  # fmt: skip
         try:
             await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
         except HostError as error:
@@ -118,7 +138,8 @@ class Daemons:
                               hint="check that the devices' directories exist and are writable") from error  # fmt: skip
         # DataNodes refuse a directory that others may write.
         if Role.WORKER in node.roles:
-            await transport.run(["chmod", "700", *deployment.hdfs_directories(node)], timeout_s=_COMMAND_TIMEOUT_S)
+            own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+            await transport.run(["chmod", "700", *own], timeout_s=_COMMAND_TIMEOUT_S)
         files = render(deployment, node)
         directory = self.configuration_directory()
         await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
@@ -129,7 +150,9 @@ class Daemons:
         return found.exit_status == 0
 
     async def _wipe(self, node: Node) -> None:
-        inside = [f"{folder}/current" for folder in self.deployment.hdfs_directories(node)]
+        deployment = self.deployment
+        folders = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
+        inside = [f"{folder}/current" for folder in folders]
         await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
 
     async def _start_on(self, node: Node) -> None:
@@ -137,8 +160,8 @@ class Daemons:
         daemons |= WORKER_DAEMONS if Role.WORKER in node.roles else {}
         for name, main_class in daemons.items():
             await self.transports[node.name].spawn(
-                self.command(main_class), log=self._log(name), pid_file=f"{self.home}/{name}.pid", cwd=self.home,
-                env={"HADOOP_CONF_DIR": self.configuration_directory()},
+                self._daemon_command(main_class, node), log=self._log(name), pid_file=f"{self.home}/{name}.pid",
+                cwd=self.home, env={"HADOOP_CONF_DIR": self.configuration_directory()},
             )  # fmt: skip
 
     def _log(self, daemon: str) -> str:
@@ -239,7 +262,11 @@ class Daemons:
         return dict(await asyncio.gather(*(last_lines(node, daemon) for node, daemon in wanted)))
 
     async def stop(self) -> None:
-        """End every process of this deployment on every node: asked first, killed after a grace."""
+        """End every process of this deployment on every node.
+
+        NameNode and DataNodes keep what lies on disk: they are asked first, and killed after a grace. The others keep
+        nothing that the next start reads, and are killed at once.
+        """
         await asyncio.gather(*(self._processes(node, "stop") for node in self.deployment.cluster.nodes))
 
     async def _processes(self, node: Node, verb: str) -> list[dict[str, str]]:

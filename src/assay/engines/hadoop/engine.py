@@ -4,30 +4,47 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import re
 import socket
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from assay.engines.hadoop.configuration import Deployment, Ports, is_job_parameter, normalised, properties
+from assay.engines.hadoop.class_archive import ClassArchive
+from assay.engines.hadoop.configuration import (
+    Deployment,
+    Ports,
+    daemon_parameters,
+    daemon_state,
+    is_job_parameter,
+    job_options,
+    properties,
+)
 from assay.engines.hadoop.daemons import Daemons, Health, healthy
 from assay.engines.hadoop.distribution import Distribution, require
 from assay.engines.hadoop.hdfs import Hdfs
-from assay.errors import EngineError, HostError
+from assay.engines.hadoop.memory import in_memory, let_go
+from assay.errors import EngineError, HostError, HostTimeoutError
 from assay.formats.jhist import JobHistory, parse_jhist
 from assay.hosts.transport import RemoteProcess, Transport
-from assay.model.cluster import Cluster, Placement
-from assay.model.layout import Layout
+from assay.model.cluster import Cluster, Network, Placement
+from assay.model.layout import Layout, StoragePolicy
 from assay.model.program import Outcome, Program
 
+ROOT = "/assay"
+"""Everything that assay keeps in HDFS is below it; storage policies are set there."""
 JAVA_MINIMUM = 11
 JAVA_MAXIMUM = 23
 """From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
+_IN_CLIENT = {
+    "mapreduce.framework.name": "local",
+    "mapreduce.local.map.tasks.maximum": "4",
+    # Four maps share the client's heap of 256 MB; what a check sorts is small.
+    "mapreduce.task.io.sort.mb": "8",
+}
 _HISTORY_WAIT_S = 20.0
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -63,10 +80,12 @@ class HadoopEngine:
         self.version = distribution.version
         self.java = java
         self._classpath = distribution.classpath_at(home)
+        self._native = f"{home}/lib/native"
         self._java_options = "--add-opens=java.base/java.lang=ALL-UNNAMED" if java_version >= 17 else ""
         self._hold = hold
         self._ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
         self._daemons: Daemons | None = None
+        self._classes: ClassArchive | None = None
         self._signature = ""
 
     @classmethod
@@ -83,6 +102,8 @@ class HadoopEngine:
         try:
             home = await _install(transports, cluster, distribution, progress)
             engine = cls(cluster, transports, distribution, home, java, min(versions), hold)
+            if cluster.placement is not Placement.SSH and home == str(distribution.home):
+                engine._classes = await ClassArchive.of(distribution, java)
             await engine._clear_leftovers()
         except BaseException:
             hold.close_stdin()
@@ -91,15 +112,15 @@ class HadoopEngine:
 
     async def _clear_leftovers(self) -> None:
         anything = self._deployment(Layout("none", (), ()), {})  # the marker is the same for every layout
-        await Daemons(anything, self.transports, self._home("none")).stop()
+        await Daemons(anything, self.transports).stop()
 
-    def _home(self, layout: str) -> str:
-        return f"{self.cluster.home}/deployments/{layout}"
-
-    def _deployment(self, layout: Layout, parameters: Mapping[str, str]) -> Deployment:
+    def _deployment(self, layout: Layout, parameters: Mapping[str, str], workers: int | None = None,
+                    network: Network | None = None) -> Deployment:  # fmt: skip
         marker = hashlib.sha256(f"{self.cluster.name}:{self.cluster.home}".encode()).hexdigest()[:12]
+        addresses = network.addresses if network else {}
+        hosts = {node.name: node.address.host if node.address else "127.0.0.1" for node in self.cluster.nodes}
         return Deployment(
-            cluster=self.cluster,
+            cluster=self.cluster.using(workers),
             layout=layout,
             parameters=parameters,
             classpath=self._classpath,
@@ -107,8 +128,10 @@ class HadoopEngine:
             java_options=self._java_options,
             marker=marker,
             ports=self._ports,
-            hosts={node.name: node.address.host if node.address else "127.0.0.1" for node in self.cluster.nodes},
-            image_directory=f"{self._home(layout.name)}/namenode",
+            hosts=hosts | addresses,
+            home=f"{self.cluster.home}/deployments",
+            workers=workers if workers != len(self.cluster.workers) else None,
+            one_network=bool(addresses),
         )
 
     @property
@@ -123,21 +146,30 @@ class HadoopEngine:
         """The running deployment's file system."""
         return Hdfs(self.daemons.namenode, user="root")
 
-    async def deploy(self, layout: Layout, parameters: Mapping[str, str], progress: Callable[[str], None]) -> bool:
+    async def deploy(self, layout: Layout, parameters: Mapping[str, str], progress: Callable[[str], None], *,
+                     workers: int | None = None, network: Network | None = None) -> bool:  # fmt: skip
         """Make the daemons run with ``layout`` and the daemons' share of ``parameters``; say whether they (re)started.
 
-        What runs already is left alone when it fits and is healthy.
+        With ``workers``, they run on the first so many workers only, and HDFS is one of its own; with a ``network``
+        that has addresses, they use those. What runs already is left alone when it fits and is healthy.
         """
-        own = {name: value for name, value in parameters.items() if not is_job_parameter(name)}
-        signature = json.dumps([layout.name, repr(layout), sorted(own.items())])
+        own = daemon_parameters(parameters)
+        deployment = self._deployment(layout, own, workers, network)
+        signature = daemon_state(layout, parameters, deployment.workers, network)
         if self._daemons and signature == self._signature and await self.trouble() is None:
             return False
+        if layout.policy is StoragePolicy.LAZY_PERSIST:
+            deployment = await in_memory(deployment, self.transports, self._native)
         if self._daemons:
             progress("stopping daemons")
             await self._daemons.stop()
-        self._daemons = Daemons(self._deployment(layout, own), self.transports, self._home(layout.name))
+        self._daemons = Daemons(deployment, self.transports, self._classes)
         self._signature = signature
         await self._daemons.start(progress)
+        if self._classes and self._classes.wanted:
+            await self._classes.make(progress)
+        if layout.policy:
+            await self.hdfs.set_policy(ROOT, layout.policy)
         return True
 
     async def health(self) -> Health | None:
@@ -152,32 +184,37 @@ class HadoopEngine:
         health = await self.health()
         if health is None:
             return "a master daemon does not answer"
-        if not healthy(health, len(self.cluster.workers)):
+        if not healthy(health, len(self.daemons.deployment.cluster.workers)):
             return f"not every worker is live: {health}"
         return None
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return every property that assay sets for a job with ``parameters``, on the master."""
-        return {**properties(self.daemons.deployment, self.cluster.master), **normalised(parameters)}
+        deployment = self.daemons.deployment
+        return {**properties(deployment, self.cluster.master), **job_options(deployment, parameters)}
 
     async def run(self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str) -> Finished:
         """Run a client program on the master and fetch its jobs' histories.
 
         ``duration_s`` of the outcome is the client's wall time, from exec to exit. A client that does not end within
-        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception.
+        ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception, and so is one
+        whose host went out of reach (255).
         """
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
-        options = {**normalised(job), **program.options}
+        options = {**job_options(self.daemons.deployment, job), **program.options}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
         master = self.transports[self.cluster.master.name]
         started = time.time()
         clock = time.monotonic()
+        timed_out = lost = False
         try:
             done = await master.run(command, timeout_s=timeout_s, check=False, cwd=self.daemons.home)
             status, output = done.exit_status, done.stdout + b"\n" + done.stderr
         except HostError as error:
-            status, output = 124, error.message.encode()
+            timed_out = isinstance(error, HostTimeoutError)
+            lost = not timed_out
+            status, output = 124 if timed_out else 255, error.message.encode()
         duration_s = time.monotonic() - clock
         job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output.decode(errors="replace"))))
         if status != 0:
@@ -186,8 +223,12 @@ class HadoopEngine:
         failed = sum(history.failed_maps + history.failed_reduces for history in histories)
         counters = histories[-1].counters if histories else {}
         text = output.decode(errors="replace")
-        outcome = Outcome(status, text, counters, failed, duration_s)
+        outcome = Outcome(status, text, counters, failed, duration_s, timed_out, lost)
         return Finished(outcome, started, histories, {f"{label}.log": output, **logs})
+
+    def in_client(self, program: Program) -> Program:
+        """Return ``program`` made to run its job inside its client's JVM, by Hadoop's own local runner."""
+        return replace(program, options={**program.options, **_IN_CLIENT})
 
     async def progress(self) -> JobProgress | None:
         """Return where the running job is; None when there is none or nobody answers."""
@@ -268,6 +309,7 @@ class HadoopEngine:
         try:
             if self._daemons:
                 await self._daemons.stop()
+                await let_go(self._daemons.deployment, self.transports)
                 if self.cluster.placement is Placement.LOCAL:
                     await self._remove_data()
                 self._daemons = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -87,6 +88,24 @@ class Hdfs:
             length_bytes=sum(file.length_bytes for file in files),
             replica_bytes=sum(int(block["length"]) * len(block["hosts"]) for block in blocks),
         )
+
+    async def placements(self, path: str) -> Counter[tuple[str, ...]]:
+        """Return how many blocks below ``path`` have their replicas on which types of storage, each sorted."""
+        files = [file for file in await self.files(path) if file.length_bytes]
+        answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
+        blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
+        return Counter(tuple(sorted(block.get("storageTypes", ()))) for block in blocks)
+
+    async def set_policy(self, path: str, policy: str) -> None:
+        """Make HDFS place what is written below ``path``, a folder made if need be, by the storage policy ``policy``.
+
+        Raises EngineError when it does not.
+        """
+        await self.namenode.request("PUT", self._url(path, "MKDIRS"))
+        await self.namenode.request("PUT", self._url(path, "SETSTORAGEPOLICY", storagepolicy=policy))
+        answer = await self._get(path, "GETSTORAGEPOLICY")
+        if answer.get("BlockStoragePolicy", {}).get("name") != policy:
+            raise EngineError(f"HDFS did not take the storage policy {policy}: {answer}", where=path)
 
     async def read(self, path: str) -> bytes:
         """Return a file's content; meant for small ones. Raises EngineError when it can't be read."""

@@ -1,8 +1,9 @@
 """Find or stop the JVMs of one deployment on this node: those whose command carries its marker.
 
 Usage: ``processes.py list|stop MARKER GRACE_S``. Prints a JSON list of ``{"pid": n, "main": class}``: what was found
-(list), or what had to be killed because it did not end within GRACE_S seconds after SIGTERM (stop). Only processes
-with the marker as a whole argument (``-Dassay.deployment=MARKER``) are touched.
+(list), or what had to be killed because it did not end within GRACE_S seconds after SIGTERM (stop). Daemons that keep
+data on disk get SIGTERM; all others are killed at once, as nothing of theirs is read again. Only processes with the
+marker as a whole argument (``-Dassay.deployment=MARKER``) are touched.
 """
 
 import json
@@ -13,6 +14,8 @@ import time
 from typing import List, Tuple
 
 Processes = List[Tuple[int, str]]
+KEEPERS = ("NameNode", "DataNode")
+"""Main classes of those that keep data on disk."""
 
 
 def find(marker: str) -> Processes:
@@ -43,14 +46,15 @@ def send(processes: Processes, number: int) -> None:
 
 
 def stop(marker: str, grace_s: float) -> Processes:
-    """End every marked process and return those that had to be killed."""
+    """End every marked process and return the keepers that had to be killed."""
     deadline = time.monotonic() + grace_s
     found = find(marker)
-    send(found, signal.SIGTERM)
+    send([one for one in found if one[1] in KEEPERS], signal.SIGTERM)
     while found and time.monotonic() < deadline:
-        time.sleep(0.1)
+        send([one for one in found if one[1] not in KEEPERS], signal.SIGKILL)
+        time.sleep(0.05)
         found = find(marker)
-    killed = found
+    killed = [one for one in found if one[1] in KEEPERS]
     limit = time.monotonic() + 10
     while found and time.monotonic() < limit:
         send(found, signal.SIGKILL)

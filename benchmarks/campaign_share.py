@@ -1,0 +1,90 @@
+"""How much of a campaign's wall time lies inside jobs, and where the rest goes: from the journal of a campaign.
+
+``campaign_share.py REPOSITORY [--campaign ID] [--least 60s]`` reads what is there. ``campaign_share.py --local`` makes
+a short campaign with real daemons on this machine first (about 3 min), ``campaign_share.py --lab PLAN`` carries out
+PLAN first (as root where it needs a lab). Wall time is counted from the end of the run before to a run's own end,
+restarts included; ``--least`` takes the runs alone whose job took at least that long, and what lies before them. The
+share of whole calls counts all from connecting to the last bundle: baseline, environment, and attempts that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from assay.campaign.status import campaigns
+from assay.campaign.timeline import TimeShare, attempts_of, calls_s, read_events, time_share
+from assay.cli.run import run_plan
+from assay.units import format_duration, parse_duration
+
+_CLUSTER = """
+cluster: campaign-share
+local: {{}}
+home: {home}
+node_types:
+  machine:
+    cores: 2
+    memory: 8GB
+    nic: 10Gbit/s
+    devices: {{ssd: {{kind: ssd, read: 500MB/s, write: 460MB/s, capacity: 100GB}}}}
+nodes:
+  node: {{type: machine, roles: [master, worker]}}
+"""
+_PLAN = """
+plan: campaign-share
+cluster: cluster.yaml
+layout: SSD
+parameters: {dfs.replication: 1, dfs.blocksize: 16MiB}
+workloads:
+  - terasort: {data: 50MB, maps: 2, reduces: 2}
+factors:
+  mapreduce.task.io.sort.mb: [32, 64]
+  yarn.nodemanager.resource.memory-mb: [1536, 2048]
+repetitions: 1
+"""
+
+
+def main() -> None:
+    """Read or make a campaign and print its share."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repository", nargs="?", type=Path)
+    parser.add_argument("--campaign", default="", help="beginning of its id; the newest otherwise")
+    parser.add_argument("--least", default="0", type=parse_duration, help="only runs whose job took so long: 60s")
+    parser.add_argument("--local", action="store_true", help="make a short campaign on this machine first")
+    parser.add_argument("--lab", type=Path, metavar="PLAN", help="carry out PLAN first")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="assay-share-") as folder:
+        root = asked.repository or Path(folder) / "repository"
+        if asked.local or asked.lab or not asked.repository:
+            run_plan(asked.lab or _local_plan(Path(folder)), root, again=True, baseline=False)
+        found = [path for path in campaigns(root) if path.name.startswith(asked.campaign)]
+        if not found:
+            parser.error(f"no campaign in {root} begins with {asked.campaign!r}")
+        events = read_events(found[-1])
+        show(time_share(attempts_of(events), asked.least))
+        whole_s = calls_s(events)
+        job_s = time_share(attempts_of(events)).job_s
+        if whole_s > 0:
+            print(f"of whole calls: {job_s / whole_s:.1%} of {format_duration(whole_s)}")
+
+
+def _local_plan(folder: Path) -> Path:
+    (folder / "cluster.yaml").write_text(_CLUSTER.format(home=folder / "home"))
+    (folder / "plan.yaml").write_text(_PLAN)
+    return folder / "plan.yaml"
+
+
+def show(share: TimeShare) -> None:
+    """Print a campaign's share, and where the rest of its time went, per run."""
+    if not share.runs:
+        print("no valid run took so long, or the journal has no steps (it is of an older assay)")
+        return
+    print(f"inside jobs: {share.share:.1%} of {format_duration(share.wall_s)} (n = {share.runs} valid runs, "
+          f"jobs of {share.job_s / share.runs:.1f} s on average)")  # fmt: skip
+    for name, took_s in share.steps_s.items():
+        print(f"  {name:<12} {took_s / share.runs:6.2f} s a run, {took_s / share.wall_s:6.1%}")
+
+
+if __name__ == "__main__":
+    main()

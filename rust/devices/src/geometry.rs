@@ -1,0 +1,163 @@
+//! Where on the platter does a byte lie, and how long does the arm need to get there?
+//!
+//! All in seconds of sweep: the sweep of an offset is how long the disk takes to read from byte 0 up to it without a
+//! pause. Two offsets' difference in sweep is the transfer time between them, whole revolutions in it are tracks, and
+//! the rest is the angle. Zones: the rate falls linearly from the outer to the inner *cylinder*, as bits per inch are
+//! about the same everywhere, so the sweep is linear in the cylinder too. Over offsets, the rate is
+//! `outer * sqrt(1 - (1 - s^2) x)` with `s` the inner rate's share and `x` the share of the capacity before it.
+//!
+//! Seek times: square root of the distance while the arm accelerates, linear once it coasts, after Ruemmler and
+//! Wilkes, "An introduction to disk drive modeling", IEEE Computer 27(3), 1994. Track skew is taken to be perfect.
+
+use crate::{ns, Ns, NS_PER_S};
+
+/// Share of the full stroke from where a seek's time is linear: 383 of 1962 cylinders on Ruemmler and Wilkes' HP 97560.
+const COAST_FROM: f64 = 0.2;
+/// Below this a rotational delay is rounding, not a missed sector.
+const ROUNDING_S: f64 = 2e-6;
+
+/// Time of a seek by its distance.
+#[derive(Clone, Copy, Debug)]
+pub struct SeekCurve {
+    track_s: f64,
+    root: f64,
+}
+
+impl SeekCurve {
+    /// The smooth curve through the track-to-track time and the full-stroke time.
+    pub fn new(track_s: f64, full_s: f64) -> SeekCurve {
+        let root = (full_s - track_s) * 2.0 * COAST_FROM.sqrt() / (1.0 + COAST_FROM);
+        SeekCurve { track_s, root }
+    }
+
+    /// Seconds for a distance that is a share (0 to 1) of the full stroke.
+    pub fn seek_s(&self, distance: f64) -> f64 {
+        let knee = COAST_FROM.sqrt();
+        if distance < COAST_FROM {
+            self.track_s + self.root * distance.sqrt()
+        } else {
+            self.track_s + self.root * (knee / 2.0 + distance / (2.0 * knee))
+        }
+    }
+
+    /// Mean over seeks between two uniformly distributed cylinders.
+    pub fn mean_s(&self) -> f64 {
+        let steps = 2000;
+        let step = 1.0 / f64::from(steps);
+        (0..steps).map(|i| (f64::from(i) + 0.5) * step).map(|d| 2.0 * (1.0 - d) * self.seek_s(d) * step).sum()
+    }
+}
+
+/// Zones, tracks and the turning platter of one disk.
+#[derive(Clone, Copy, Debug)]
+pub struct Geometry {
+    size: f64,
+    outer_bytes_per_s: f64,
+    /// 1 - s^2: how far the square of the rate falls over the disk.
+    fall: f64,
+    total_s: f64,
+    pub revolution_s: f64,
+    curve: SeekCurve,
+    /// Where the platter stands at time 0, as a share of a turn.
+    phase: f64,
+}
+
+impl Geometry {
+    pub fn new(
+        size: u64,
+        outer_bytes_per_s: f64,
+        inner_share: f64,
+        rpm: f64,
+        curve: SeekCurve,
+        phase: f64,
+    ) -> Geometry {
+        let mut geometry = Geometry {
+            size: size as f64,
+            outer_bytes_per_s,
+            fall: 1.0 - inner_share * inner_share,
+            total_s: 0.0,
+            revolution_s: 60.0 / rpm,
+            curve,
+            phase,
+        };
+        geometry.total_s = geometry.sweep_s(size);
+        geometry
+    }
+
+    /// Seconds to read everything before `offset` in one go.
+    pub fn sweep_s(&self, offset: u64) -> f64 {
+        let offset = offset as f64;
+        if self.fall < 1e-9 {
+            return offset / self.outer_bytes_per_s;
+        }
+        let rest = (1.0 - self.fall * (offset / self.size)).max(0.0).sqrt();
+        2.0 * self.size / (self.outer_bytes_per_s * self.fall) * (1.0 - rest)
+    }
+
+    /// Seconds to read `bytes` from `offset` on.
+    pub fn transfer_s(&self, offset: u64, bytes: u64) -> f64 {
+        self.sweep_s(offset + bytes) - self.sweep_s(offset)
+    }
+
+    /// Seek and rotational delay when the arm leaves the sweep `from_s` for `to_s` at `now`, in seconds.
+    pub fn positioning_s(&self, now: Ns, from_s: f64, to_s: f64) -> f64 {
+        let distance_s = (to_s - from_s).abs();
+        let seek_s =
+            if distance_s < self.revolution_s { 0.0 } else { self.curve.seek_s((distance_s / self.total_s).min(1.0)) };
+        let there_s = (now + ns(seek_s)) as f64 / NS_PER_S;
+        let turn = (to_s - there_s) / self.revolution_s - self.phase;
+        let delay_s = (turn - turn.floor()) * self.revolution_s;
+        if delay_s > self.revolution_s - ROUNDING_S {
+            return seek_s;
+        }
+        seek_s + delay_s
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(inner_share: f64) -> Geometry {
+        Geometry::new(1_000_000_000, 100e6, inner_share, 7200.0, SeekCurve::new(0.001, 0.014), 0.0)
+    }
+
+    #[test]
+    fn the_inner_zone_is_slower_by_its_share() {
+        let disk = disk(0.5);
+        let outer_s = disk.transfer_s(0, 1_000_000);
+        let inner_s = disk.transfer_s(999_000_000, 1_000_000);
+        assert!((outer_s / 0.01 - 1.0).abs() < 0.01);
+        assert!((outer_s / inner_s - 0.5).abs() < 0.01);
+    }
+
+    #[test]
+    fn a_disk_without_zones_has_one_rate() {
+        let disk = disk(1.0);
+        assert!((disk.transfer_s(900_000_000, 1_000_000) - 0.01).abs() < 1e-9);
+    }
+
+    #[test]
+    fn seek_times_meet_both_ends_and_never_fall() {
+        let curve = SeekCurve::new(0.001, 0.014);
+        assert!((curve.seek_s(0.0) - 0.001).abs() < 1e-12);
+        assert!((curve.seek_s(1.0) - 0.014).abs() < 1e-12);
+        let times: Vec<f64> = (0..=1000).map(|i| curve.seek_s(f64::from(i) / 1000.0)).collect();
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(times.windows(2).all(|pair| pair[1] - pair[0] < 0.0005));
+    }
+
+    #[test]
+    fn what_follows_on_the_track_comes_by_without_a_seek() {
+        let disk = disk(1.0);
+        let gap_s = disk.positioning_s(0, 0.0, 0.002);
+        assert!((gap_s - 0.002).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_has_just_passed_comes_by_a_turn_later() {
+        let disk = disk(1.0);
+        let wait_s = disk.positioning_s(ns(0.002), 0.002, 0.001);
+        assert!((wait_s - (disk.revolution_s - 0.001)).abs() < 1e-6);
+    }
+}

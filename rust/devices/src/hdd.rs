@@ -1,0 +1,395 @@
+//! When would a hard disk have finished? One arm, one platter, a command queue and a write cache.
+//!
+//! - Of the commands in its queue (NCQ), the drive takes the one with the shortest positioning time, less a share of how
+//!   long it has waited: aged shortest positioning time first, Jacobson and Wilkes, "Disk scheduling algorithms based
+//!   on rotational position", HPL-CSP-91-7, 1991.
+//! - What continues where the last access ended costs transfer only. A drive reads on while nobody asks, for up to a
+//!   turn, so a sequential reader that needs a moment between two requests loses nothing.
+//! - With a write cache, writes are done once they are in it, and go to the medium in the order of their offsets
+//!   (C-LOOK). Reads go first, until the cache is nearly full, a flush waits or data is old; then they take turns.
+
+use std::collections::VecDeque;
+
+use crate::cache::{Piece, WriteCache};
+use crate::geometry::{Geometry, SeekCurve};
+use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
+
+/// Each second of waiting is worth this many seconds of positioning.
+const AGE_WEIGHT: f64 = 0.05;
+/// A piece that goes from the cache to the medium is at most this many turns long, so that reads can come between.
+const PIECE_TURNS: f64 = 2.0;
+/// How long one side goes on when both reads and written data wait, in turns of the platter.
+const SHARE_TURNS: f64 = 4.0;
+/// Written data that has waited so long takes turns with reads even if there is room for more.
+const OLD_S: f64 = 0.5;
+
+/// A hard disk's numbers. Rates are those of the outermost zone.
+#[derive(Clone, Copy, Debug)]
+pub struct HddParams {
+    pub size_bytes: u64,
+    pub read_bytes_per_s: f64,
+    pub write_bytes_per_s: f64,
+    /// The innermost zone's rate as a share of the outermost's.
+    pub inner_share: f64,
+    pub seek_track_s: f64,
+    pub seek_full_s: f64,
+    pub rpm: f64,
+    pub queue_depth: usize,
+    /// 0: writes are done when they are on the medium.
+    pub write_cache_bytes: u64,
+    /// Between host and drive: what the cache takes and gives.
+    pub interface_bytes_per_s: f64,
+}
+
+impl HddParams {
+    /// A drive of 7200 turns a minute without write cache.
+    pub fn typical(size_bytes: u64, bytes_per_s: f64) -> HddParams {
+        HddParams {
+            size_bytes,
+            read_bytes_per_s: bytes_per_s,
+            write_bytes_per_s: bytes_per_s,
+            inner_share: 0.55,
+            seek_track_s: 0.001,
+            seek_full_s: 0.014,
+            rpm: 7200.0,
+            queue_depth: 32,
+            write_cache_bytes: 0,
+            interface_bytes_per_s: 4.0 * bytes_per_s,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    request: Request,
+    arrived: Ns,
+    sweep_s: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Work {
+    Host(u64),
+    Destage(Piece),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Side {
+    Host,
+    Cache,
+}
+
+pub struct Hdd {
+    params: HddParams,
+    geometry: Geometry,
+    cache: WriteCache,
+    now: Ns,
+    /// Beyond the drive's queue: the host still has them.
+    held: VecDeque<(Ns, Request)>,
+    /// In the drive and waiting for the medium.
+    queue: Vec<Waiting>,
+    /// Writes that wait for room in the cache.
+    roomless: VecDeque<Request>,
+    flushes: VecDeque<(u64, u64)>,
+    /// Crossing the interface: done when it is over.
+    crossing: VecDeque<Completion>,
+    admitted: usize,
+    at_work: Option<(Ns, Work)>,
+    /// Where the last access ended, and when.
+    head: u64,
+    head_since: Ns,
+    turn: Side,
+    turn_since: Ns,
+    done: Vec<Completion>,
+    stats: Stats,
+}
+
+impl Hdd {
+    /// `seed` sets where the platter stands at time 0.
+    pub fn new(params: &HddParams, seed: u64) -> Hdd {
+        let curve = SeekCurve::new(params.seek_track_s, params.seek_full_s);
+        let geometry = Geometry::new(
+            params.size_bytes,
+            params.read_bytes_per_s,
+            params.inner_share,
+            params.rpm,
+            curve,
+            phase(seed),
+        );
+        Hdd {
+            params: *params,
+            geometry,
+            cache: WriteCache::new(params.write_cache_bytes),
+            now: 0,
+            held: VecDeque::new(),
+            queue: Vec::new(),
+            roomless: VecDeque::new(),
+            flushes: VecDeque::new(),
+            crossing: VecDeque::new(),
+            admitted: 0,
+            at_work: None,
+            head: 0,
+            head_since: 0,
+            turn: Side::Host,
+            turn_since: 0,
+            done: Vec::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    fn complete(&mut self, id: u64, at: Ns) {
+        self.done.push(Completion { id, at });
+        self.admitted -= 1;
+    }
+
+    fn cross(&mut self, request: &Request) {
+        let free = self.crossing.back().map_or(self.now, |last| last.at.max(self.now));
+        let at = free + ns(request.bytes as f64 / self.params.interface_bytes_per_s);
+        self.crossing.push_back(Completion { id: request.id, at });
+    }
+
+    /// Move what can move: from the host into the drive, from the drive to the medium.
+    fn dispatch(&mut self) {
+        while self.admitted < self.params.queue_depth {
+            match self.held.pop_front() {
+                Some((arrived, request)) => self.admit(arrived, request),
+                None => break,
+            }
+        }
+        while let Some(&request) = self.roomless.front() {
+            if !self.cache.has_room(request.bytes) {
+                break;
+            }
+            self.roomless.pop_front();
+            self.store(&request);
+        }
+        self.settle_flushes();
+        if self.at_work.is_none() {
+            self.start_work();
+        }
+    }
+
+    fn admit(&mut self, arrived: Ns, request: Request) {
+        self.admitted += 1;
+        let end = request.offset + request.bytes;
+        match request.kind {
+            Kind::Flush => {
+                let epoch = self.cache.end_epoch();
+                self.flushes.push_back((request.id, epoch));
+            }
+            Kind::Read if self.cache.contains(request.offset, end) => self.cross(&request),
+            Kind::Write if self.cache.could_hold(request.bytes) => self.roomless.push_back(request),
+            Kind::Read | Kind::Write => {
+                let sweep_s = self.geometry.sweep_s(request.offset);
+                self.queue.push(Waiting { request, arrived, sweep_s });
+            }
+        }
+    }
+
+    fn store(&mut self, request: &Request) {
+        self.cache.insert(request.offset, request.offset + request.bytes, self.now);
+        self.cross(request);
+    }
+
+    fn settle_flushes(&mut self) {
+        while let Some(&(id, epoch)) = self.flushes.front() {
+            let written = match self.at_work {
+                Some((_, Work::Destage(piece))) => piece.epoch > epoch,
+                _ => true,
+            };
+            if !written || self.cache.holds_epoch(epoch) {
+                break;
+            }
+            self.flushes.pop_front();
+            self.complete(id, self.now);
+        }
+    }
+
+    fn start_work(&mut self) {
+        let side = match (!self.queue.is_empty(), self.cache.is_dirty()) {
+            (false, false) => return,
+            (true, false) => Side::Host,
+            (false, true) => Side::Cache,
+            (true, true) => self.whose_turn(),
+        };
+        if side != self.turn {
+            self.turn = side;
+            self.turn_since = self.now;
+        }
+        match side {
+            Side::Host => self.start_host(),
+            Side::Cache => self.start_destage(),
+        }
+    }
+
+    fn whose_turn(&self) -> Side {
+        let waited = |since: Ns, limit_s: f64| (self.now - since) as f64 / NS_PER_S >= limit_s;
+        let pressed = !self.roomless.is_empty()
+            || !self.flushes.is_empty()
+            || self.cache.is_nearly_full()
+            || self.cache.oldest_since().map_or(false, |since| waited(since, OLD_S));
+        if !pressed {
+            return Side::Host;
+        }
+        if !waited(self.turn_since, SHARE_TURNS * self.geometry.revolution_s) {
+            return self.turn;
+        }
+        match self.turn {
+            Side::Host => Side::Cache,
+            Side::Cache => Side::Host,
+        }
+    }
+
+    /// Time until the medium is under the head for an access at `offset`.
+    fn positioning_s(&self, offset: u64, sweep_s: f64, reads: bool) -> f64 {
+        let idle_s = (self.now - self.head_since) as f64 / NS_PER_S;
+        if offset == self.head && (reads || idle_s <= self.geometry.revolution_s) {
+            return 0.0;
+        }
+        self.geometry.positioning_s(self.now, self.geometry.sweep_s(self.head), sweep_s)
+    }
+
+    fn start_host(&mut self) {
+        let cost = |waiting: &Waiting| {
+            let positioning_s =
+                self.positioning_s(waiting.request.offset, waiting.sweep_s, waiting.request.kind == Kind::Read);
+            let age_s = (self.now - waiting.arrived) as f64 / NS_PER_S;
+            (positioning_s - AGE_WEIGHT * age_s, positioning_s)
+        };
+        let mut best = (f64::INFINITY, 0.0);
+        let mut index = 0;
+        for (i, waiting) in self.queue.iter().enumerate() {
+            let candidate = cost(waiting);
+            if candidate.0 < best.0 {
+                best = candidate;
+                index = i;
+            }
+        }
+        let request = self.queue.remove(index).request;
+        let mut transfer_s = self.geometry.transfer_s(request.offset, request.bytes);
+        match request.kind {
+            Kind::Read => {
+                let left_s = self.after_read_ahead(&request, transfer_s);
+                self.stats.busy_s += transfer_s - left_s; // the medium worked while nobody asked
+                transfer_s = left_s;
+            }
+            _ => transfer_s *= self.params.read_bytes_per_s / self.params.write_bytes_per_s,
+        }
+        self.work(Work::Host(request.id), request.offset, request.offset + request.bytes, best.1, transfer_s);
+    }
+
+    /// What is left of a sequential read's transfer, as the drive has read on since the last one ended.
+    fn after_read_ahead(&self, request: &Request, transfer_s: f64) -> f64 {
+        if request.offset != self.head || self.head_since == 0 {
+            return transfer_s;
+        }
+        let idle_s = (self.now - self.head_since) as f64 / NS_PER_S;
+        let crossing_s = request.bytes as f64 / self.params.interface_bytes_per_s;
+        (transfer_s - idle_s.min(self.geometry.revolution_s)).max(crossing_s.min(transfer_s))
+    }
+
+    fn start_destage(&mut self) {
+        let turn_bytes = self.params.write_bytes_per_s * self.geometry.revolution_s;
+        let piece_bytes = ((PIECE_TURNS * turn_bytes) as u64).max(4096);
+        let epoch = self.flushes.front().map(|&(_, epoch)| epoch);
+        let piece = self.cache.next_piece(self.head, piece_bytes, epoch);
+        let piece = match piece.or_else(|| self.cache.next_piece(self.head, piece_bytes, None)) {
+            Some(piece) => piece,
+            None => return,
+        };
+        self.cache.take(&piece);
+        let positioning_s = self.positioning_s(piece.start, self.geometry.sweep_s(piece.start), false);
+        let ratio = self.params.read_bytes_per_s / self.params.write_bytes_per_s;
+        let transfer_s = self.geometry.transfer_s(piece.start, piece.end - piece.start) * ratio;
+        self.work(Work::Destage(piece), piece.start, piece.end, positioning_s, transfer_s);
+    }
+
+    fn work(&mut self, work: Work, start: u64, end: u64, positioning_s: f64, transfer_s: f64) {
+        if start != self.head {
+            self.stats.seeks += 1;
+        }
+        self.stats.seek_s += positioning_s;
+        self.stats.busy_s += positioning_s + transfer_s;
+        let finish = self.now + ns(positioning_s + transfer_s);
+        self.at_work = Some((finish, work));
+        self.head = end;
+        self.head_since = finish;
+    }
+
+    fn finish_work(&mut self, work: Work) {
+        self.at_work = None;
+        match work {
+            Work::Host(id) => self.complete(id, self.now),
+            Work::Destage(piece) => self.cache.release(&piece),
+        }
+    }
+}
+
+impl Device for Hdd {
+    fn submit(&mut self, now: Ns, request: Request) {
+        let mut done = std::mem::take(&mut self.done);
+        self.advance(now, &mut done);
+        self.done = done;
+        match request.kind {
+            Kind::Read => {
+                self.stats.reads += 1;
+                self.stats.read_bytes += request.bytes;
+            }
+            Kind::Write => {
+                self.stats.writes += 1;
+                self.stats.written_bytes += request.bytes;
+            }
+            Kind::Flush => self.stats.flushes += 1,
+        }
+        self.held.push_back((self.now, request));
+        self.dispatch();
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        if let Some(first) = self.done.first() {
+            return Some(first.at);
+        }
+        let work = self.at_work.map(|(finish, _)| finish);
+        let crossing = self.crossing.front().map(|front| front.at);
+        work.into_iter().chain(crossing).min()
+    }
+
+    fn advance(&mut self, now: Ns, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
+        loop {
+            let crossed = self.crossing.front().copied().filter(|front| front.at <= now);
+            let worked = self.at_work.filter(|&(finish, _)| finish <= now);
+            match (crossed, worked) {
+                (None, None) => break,
+                (Some(front), worked) if worked.map_or(true, |(finish, _)| front.at <= finish) => {
+                    self.now = self.now.max(front.at);
+                    self.crossing.pop_front();
+                    self.complete(front.id, front.at);
+                }
+                (_, Some((finish, work))) => {
+                    self.now = self.now.max(finish);
+                    self.finish_work(work);
+                }
+                (Some(_), None) => unreachable!("the arm above takes it"),
+            }
+            self.dispatch();
+        }
+        self.now = self.now.max(now);
+        done.append(&mut self.done);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.admitted + self.held.len()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+}
+
+/// A share of a turn, from the seed's bits: splitmix64, Steele and others, OOPSLA 2014.
+fn phase(seed: u64) -> f64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}

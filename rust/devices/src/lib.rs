@@ -1,0 +1,140 @@
+//! When would a disk have finished? Requests with their time of arrival go in, completions with their time come out.
+//!
+//! The models have no clock and do no I/O. Whoever drives them owns the time: the lab's daemon passes the machine's
+//! monotonic clock, a simulator its virtual one. Times are nanoseconds since any fixed point; they must not go back.
+//!
+//! ```
+//! use assay_devices::{Device, HddParams, Kind, Model, Request};
+//! let mut disk = Model::hdd(&HddParams::typical(1 << 30, 120e6), 1);
+//! disk.submit(0, Request { id: 7, kind: Kind::Read, offset: 0, bytes: 65536 });
+//! let at = disk.next_event().unwrap();
+//! let mut done = Vec::new();
+//! disk.advance(at, &mut done);
+//! assert_eq!(done[0].id, 7);
+//! ```
+
+mod cache;
+mod geometry;
+mod hdd;
+mod ssd;
+
+pub use geometry::SeekCurve;
+pub use hdd::{Hdd, HddParams};
+pub use ssd::{Ssd, SsdParams};
+
+/// Nanoseconds since a point in time that the caller chose.
+pub type Ns = u64;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Read,
+    Write,
+    /// Completes when every write that was completed before it is on the medium. Offset and bytes mean nothing.
+    Flush,
+}
+
+/// One request. `id` comes back in its completion; it must be unique among those in flight.
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub id: u64,
+    pub kind: Kind,
+    pub offset: u64,
+    pub bytes: u64,
+}
+
+/// A finished request, and when the device finished it: the time of the model, not that of asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    pub id: u64,
+    pub at: Ns,
+}
+
+/// What a device has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Stats {
+    pub reads: u64,
+    pub writes: u64,
+    pub flushes: u64,
+    pub read_bytes: u64,
+    pub written_bytes: u64,
+    /// Accesses of the medium that did not continue where the last one ended. None on an SSD.
+    pub seeks: u64,
+    /// Time in seeks and rotational delays, in seconds.
+    pub seek_s: f64,
+    /// Time in which the medium worked, positioning included, in seconds.
+    pub busy_s: f64,
+}
+
+/// The seam between a model and whoever drives it, in real or in virtual time.
+pub trait Device {
+    /// Take a request that arrives at `now`. What was due before `now` is settled first, and told by `advance`.
+    fn submit(&mut self, now: Ns, request: Request);
+    /// When something happens next, if nothing arrives before: the time of the next call of `advance`.
+    fn next_event(&self) -> Option<Ns>;
+    /// Go to `now` and append what was completed up to then, in the order of completion.
+    fn advance(&mut self, now: Ns, done: &mut Vec<Completion>);
+    /// Requests taken and not yet completed.
+    fn in_flight(&self) -> usize;
+    fn stats(&self) -> Stats;
+}
+
+/// Any device.
+pub enum Model {
+    Hdd(Box<Hdd>),
+    Ssd(Box<Ssd>),
+}
+
+impl Model {
+    pub fn hdd(params: &HddParams, seed: u64) -> Model {
+        Model::Hdd(Box::new(Hdd::new(params, seed)))
+    }
+
+    pub fn ssd(params: &SsdParams) -> Model {
+        Model::Ssd(Box::new(Ssd::new(params)))
+    }
+}
+
+impl Device for Model {
+    fn submit(&mut self, now: Ns, request: Request) {
+        match self {
+            Model::Hdd(hdd) => hdd.submit(now, request),
+            Model::Ssd(ssd) => ssd.submit(now, request),
+        }
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        match self {
+            Model::Hdd(hdd) => hdd.next_event(),
+            Model::Ssd(ssd) => ssd.next_event(),
+        }
+    }
+
+    fn advance(&mut self, now: Ns, done: &mut Vec<Completion>) {
+        match self {
+            Model::Hdd(hdd) => hdd.advance(now, done),
+            Model::Ssd(ssd) => ssd.advance(now, done),
+        }
+    }
+
+    fn in_flight(&self) -> usize {
+        match self {
+            Model::Hdd(hdd) => hdd.in_flight(),
+            Model::Ssd(ssd) => ssd.in_flight(),
+        }
+    }
+
+    fn stats(&self) -> Stats {
+        match self {
+            Model::Hdd(hdd) => hdd.stats(),
+            Model::Ssd(ssd) => ssd.stats(),
+        }
+    }
+}
+
+pub(crate) const NS_PER_S: f64 = 1e9;
+
+/// Seconds as nanoseconds, rounded up, so that no rounding makes a device faster than its rate.
+pub(crate) fn ns(duration_s: f64) -> Ns {
+    (duration_s * NS_PER_S).ceil() as Ns
+}

@@ -1,0 +1,203 @@
+//! When would an SSD have finished? Channels that work side by side, behind a controller.
+//!
+//! Data is striped over the channels, so that a large request uses all of them and a small one only some: bandwidth
+//! needs large requests or many. Each request pays a latency that keeps no channel busy. The controller starts at most
+//! so many requests per second. Writes go into a fast buffer (the part of the flash that is used with one bit per cell)
+//! until that is full, then at the sustained rate; the buffer empties at the sustained rate while the device is idle.
+//! The parallelism follows Agrawal and others, "Design tradeoffs for SSD performance", USENIX ATC 2008.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::{ns, Completion, Device, Kind, Ns, Request, Stats, NS_PER_S};
+
+/// What one channel transfers in one go, as time: about a page of NAND at full speed. As bytes it shrinks with the rate,
+/// so that a scaled device needs as many stripes in flight as the described one.
+const STRIPE_S: f64 = 50e-6;
+
+/// An SSD's numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct SsdParams {
+    pub channels: usize,
+    pub read_bytes_per_s: f64,
+    /// Sustained.
+    pub write_bytes_per_s: f64,
+    pub burst_write_bytes_per_s: f64,
+    /// 0: no buffer.
+    pub burst_bytes: f64,
+    pub read_latency_s: f64,
+    pub write_latency_s: f64,
+    pub read_iops: Option<f64>,
+    pub write_iops: Option<f64>,
+    pub queue_depth: usize,
+}
+
+impl SsdParams {
+    /// Eight channels, no burst buffer, no limit on requests per second.
+    pub fn typical(read_bytes_per_s: f64, write_bytes_per_s: f64) -> SsdParams {
+        SsdParams {
+            channels: 8,
+            read_bytes_per_s,
+            write_bytes_per_s,
+            burst_write_bytes_per_s: write_bytes_per_s,
+            burst_bytes: 0.0,
+            read_latency_s: 100e-6,
+            write_latency_s: 50e-6,
+            read_iops: None,
+            write_iops: None,
+            queue_depth: 32,
+        }
+    }
+}
+
+pub struct Ssd {
+    params: SsdParams,
+    now: Ns,
+    held: VecDeque<Request>,
+    working: BinaryHeap<Reverse<(Ns, u64)>>,
+    channel_free: Vec<Ns>,
+    read_free: Ns,
+    write_free: Ns,
+    /// When the last write so far is on the medium.
+    written: Ns,
+    burst_left_bytes: f64,
+    idle_since: Ns,
+    done: Vec<Completion>,
+    stats: Stats,
+}
+
+impl Ssd {
+    pub fn new(params: &SsdParams) -> Ssd {
+        Ssd {
+            params: *params,
+            now: 0,
+            held: VecDeque::new(),
+            working: BinaryHeap::new(),
+            channel_free: vec![0; params.channels],
+            read_free: 0,
+            write_free: 0,
+            written: 0,
+            burst_left_bytes: params.burst_bytes,
+            idle_since: 0,
+            done: Vec::new(),
+            stats: Stats::default(),
+        }
+    }
+
+    fn dispatch(&mut self) {
+        while self.working.len() < self.params.queue_depth {
+            let request = match self.held.pop_front() {
+                Some(request) => request,
+                None => break,
+            };
+            if self.working.is_empty() {
+                let idle_s = (self.now - self.idle_since) as f64 / NS_PER_S;
+                let emptied = self.burst_left_bytes + idle_s * self.params.write_bytes_per_s;
+                self.burst_left_bytes = emptied.min(self.params.burst_bytes);
+            }
+            let at = match request.kind {
+                Kind::Read => self.read(&request),
+                Kind::Write => self.write(&request),
+                Kind::Flush => self.written.max(self.now),
+            };
+            self.working.push(Reverse((at, request.id)));
+        }
+    }
+
+    fn read(&mut self, request: &Request) -> Ns {
+        let start = start(self.now, &mut self.read_free, self.params.read_iops);
+        let duration_s = request.bytes as f64 / self.params.read_bytes_per_s;
+        self.transfer(start, request, duration_s) + ns(self.params.read_latency_s)
+    }
+
+    fn write(&mut self, request: &Request) -> Ns {
+        let start = start(self.now, &mut self.write_free, self.params.write_iops);
+        let bytes = request.bytes as f64;
+        let burst = bytes.min(self.burst_left_bytes);
+        self.burst_left_bytes -= burst;
+        let duration_s = burst / self.params.burst_write_bytes_per_s + (bytes - burst) / self.params.write_bytes_per_s;
+        let at = self.transfer(start, request, duration_s) + ns(self.params.write_latency_s);
+        self.written = self.written.max(at);
+        at
+    }
+
+    /// Occupy channels with a request that would take `duration_s` on all of them together; return when the last is done.
+    fn transfer(&mut self, start: Ns, request: &Request, duration_s: f64) -> Ns {
+        let channels = self.params.channels;
+        let stripe_bytes = (self.params.read_bytes_per_s / channels as f64 * STRIPE_S).max(1.0) as u64;
+        let stripes = (request.bytes + stripe_bytes - 1) / stripe_bytes;
+        let used = channels.min(stripes.max(1) as usize);
+        let first = (request.offset / stripe_bytes % channels as u64) as usize;
+        let each = ns(duration_s * channels as f64 / used as f64);
+        self.stats.busy_s += duration_s;
+        let mut end = start;
+        for index in first..first + used {
+            let free = &mut self.channel_free[index % channels];
+            *free = start.max(*free) + each;
+            end = end.max(*free);
+        }
+        end
+    }
+}
+
+/// When the controller starts a request, at most `iops` of them a second.
+fn start(now: Ns, free: &mut Ns, iops: Option<f64>) -> Ns {
+    let at = now.max(*free);
+    if let Some(iops) = iops {
+        *free = at + ns(1.0 / iops);
+    }
+    at
+}
+
+impl Device for Ssd {
+    fn submit(&mut self, now: Ns, request: Request) {
+        let mut done = std::mem::take(&mut self.done);
+        self.advance(now, &mut done);
+        self.done = done;
+        match request.kind {
+            Kind::Read => {
+                self.stats.reads += 1;
+                self.stats.read_bytes += request.bytes;
+            }
+            Kind::Write => {
+                self.stats.writes += 1;
+                self.stats.written_bytes += request.bytes;
+            }
+            Kind::Flush => self.stats.flushes += 1,
+        }
+        self.held.push_back(request);
+        self.dispatch();
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        if let Some(first) = self.done.first() {
+            return Some(first.at);
+        }
+        self.working.peek().map(|&Reverse((at, _))| at)
+    }
+
+    fn advance(&mut self, now: Ns, done: &mut Vec<Completion>) {
+        done.append(&mut self.done);
+        while let Some(&Reverse((at, id))) = self.working.peek() {
+            if at > now {
+                break;
+            }
+            self.working.pop();
+            self.now = self.now.max(at);
+            done.push(Completion { id, at });
+            if self.working.is_empty() {
+                self.idle_since = at;
+            }
+            self.dispatch();
+        }
+        self.now = self.now.max(now);
+    }
+
+    fn in_flight(&self) -> usize {
+        self.working.len() + self.held.len()
+    }
+
+    fn stats(&self) -> Stats {
+        self.stats
+    }
+}

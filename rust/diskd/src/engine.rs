@@ -1,0 +1,172 @@
+//! When is each answer sent? The models in real time: arrivals go in with the monotonic clock's time, and a single thread
+//! sends each answer when its model says that the device would have finished.
+//!
+//! Models are advanced in their own time, so an answer that is sent late does not make the next one late.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use assay_devices::{Completion, Device, Model, Ns, Request, Stats};
+
+use crate::json;
+
+/// What to send when a request is done.
+pub enum Payload {
+    Nothing,
+    /// Data that has still to come from the host's own disk: see `Engine::deliver`.
+    Awaited,
+    Written(u32),
+    /// The first so many bytes of a buffer.
+    Data(Vec<u8>, usize),
+    Failed(i32),
+}
+
+pub struct Answer {
+    pub unique: u64,
+    pub payload: Payload,
+}
+
+struct Served {
+    name: String,
+    model: Model,
+    /// What to send for each request in flight; after the model is done with it, only for awaited data.
+    answers: HashMap<u64, Payload>,
+    overdue: HashSet<u64>,
+    due: Ns,
+    lateness: Lateness,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Lateness {
+    total_s: f64,
+    max_s: f64,
+}
+
+struct State {
+    devices: Vec<Served>,
+    sleeps_until: Ns,
+}
+
+pub struct Engine {
+    state: Mutex<State>,
+    wake: Condvar,
+    start: Instant,
+}
+
+impl Engine {
+    pub fn new(models: Vec<(String, Model)>) -> Engine {
+        let served = |(name, model)| Served {
+            name,
+            model,
+            answers: HashMap::new(),
+            overdue: HashSet::new(),
+            due: Ns::MAX,
+            lateness: Lateness::default(),
+        };
+        let devices = models.into_iter().map(served).collect();
+        Engine {
+            state: Mutex::new(State { devices, sleeps_until: Ns::MAX }),
+            wake: Condvar::new(),
+            start: Instant::now(),
+        }
+    }
+
+    fn now(&self) -> Ns {
+        self.start.elapsed().as_nanos() as Ns
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("a thread that holds the lock does not panic")
+    }
+
+    /// Take a request to a device; its id must be the message's unique number.
+    pub fn submit(&self, device: usize, request: Request, payload: Payload) {
+        let mut state = self.lock();
+        let now = self.now();
+        let served = &mut state.devices[device];
+        served.answers.insert(request.id, payload);
+        served.model.submit(now, request);
+        served.due = served.model.next_event().unwrap_or(Ns::MAX);
+        if served.due < state.sleeps_until {
+            self.wake.notify_one();
+        }
+    }
+
+    /// Bring a request's awaited data. Returns the answer if the device would have sent it by now.
+    pub fn deliver(&self, device: usize, unique: u64, payload: Payload) -> Option<Answer> {
+        let served = &mut self.lock().devices[device];
+        if served.overdue.remove(&unique) {
+            return Some(Answer { unique, payload });
+        }
+        served.answers.insert(unique, payload);
+        None
+    }
+
+    /// Send answers as they fall due, for ever.
+    pub fn serve(&self, send: impl Fn(Answer)) {
+        let mut answers = Vec::new();
+        let mut done = Vec::new();
+        let mut state = self.lock();
+        loop {
+            let now = self.now();
+            for served in state.devices.iter_mut().filter(|served| served.due <= now) {
+                served.collect(now, &mut done, &mut answers);
+            }
+            if !answers.is_empty() {
+                state.sleeps_until = 0; // awake: arrivals need not wake us
+                drop(state);
+                answers.drain(..).for_each(&send);
+                state = self.lock();
+                continue;
+            }
+            let due = state.devices.iter().map(|served| served.due).min().unwrap_or(Ns::MAX);
+            state.sleeps_until = due;
+            state = if due == Ns::MAX {
+                self.wake.wait(state).expect("a thread that holds the lock does not panic")
+            } else {
+                let pause = Duration::from_nanos(due.saturating_sub(now));
+                self.wake.wait_timeout(state, pause).expect("a thread that holds the lock does not panic").0
+            };
+        }
+    }
+
+    /// One JSON object: what each device has done so far.
+    pub fn stats_json(&self) -> String {
+        let state = self.lock();
+        let devices: Vec<String> = state.devices.iter().map(Served::stats_json).collect();
+        format!("{{\n{}\n}}\n", devices.join(",\n"))
+    }
+}
+
+impl Served {
+    fn collect(&mut self, now: Ns, done: &mut Vec<Completion>, answers: &mut Vec<Answer>) {
+        self.model.advance(now, done);
+        self.due = self.model.next_event().unwrap_or(Ns::MAX);
+        for completion in done.drain(..) {
+            let late_s = (now - completion.at) as f64 / 1e9;
+            self.lateness.total_s += late_s;
+            self.lateness.max_s = self.lateness.max_s.max(late_s);
+            match self.answers.remove(&completion.id) {
+                Some(Payload::Awaited) => drop(self.overdue.insert(completion.id)),
+                Some(payload) => answers.push(Answer { unique: completion.id, payload }),
+                None => {}
+            }
+        }
+    }
+
+    fn stats_json(&self) -> String {
+        let Stats { reads, writes, flushes, read_bytes, written_bytes, seeks, seek_s, busy_s } = self.model.stats();
+        format!(
+            "{}: {{\"reads\": {reads}, \"writes\": {writes}, \"flushes\": {flushes}, \"bytes\": {}, \
+             \"read_bytes\": {read_bytes}, \"written_bytes\": {written_bytes}, \"seeks\": {seeks}, \
+             \"seek_s\": {seek_s:.6}, \"busy_s\": {busy_s:.6}, \"in_flight\": {}, \"late_s\": {:.6}, \
+             \"late_max_s\": {:.6}}}",
+            json::quoted(&self.name),
+            read_bytes + written_bytes,
+            self.model.in_flight(),
+            self.lateness.total_s,
+            self.lateness.max_s,
+        )
+    }
+}

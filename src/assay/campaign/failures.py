@@ -1,0 +1,69 @@
+"""Whose fault a failed run is, and whether it is tried again: pure rules over what an attempt saw.
+
+In: the error that ended an attempt, or the client's end and the daemons' state. Out: a :class:`FailureClass`, and how
+long to wait before the next attempt, in seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from assay.errors import AssayError, CommandError, HostError, LabError
+from assay.model.plan import Plan
+from assay.model.run import FailureClass, Run
+
+RETRY_WAITS_S = (5.0, 20.0, 60.0)
+"""Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
+# What HDFS, the kernel and Hadoop's disk checker say of full devices.
+_DISK_FULL = re.compile(
+    r"No space left on device|could only be written to 0 of|Could not find any valid local directory"
+    r"|DiskOutOfSpaceException|Disk quota exceeded"
+)
+
+
+def disk_is_full(text: str) -> bool:
+    """Say whether an error or a client's output tells of a full device."""
+    return _DISK_FULL.search(text) is not None
+
+
+def class_of_error(error: AssayError) -> FailureClass:
+    """Return the class of the error that kept a job from being run or judged."""
+    if disk_is_full(str(error)):
+        return FailureClass.INFRASTRUCTURE
+    causes = (error, error.__cause__)
+    if any(isinstance(cause, CommandError) for cause in causes):  # the host answered: it is the program that failed
+        return FailureClass.ENGINE
+    unreachable = any(isinstance(cause, HostError | LabError) for cause in causes)
+    return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
+
+
+def class_of_end(output: str, *, trouble: str | None, lost: bool) -> FailureClass:
+    """Return the class of a client that did not end with 0; ``lost``: its host went out of reach."""
+    if lost or disk_is_full(output):
+        return FailureClass.INFRASTRUCTURE
+    if trouble:
+        return FailureClass.ENGINE
+    return FailureClass.WORKLOAD
+
+
+def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:
+    """Return how long to wait before ``run`` is tried again; None when it is given up.
+
+    ``tried``: the classes of this call's failures of it, the last one's included.
+    """
+    if run.failure_class is None or len(tried) >= plan.attempts:
+        return None
+    failures = Counter(tried)[run.failure_class]
+    if failures > plan.retries[run.failure_class]:
+        return None
+    if run.failure_class is FailureClass.INFRASTRUCTURE:
+        return RETRY_WAITS_S[min(failures, len(RETRY_WAITS_S)) - 1]
+    return 0.0
+
+
+def retry_words(plan: Plan) -> str:
+    """Return the plan's rules in words: ``infrastructure 3, engine 2, workload 1, validation 0, at most 3 in all``."""
+    rules = ", ".join(f"{name} {plan.retries[name]}" for name in FailureClass)
+    return rules if plan.attempts > sum(plan.retries.values()) else f"{rules}, at most {plan.attempts - 1} in all"

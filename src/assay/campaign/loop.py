@@ -1,0 +1,239 @@
+"""The runs of a campaign, one after another: attempts, retries by the class of their failure, publishing, when to end.
+
+In: a :class:`Hands` that makes one attempt at a time, what is left to do, and whoever watches. Out: published bundles,
+the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that tests need none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from assay.campaign.attempt import Around, Published
+from assay.campaign.estimate import expected, remaining_s, time_limit
+from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
+from assay.campaign.journal import wanted
+from assay.campaign.order import PlannedRun, restarts
+from assay.campaign.prepare import Schedule
+from assay.errors import AssayError, EngineError, HostError
+from assay.model.baseline import Baseline
+from assay.model.plan import Plan
+from assay.model.run import FailureClass, Run, RunStatus
+from assay.repository import Repository
+from assay.units import format_duration
+
+GIVEN_UP_IN_A_ROW_MAX = 3
+
+
+class Watcher(Protocol):
+    """Whoever shows a campaign's progress."""
+
+    def say(self, text: str) -> None:
+        """Take a line that stays."""
+        ...
+
+    def step(self, text: str) -> None:
+        """Take what goes on now; the next call replaces it."""
+        ...
+
+    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
+        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left."""
+        ...
+
+    def end(self, run: Run) -> None:
+        """Take a finished run."""
+        ...
+
+
+class Hands(Protocol):
+    """Whoever carries runs out on the cluster."""
+
+    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+        """Make one attempt and return its record, whatever became of it."""
+        ...
+
+    async def mend(self) -> None:
+        """Reach the cluster again after a host was out of reach. Raises HostError or EngineError when it can't be."""
+        ...
+
+    @property
+    def baseline(self) -> Baseline | None:
+        """What the devices and links of the cluster can do; it goes into each bundle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is to be done, and where it is kept and shown."""
+
+    plan: Plan
+    repository: Repository
+    todo: Schedule
+    watcher: Watcher
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
+    now_unix_s: Callable[[], float] = time.time
+
+
+@dataclass(slots=True)
+class Made:
+    """What one call has made."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    """Attempts that were not valid, by failure class."""
+    runs: int = 0
+    """Planned runs that were begun."""
+    stopped: str | None = None
+    """Why the call ended with runs left; None when it made all."""
+
+
+class Loop:
+    """One call's way through what is left."""
+
+    def __init__(self, work: Work, hands: Hands) -> None:
+        self._work = work
+        self._hands = hands
+        self._journal = work.todo.journal
+        self._history: list[Run] = []
+        self._publishing: asyncio.Task[None] | None = None
+        self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
+        self.made = Made()
+
+    async def run(self) -> Made:
+        """Make every run that is left, until all are made or the call is to stop.
+
+        Raises EngineError when several runs in a row are given up: the cluster is broken, and more would not help.
+        """
+        todo, plan = self._work.todo, self._work.plan
+        cluster = plan.cluster.name
+        every = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
+        self._history = [run for run in every if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
+        starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan.cluster))
+        self._journal.write("start", planned=len(todo.runs), done=todo.done, left=len(self._queue), restarts=starts)
+        stopped = "an error"
+        try:
+            await self._make_all()
+            stopped = self.made.stopped or "all runs of this call were made"
+        except asyncio.CancelledError:
+            stopped = "interrupted"
+            raise
+        except AssayError as error:
+            stopped = error.message
+            raise
+        finally:
+            await asyncio.shield(self._settle())
+            self._journal.write("stop", why=stopped)
+            unpublished = self._publish_error()
+        if unpublished is not None:
+            raise unpublished
+        return self.made
+
+    async def _make_all(self) -> None:
+        plan, stop = self._work.plan, self._work.todo.stop
+        given_up = 0
+        while self._queue:
+            planned, number = self._queue[0]
+            if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
+                self.made.stopped = stop.words
+                return
+            campaign = self._journal.campaign_id
+            if not wanted(planned, plan, [run for run in self._history if run.campaign_id == campaign]):
+                self._work.watcher.step(f"known well enough: {planned.title} is not needed")
+                self._queue.pop(0)
+                continue
+            last = await self._make(planned, number)
+            self._queue.pop(0)
+            given_up = given_up + 1 if last.status is RunStatus.FAILED else 0
+            if given_up >= GIVEN_UP_IN_A_ROW_MAX:
+                raise EngineError(f"{given_up} runs in a row failed, the last because: {last.cause}",
+                                  where=f"campaign {campaign}",
+                                  hint="mend the cause; the same command goes on from here")  # fmt: skip
+
+    async def _make(self, planned: PlannedRun, number: int) -> Run:
+        """Try one run until it is valid or given up; return its last attempt."""
+        tried: list[FailureClass] = []
+        self.made.runs += 1
+        while True:
+            run = await self._attempt(planned, number)
+            if run.failure_class is not None:
+                tried.append(run.failure_class)
+            wait_s = wait_before_retry_s(run, tried, self._work.plan)
+            stop = self._work.todo.stop
+            if wait_s is None or (stop and stop.reached(0, self._work.now_unix_s())):
+                return run
+            if run.failure_class is FailureClass.INFRASTRUCTURE:
+                await self._mend(wait_s)
+            number += 1
+
+    async def _attempt(self, planned: PlannedRun, number: int) -> Run:
+        work = self._work
+        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        left_s = remaining_s([run for run, _ in self._queue], work.plan, self._history, work.todo.overheads)
+        limit = time_limit(planned, work.plan, self._history)
+        work.watcher.begin(planned.index + 1, len(work.todo.runs), title, left_s)
+        self._journal.write("begin", run=planned.index, title=title, workload=planned.workload.key, attempt=number,
+                            left_s=round(left_s, 1), time_limit=str(limit),
+                            expected_s=round(expected(planned, work.plan, self._history).duration_s, 1))  # fmt: skip
+
+        def ended(step: str, began_unix_s: float, took_s: float) -> None:
+            self._journal.write("step", synced=False, run=planned.index, attempt=number, step=step,
+                                began_unix_s=round(began_unix_s, 3), took_s=round(took_s, 3))  # fmt: skip
+
+        published = await self._hands.make(planned, number, Around(limit, self._settle, ended))
+        await self._settle()
+        if (unpublished := self._publish_error()) is not None:
+            raise unpublished
+        work.watcher.end(published.run)
+        self._history.append(published.run)
+        self.made.statuses[str(published.run.status)] += 1
+        if published.run.failure_class is not None:
+            self.made.failures[str(published.run.failure_class)] += 1
+        self._publishing = asyncio.create_task(self._publish(planned, published, ended))
+        return published.run
+
+    async def _publish(
+        self, planned: PlannedRun, published: Published, ended: Callable[[str, float, float], None]
+    ) -> None:
+        """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one."""
+        began, clock = self._work.now_unix_s(), time.monotonic()
+        baseline = self._hands.baseline
+        files = {"baseline.json": msgspec.json.format(msgspec.json.encode(baseline))} if baseline else {}
+        await asyncio.to_thread(
+            lambda: self._work.repository.publish(
+                published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files
+            )
+        )
+        ended("publish", began, time.monotonic() - clock)
+        run = published.run
+        self._journal.write("end", run=planned.index, attempt=run.attempt, run_id=run.run_id, status=run.status,
+                            cause=run.cause, failure_class=run.failure_class, duration_s=run.duration_s)  # fmt: skip
+
+    async def _settle(self) -> None:
+        """Wait until the run before is stored. Never raises: the attempt that waits is not the one that went wrong."""
+        if self._publishing is not None and not self._publishing.done():
+            await asyncio.wait({self._publishing})
+
+    def _publish_error(self) -> BaseException | None:
+        if self._publishing is None or not self._publishing.done() or self._publishing.cancelled():
+            return None
+        return self._publishing.exception()
+
+    async def _mend(self, wait_s: float) -> None:
+        """Wait, and reach the cluster again; after the last wait its error is raised."""
+        waits = [wait_s, *RETRY_WAITS_S]
+        for index, wait in enumerate(waits):
+            self._work.watcher.step(f"waiting {format_duration(wait)} for the hosts")
+            await self._work.pause(wait)
+            try:
+                await self._hands.mend()
+            except (HostError, EngineError):
+                if index == len(waits) - 1:
+                    raise
+            else:
+                return

@@ -1,0 +1,134 @@
+"""What a call of ``assay run`` will do: the runs that are left of a plan, their order, restarts, times and limits.
+
+In: a plan, the repository or none, what was asked for on the command line. Out: a :class:`Schedule`, and the same in
+words and as rows. Needs no host, and with ``write=False`` writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from assay.campaign.estimate import Overheads, expected, remaining_s, time_limit
+from assay.campaign.failures import retry_words
+from assay.campaign.journal import Journal, find_campaign, key_of, open_campaign, remaining
+from assay.campaign.limits import Selection, Stop, TimeLimit, parse_selection
+from assay.campaign.order import PlannedRun, restarts, schedule
+from assay.campaign.timeline import measured_overheads
+from assay.errors import RepositoryError
+from assay.model.plan import Plan
+from assay.model.run import Run, RunStatus
+from assay.repository import Repository
+from assay.spec import expand
+from assay.units import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a call will do: every planned run, and those that are left with their attempt's number."""
+
+    runs: Sequence[PlannedRun]
+    left: Sequence[tuple[PlannedRun, int]]
+    done: int
+    """Planned runs with a valid result."""
+    expected_s: float
+    campaign: Journal | None
+    """None in a preview of a campaign that is not begun."""
+    continued: bool
+    overheads: Overheads = field(default_factory=Overheads)
+    selection: Selection = field(default_factory=Selection)
+    stop: Stop | None = None
+
+    @property
+    def journal(self) -> Journal:
+        """The campaign's folder. Raises RepositoryError in a preview of a new one."""
+        if self.campaign is None:
+            raise RepositoryError("this campaign is not begun")
+        return self.campaign
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run of a schedule. ``starts_after_s`` and ``expected_s`` count a restart before it to the run."""
+
+    planned: PlannedRun
+    attempt: int
+    restart: str | None
+    """Why the daemons (re)start before it; None when they go on."""
+    starts_after_s: float
+    expected_s: float
+    basis: str
+    limit: TimeLimit
+    if_needed: bool
+    """Made only when the repetitions before it leave the mean too uncertain."""
+
+
+def prepare(plan: Plan, repository: Repository | None, *, again: bool, only: Sequence[str] = (),
+            stop: Stop | None = None, write: bool = True) -> Schedule:  # fmt: skip
+    """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun.
+
+    ``repository`` may be None in a preview (``write=False``) before there is one.
+    """
+    runs = schedule(plan, expand(plan))
+    selection = parse_selection(only, runs)
+    history = repository.runs(environment=False) if repository else []
+    campaign, continued = None, False
+    if repository and write:
+        campaign, continued = open_campaign(repository.root, plan, history, runs, again=again)
+    elif repository:
+        campaign = find_campaign(repository.root, plan, history, runs, again=again)
+        continued = campaign is not None
+    overheads = measured_overheads(repository.root, plan.cluster.name) if repository else Overheads()
+    todo = Schedule(runs, (), 0, 0.0, campaign, continued, overheads, selection, stop)
+    return renewed(plan, todo, history)
+
+
+def renewed(plan: Plan, todo: Schedule, history: Sequence[Run]) -> Schedule:
+    """Return ``todo`` with what is left by ``history``: somebody else may have made runs since it was counted."""
+    finished = [run for run in history if todo.campaign and run.campaign_id == todo.campaign.campaign_id]
+    there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
+    left = [(planned, number) for planned, number in remaining(plan, todo.runs, finished)
+            if todo.selection.takes(planned)]  # fmt: skip
+    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads)
+    return replace(todo, left=left, done=sum(run.key in there for run in todo.runs), expected_s=expected_s)
+
+
+def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
+    """Return the runs that this call should make, in order: up to where it is to stop, as far as one can tell."""
+    found: list[Row] = []
+    after_s = 0.0
+    known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
+    for (planned, number), restart in zip(
+        todo.left, restarts((run for run, _ in todo.left), plan.cluster), strict=True
+    ):
+        if todo.stop and todo.stop.reached(len(found), now_unix_s + after_s):
+            break
+        if planned.key[:2] not in known:
+            job = expected(planned, plan, history)
+            known[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
+        job_s, basis, limit = known[planned.key[:2]]
+        took_s = job_s + todo.overheads.beside_job_s(planned) + (todo.overheads.restart_s if restart else 0.0)
+        if_needed = plan.until is not None and planned.repetition > plan.repetitions
+        found.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed))
+        after_s += took_s
+    return found
+
+
+def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
+    """Return what a call will do, in words."""
+    configurations = list(dict.fromkeys(run.configuration.key for run in todo.runs))
+    workloads = list(dict.fromkeys(run.workload.key for run in todo.runs))
+    repetitions = max(run.repetition for run in todo.runs)
+    often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
+    lines = [
+        f"{len(workloads)} workloads ({', '.join(workloads)}) × {len(configurations)} configurations "
+        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs",
+    ]
+    if todo.continued:
+        ready = f"{todo.done} of {len(todo.runs)} runs are done"
+        lines.append(f"going on with campaign {todo.journal.campaign_id}: {ready}")
+    starts = sum(reason is not None for reason in restarts((run for run, _ in todo.left), plan.cluster))
+    lines.append(f"runs left: {len(todo.left)}; starts of the daemons: {starts}; retries of a run: {retry_words(plan)}")
+    lines.append(f"expected to take {format_duration(todo.expected_s)}; runs go to {repository_root}")
+    return lines

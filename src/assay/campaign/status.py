@@ -1,0 +1,167 @@
+"""How the campaigns of a repository stand, seen from outside: reads only, while another process may be writing.
+
+In: the repository's folder. Out: for each campaign who carries it out, what is done, failed and going on, and when it
+should be over; Unix seconds and seconds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from assay.campaign.journal import CAMPAIGNS, LOCK, NOW
+from assay.campaign.timeline import Attempt, attempts_of, read_events
+from assay.errors import RepositoryError
+from assay.lab.state import lock_holder
+
+FAILURES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An attempt that was not valid."""
+
+    title: str
+    status: str
+    failure_class: str | None
+    cause: str | None
+    ended_unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignStatus:
+    """How one campaign stands."""
+
+    campaign_id: str
+    plan: str
+    cluster: str | None
+    started_unix_s: float | None
+    running: bool
+    pid: int | None
+    """The process that carries it out, when one on this machine does."""
+    planned: int
+    done: int
+    """Planned runs with a valid result."""
+    failed: int
+    """Planned runs whose last attempt failed or was invalid."""
+    run: int | None
+    """Number of the run that goes on, from 1."""
+    title: str | None
+    since_unix_s: float | None
+    """When that run began."""
+    phase: str | None
+    """What goes on now."""
+    left_s: float | None
+    """Expected for all that this call still makes."""
+    over_unix_s: float | None
+    failures: tuple[Failure, ...]
+    """The last ones, the newest last."""
+    stopped: str | None
+    """Why the last call ended; None while one runs, and when it was cut off."""
+    changed_unix_s: float | None
+    """When the journal last grew."""
+
+
+def campaigns(root: Path) -> list[Path]:
+    """Return the folders of a repository's campaigns, the newest last.
+
+    Raises RepositoryError when there is no such folder.
+    """
+    if not root.is_dir():
+        raise RepositoryError("there is no repository here", where=str(root), hint="--repository DIR names another")
+    return sorted(path.parent for path in (root / CAMPAIGNS).glob("*/campaign.json"))
+
+
+def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
+    """Return how the campaign in ``folder`` stands."""
+    described = _object(folder / "campaign.json")
+    holder = lock_holder(folder / LOCK)
+    events = read_events(folder)
+    attempts = attempts_of(events)
+    calls = [event for event in events if event["event"] in ("start", "stop")]
+    going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(attempts[-1], calls) else None
+    over_unix_s = None
+    if going is not None and isinstance(going.left_s, int | float):
+        over_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
+    last = {one.run: one for one in attempts if not _open(one)}
+    outcomes = Counter("done" if one.status == "valid" else "failed" for one in last.values())
+    stopped = calls[-1] if calls and calls[-1]["event"] == "stop" and not holder else None
+    return CampaignStatus(
+        campaign_id=folder.name,
+        plan=str(described.get("plan", "")),
+        cluster=described.get("cluster"),
+        started_unix_s=described.get("started_unix_s"),
+        running=holder is not None,
+        pid=holder.pid if holder else None,
+        planned=int(described.get("runs", 0)),
+        done=_done(calls, attempts, outcomes["done"]),
+        failed=outcomes["failed"],
+        run=going.run + 1 if going else None,
+        title=going.title if going else None,
+        since_unix_s=going.began_unix_s if going else None,
+        phase=_phase(folder) if holder else None,
+        left_s=over_unix_s - now_unix_s if over_unix_s is not None else None,
+        over_unix_s=over_unix_s,
+        failures=_failures(attempts),
+        stopped=str(stopped.get("why")) if stopped else None,
+        changed_unix_s=events[-1]["at_unix_s"] if events else None,
+    )
+
+
+def find(root: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
+    """Return the campaigns whose ids begin with ``prefix``; without one those that run, or else the newest.
+
+    Raises RepositoryError when no id begins so.
+    """
+    folders = campaigns(root)
+    if prefix is not None:
+        chosen = [folder for folder in folders if folder.name.startswith(prefix)]
+        if not chosen:
+            raise RepositoryError(f"no campaign's id begins with {prefix!r}", where=str(root),
+                                  hint="`assay campaign list` lists them")  # fmt: skip
+        return [status_of(folder, now_unix_s) for folder in chosen]
+    running = [folder for folder in folders if lock_holder(folder / LOCK)]
+    return [status_of(folder, now_unix_s) for folder in running or folders[-1:]]
+
+
+def _done(calls: list[dict[str, Any]], attempts: list[Attempt], valid: int) -> int:
+    """Return how many runs are done: those there when the last call began, and those it made."""
+    begun = next((event for event in reversed(calls) if event["event"] == "start"), None)
+    if begun is None:
+        return valid
+    since = {one.run for one in attempts if one.began_unix_s >= begun["at_unix_s"] and one.status == "valid"}
+    return int(begun.get("done", 0)) + len(since)
+
+
+def _failures(attempts: list[Attempt]) -> tuple[Failure, ...]:
+    found = [
+        Failure(one.title, str(one.status), one.failure_class, one.cause, one.ended_unix_s)
+        for one in attempts
+        if one.ended_unix_s is not None and one.status != "valid"
+    ]
+    return tuple(found[-FAILURES_SHOWN:])
+
+
+def _open(attempt: Attempt) -> bool:
+    return attempt.ended_unix_s is None
+
+
+def _in_last_call(attempt: Attempt, calls: list[dict[str, Any]]) -> bool:
+    """Say whether an attempt without an end goes on: one from before the last call was cut off."""
+    return not calls or attempt.began_unix_s >= calls[-1]["at_unix_s"]
+
+
+def _phase(folder: Path) -> str | None:
+    text = _object(folder / NOW).get("text")
+    return text if isinstance(text, str) else None
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

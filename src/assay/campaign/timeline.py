@@ -1,0 +1,179 @@
+"""A campaign's journal read back: its attempts with their steps, and where the wall time went.
+
+In: a campaign's folder, which may be written to while it is read, and may end in half a line. Out: attempts with times
+in Unix seconds, the share of the wall time that lies inside jobs, and what restarts and all the rest usually take.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from assay.campaign.estimate import RESTART_S, Overheads
+from assay.campaign.journal import CAMPAIGNS, JOURNAL
+
+JOB, RESTART, INPUT = "job", "restart", "input"
+_HOLDS_JOB = "job and history"
+_CAMPAIGNS_READ_MAX = 20
+"""The newest campaigns tell what a restart takes; older ones are not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an attempt that has ended."""
+
+    name: str
+    began_unix_s: float
+    took_s: float
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt as the journal tells it; what is not told yet is None."""
+
+    run: int
+    """The planned run's place in the campaign, from 0."""
+    number: int
+    title: str
+    began_unix_s: float
+    left_s: float | None = None
+    """Expected for this attempt and all after it, when it began."""
+    ended_unix_s: float | None = None
+    status: str | None = None
+    cause: str | None = None
+    failure_class: str | None = None
+    workload: str | None = None
+    duration_s: float | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def step_s(self, name: str) -> float:
+        """Return how long the steps of that name took."""
+        return sum(step.took_s for step in self.steps if step.name == name)
+
+
+def read_events(folder: Path) -> list[dict[str, Any]]:
+    """Return the journal's lines in their order; damaged and half-written ones are left out."""
+    try:
+        content = (folder / JOURNAL).read_bytes()
+    except OSError:
+        return []
+    events: list[dict[str, Any]] = []
+    for line in content.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and isinstance(value.get("at_unix_s"), int | float) and "event" in value:
+            events.append(value)
+    return events
+
+
+def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
+    """Return the attempts that the journal tells of, in their order."""
+    attempts: list[Attempt] = []
+    for event in events:
+        if event["event"] == "begin":
+            attempts.append(
+                Attempt(
+                    run=event.get("run", -1),
+                    number=event.get("attempt", 1),
+                    title=str(event.get("title", "")),
+                    began_unix_s=event["at_unix_s"],
+                    left_s=event.get("left_s"),
+                    workload=event.get("workload"),
+                )
+            )
+            continue
+        number = event.get("attempt")  # a run is stored while the next one is prepared
+        found = next(
+            (one for one in reversed(attempts) if one.run == event.get("run") and number in (None, one.number)), None
+        )
+        if found is None:
+            continue
+        if event["event"] == "end":
+            found.ended_unix_s, found.status = event["at_unix_s"], event.get("status")
+            found.cause, found.failure_class = event.get("cause"), event.get("failure_class")
+            found.duration_s = event.get("duration_s")
+        elif event["event"] == "step":
+            found.steps.append(Step(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0)))
+    return attempts
+
+
+@dataclass(frozen=True, slots=True)
+class TimeShare:
+    """Where a campaign's wall time went, from its first attempt's begin to its last one's end, in seconds."""
+
+    wall_s: float
+    job_s: float
+    runs: int
+    steps_s: dict[str, float]
+    """All steps but the job, by name; steps overlap, so their sum may be more than the rest of the wall time."""
+
+    @property
+    def share(self) -> float:
+        """Return the part of the wall time that was inside jobs."""
+        return self.job_s / self.wall_s if self.wall_s > 0 else 0.0
+
+
+def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
+    """Return where the time of the valid attempts went whose jobs took at least ``job_least_s``.
+
+    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so that
+    what lies between two runs is counted too.
+    """
+    wall_s = job_s = 0.0
+    runs = 0
+    steps: dict[str, float] = {}
+    for before, one in zip([None, *attempts], attempts, strict=False):
+        if one.ended_unix_s is None or one.status != "valid" or one.step_s(JOB) < job_least_s or not one.steps:
+            continue
+        began = one.began_unix_s
+        if before is not None and before.ended_unix_s is not None and began - before.ended_unix_s < RESTART_S:
+            began = min(began, before.ended_unix_s)
+        ended = one.ended_unix_s
+        if before is not None and before.ended_unix_s is not None and before.ended_unix_s > began:
+            began = before.ended_unix_s  # published while this one was prepared
+        wall_s += max(0.0, ended - began)
+        job_s += one.step_s(JOB)
+        runs += 1
+        for step in one.steps:
+            took_s = step.took_s - (one.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
+            if step.name != JOB:
+                name = "history" if step.name == _HOLDS_JOB else step.name
+                steps[name] = steps.get(name, 0.0) + took_s
+    return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
+
+
+def calls_s(events: Sequence[dict[str, Any]]) -> float:
+    """Return how long the calls took that the journal tells of, each from connecting to its last line, in seconds."""
+    total_s = began = last = 0.0
+    for event in events:
+        if event["event"] == "connect":
+            total_s, began = total_s + last - began, event["at_unix_s"]
+        last = event["at_unix_s"] if began else 0.0
+    return total_s + last - began
+
+
+def measured_overheads(root: Path, cluster: str) -> Overheads:
+    """Return what restarts and the rest of a run took in this repository's newest campaigns on ``cluster``."""
+    restarts: list[float] = []
+    extras: dict[str, list[float]] = {}
+    for path in sorted((root / CAMPAIGNS).glob("*/campaign.json"), reverse=True)[:_CAMPAIGNS_READ_MAX]:
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if not isinstance(stored, dict) or stored.get("cluster") != cluster:
+            continue
+        for one in attempts_of(read_events(path.parent)):
+            if one.status != "valid" or one.ended_unix_s is None or one.step_s(JOB) <= 0 or one.workload is None:
+                continue
+            restarts += [step.took_s for step in one.steps if step.name == RESTART]
+            beside_s = one.ended_unix_s - one.began_unix_s - sum(map(one.step_s, (JOB, RESTART, INPUT)))
+            extras.setdefault(one.workload, []).append(max(0.0, beside_s))
+    extra_s = {workload: median(times) for workload, times in extras.items()}
+    return Overheads(median(restarts), extra_s) if restarts else Overheads(extra_s=extra_s)

@@ -1,0 +1,82 @@
+"""The links of a lab that is up: shaped to another rate for a while, read back, and given their own rate again.
+
+In: the lab's facts and directory, rates in bits/s as emulated (scaled already). Out: the rate of every node's link as
+the kernel has it. A file ``links.json`` in the lab's directory is written before links are changed and removed when
+they have their own rates again, so that whoever uses the lab after an assay that died finds out and restores them.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.errors import LabError
+from assay.lab.commands import parallel, run
+from assay.lab.network import NODE_INTERFACE, Network, shaping
+
+CHANGED = "links.json"
+TOLERANCE = 0.01
+"""By which the kernel may round a rate."""
+
+
+class Links:
+    """The links of one lab, between its nodes and its switch."""
+
+    def __init__(self, facts: Mapping[str, Any], directory: Path) -> None:
+        nodes: Mapping[str, Mapping[str, Any]] = facts["nodes"]
+        self._changed = directory / CHANGED
+        self._network = Network(
+            facts["name"],
+            ipaddress.IPv4Network(facts["subnet"]),
+            {name: node["address"] for name, node in nodes.items()},
+            {name: float(node["link_bits_per_s"]) for name, node in nodes.items()},
+        )
+
+    def shape(self, rate_bits_per_s: float | None) -> dict[str, float]:
+        """Give every link ``rate_bits_per_s``, or for None its own rate, and return node name to its rate.
+
+        Raises LabError where the kernel can't shape links, or has another rate than it was given.
+        """
+        own = self._network.rates_bits_per_s
+        if rate_bits_per_s is None:
+            if self._changed.exists():
+                self._apply(own)
+                self._changed.unlink()
+            return dict(own)
+        rates = dict.fromkeys(own, rate_bits_per_s)
+        self._changed.write_text(json.dumps({"link_bits_per_s": rate_bits_per_s}))
+        self._apply(rates)
+        return self._checked(rates)
+
+    def _apply(self, rates: Mapping[str, float]) -> None:
+        numbered = list(enumerate(rates.items()))
+        lines = [f"qdisc replace dev port{number} root {shaping(rate)}\n" for number, (_, rate) in numbered]
+        run(["tc", "-n", self._network.switch, "-batch", "-"], stdin="".join(lines))
+        parallel(
+            lambda item: run(
+                ["tc", "-n", self._network.namespace(item[0]), "qdisc", "replace", "dev", NODE_INTERFACE, "root",
+                 *shaping(item[1]).split()]
+            ),
+            rates.items(),
+        )  # fmt: skip
+
+    def _checked(self, rates: Mapping[str, float]) -> dict[str, float]:
+        ports = _rates(self._network.switch)
+        found = {}
+        for number, (node, wanted) in enumerate(rates.items()):
+            ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
+            for rate in ends:
+                if rate is None or abs(rate / wanted - 1) > TOLERANCE:
+                    raise LabError(f"the link of {node} should have {wanted:g} bit/s, but the kernel says {rate}",
+                                   where=self._network.lab, hint="see: tc -n NAMESPACE qdisc show")  # fmt: skip
+            found[node] = min(rate for rate in ends if rate is not None)
+        return found
+
+
+def _rates(namespace: str) -> dict[str, float]:
+    """Return interface to rate in bits/s of what is shaped by a token bucket in ``namespace``."""
+    shown = json.loads(run(["tc", "-j", "-n", namespace, "qdisc", "show"]) or "[]")
+    return {one["dev"]: float(one["options"]["rate"]) * 8 for one in shown if one.get("kind") == "tbf"}

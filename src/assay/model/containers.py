@@ -1,0 +1,155 @@
+"""How many tasks a node runs at once, what heap a task gets, and what does not fit: YARN's arithmetic, in one place.
+
+In: engine parameters as text, on top of :data:`DEFAULTS`. Out: counts of containers, and parameters. Memory is in MiB,
+as Hadoop's ``-mb`` has it. The rules are the CapacityScheduler's: a request is rounded up to a multiple of the smallest
+allocation; the memory of a node decides how many fit, and vcores count only with the DominantResourceCalculator. An
+ApplicationMaster is a container too, on one node.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+
+NODE_MEMORY = "yarn.nodemanager.resource.memory-mb"
+NODE_VCORES = "yarn.nodemanager.resource.cpu-vcores"
+SMALLEST = "yarn.scheduler.minimum-allocation-mb"
+CALCULATOR = "yarn.scheduler.capacity.resource-calculator"
+DOMINANT = "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"
+MAP_MEMORY = "mapreduce.map.memory.mb"
+REDUCE_MEMORY = "mapreduce.reduce.memory.mb"
+MASTER_MEMORY = "yarn.app.mapreduce.am.resource.mb"
+SORT_BUFFER = "mapreduce.task.io.sort.mb"
+JAVA_OPTIONS = {
+    MAP_MEMORY: "mapreduce.map.java.opts",
+    REDUCE_MEMORY: "mapreduce.reduce.java.opts",
+    MASTER_MEMORY: "yarn.app.mapreduce.am.command-opts",
+}
+"""A container's memory to the options of the JVM in it."""
+
+DEFAULTS: dict[str, str] = {
+    NODE_VCORES: "16",
+    NODE_MEMORY: "1536",
+    SMALLEST: "128",
+    MASTER_MEMORY: "384",
+    MAP_MEMORY: "384",
+    REDUCE_MEMORY: "384",
+    SORT_BUFFER: "64",
+}
+"""What assay sets where a plan is silent; they fit a lab's nodes."""
+
+HEAP_SHARE = (2, 3)
+"""A JVM's heap, of its container's memory: the rest is for stacks, classes and buffers."""
+OLD_SHARE = (2, 3)
+"""The sort buffer is one array, and must fit into the old generation: two thirds of a heap (HotSpot's NewRatio 2)."""
+SORT_BUFFER_MAX_MB = 2047
+"""MapTask refuses more."""
+_UNITS_MB = {"": 2**-20, "k": 2**-10, "m": 1, "g": 2**10, "t": 2**20}
+
+
+def _whole(parameters: Mapping[str, str], name: str) -> int:
+    text = parameters.get(name, DEFAULTS.get(name, "1"))
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
+
+
+def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
+    """Return what the container of a task gets when it asks for parameter ``memory``: a multiple of the smallest."""
+    smallest = max(1, _whole(parameters, SMALLEST))
+    return max(1, math.ceil(_whole(parameters, memory) / smallest)) * smallest
+
+
+def containers_per_node(parameters: Mapping[str, str], memory: str) -> int:
+    """Return how many containers that ask for parameter ``memory`` a node without other containers runs at once."""
+    by_memory = _whole(parameters, NODE_MEMORY) // allocation_mb(parameters, memory)
+    return min(by_memory, _vcores(parameters, memory)) if _dominant(parameters) else by_memory
+
+
+def _dominant(parameters: Mapping[str, str]) -> bool:
+    return parameters.get(CALCULATOR) == DOMINANT
+
+
+def _vcores(parameters: Mapping[str, str], memory: str) -> int:
+    return _whole(parameters, NODE_VCORES) // max(1, _whole(parameters, _vcores_of(memory)))
+
+
+def _vcores_of(memory: str) -> str:
+    return memory.replace(".memory.mb", ".cpu.vcores").replace(".resource.mb", ".resource.cpu-vcores")
+
+
+def tasks_of_a_wave(parameters: Mapping[str, str], memory: str, workers: int) -> int:
+    """Return how many tasks of one kind ``workers`` nodes run at once, beside the job's ApplicationMaster."""
+    alone = containers_per_node(parameters, memory)
+    left_mb = _whole(parameters, NODE_MEMORY) - allocation_mb(parameters, MASTER_MEMORY)
+    beside = max(0, left_mb) // allocation_mb(parameters, memory)
+    if _dominant(parameters):
+        left = _whole(parameters, NODE_VCORES) - max(1, _whole(parameters, _vcores_of(MASTER_MEMORY)))
+        beside = min(beside, max(0, left) // max(1, _whole(parameters, _vcores_of(memory))))
+    return alone * (workers - 1) + beside
+
+
+def parameters_for(containers: int, parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return what makes every node run exactly ``containers`` containers at once, whatever they hold.
+
+    Memory for as many of the largest kind, and as many vcores, which the scheduler then counts too: so small maps do
+    not come in greater numbers than large reduces.
+    """
+    largest_mb = max(allocation_mb(parameters, kind) for kind in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY))
+    return {NODE_MEMORY: str(containers * largest_mb), NODE_VCORES: str(containers), CALCULATOR: DOMINANT}
+
+
+def heap_mb(parameters: Mapping[str, str], memory: str) -> int:
+    """Return the heap of a JVM whose container asks for parameter ``memory``, when its own options don't say it."""
+    return _whole(parameters, memory) * HEAP_SHARE[0] // HEAP_SHARE[1]
+
+
+def stated_heap_mb(options: str) -> float | None:
+    """Return the heap that Java options state (the last ``-Xmx``); None when they do not."""
+    found = re.findall(r"(?:^|\s)-Xmx(\d{1,18})([kKmMgGtT]?)(?=\s|$)", options)
+    return int(found[-1][0]) * _UNITS_MB[found[-1][1].lower()] if found else None
+
+
+def mistakes(parameters: Mapping[str, str], workers: int) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield what would fail or never start with ``parameters``: who is at fault, the likeliest first, and why."""
+    for name in DEFAULTS:
+        if name in parameters and _whole(parameters, name) < 1:
+            yield (name,), f"{parameters[name][:20]!r} is not a whole number above 0"
+            return
+    node_mb = _whole(parameters, NODE_MEMORY)
+    for memory in (MAP_MEMORY, REDUCE_MEMORY, MASTER_MEMORY):
+        asked_mb = allocation_mb(parameters, memory)
+        if asked_mb > node_mb:
+            yield (memory, NODE_MEMORY), f"a container of {asked_mb} MiB never fits on a node that gives {node_mb} MiB"
+            return
+        heap = stated_heap_mb(parameters.get(JAVA_OPTIONS[memory], ""))
+        if heap is not None and heap > asked_mb:
+            yield (JAVA_OPTIONS[memory], memory), f"a heap of {heap:g} MiB is more than its container's {asked_mb} MiB"
+    for memory in (MAP_MEMORY, REDUCE_MEMORY):
+        if tasks_of_a_wave(parameters, memory, workers) < 1:
+            yield (
+                (NODE_VCORES, NODE_MEMORY, memory),
+                (
+                    f"no task fits beside the ApplicationMaster, which is a container too: the cluster runs "
+                    f"{containers_per_node(parameters, memory) * workers} at once"
+                ),
+            )
+            return
+    yield from _sort_buffer_mistakes(parameters)
+
+
+def _sort_buffer_mistakes(parameters: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    buffer_mb = _whole(parameters, SORT_BUFFER)
+    stated = stated_heap_mb(parameters.get(JAVA_OPTIONS[MAP_MEMORY], ""))
+    heap = heap_mb(parameters, MAP_MEMORY) if stated is None else stated
+    most = int(heap * OLD_SHARE[0] / OLD_SHARE[1])
+    at = (SORT_BUFFER, JAVA_OPTIONS[MAP_MEMORY], MAP_MEMORY)
+    if buffer_mb > SORT_BUFFER_MAX_MB:
+        yield at, f"a sort buffer has at most {SORT_BUFFER_MAX_MB} MiB"
+    elif buffer_mb > most:
+        yield (
+            at,
+            (
+                f"a sort buffer of {buffer_mb} MiB does not fit into a map's heap of {heap:g} MiB, one array of "
+                f"which has at most {most}; less of it, or more {MAP_MEMORY}"
+            ),
+        )
