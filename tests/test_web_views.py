@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,12 @@ from assay.analysis.facets import conditions_of, facets, matching, page_of
 from assay.analysis.overview import leaders, usual_baseline
 from assay.analysis.series import rates, series_of, thinned
 from assay.analysis.table import table_of
-from assay.campaign.states import campaign_states, plan_texts
+from assay.campaign.plan_texts import PlanText, plan_texts
 from assay.errors import SpecificationError
 from assay.model.trace import Trace
+from assay.repository import Repository
 from builders import make_run, runs_with, study_runs
+from web_support import client_of
 
 
 def test_a_facets_counts_ignore_its_own_condition_alone() -> None:
@@ -103,18 +105,14 @@ def test_an_unknown_column_is_told_with_the_choices() -> None:
     assert "workload" in str(raised.value)
 
 
-def test_campaigns_are_told_from_their_journals(tmp_path: Path) -> None:
-    folder = tmp_path / "campaigns" / "c1"
-    folder.mkdir(parents=True)
-    (folder / "campaign.json").write_text(json.dumps({"plan": "p", "runs": 4, "started_unix_s": 5.0}))
-    (folder / "plan.yaml").write_text("plan: p\n")
-    events = [{"event": "begin", "title": "a"}, {"event": "end", "status": "valid"}, {"event": "begin", "title": "b"}]
-    (folder / "journal.jsonl").write_text("".join(json.dumps(e) + "\n" for e in events) + '{"event": "en')
-    (tmp_path / "campaigns" / "damaged").mkdir()
-    (state,) = campaign_states(tmp_path)
-    assert (state.plan, state.planned, state.ended, state.current, state.under_way) == ("p", 4, 1, "b", False)
-    with (folder / "lock").open("a+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert campaign_states(tmp_path)[0].under_way
-    assert plan_texts(tmp_path) == [("p", "c1", "plan: p\n")]
-    assert campaign_states(tmp_path / "nowhere") == []
+def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    for name, text in (("c1", b"plan: p\n"), ("c2", b"\xff")):
+        folder = tmp_path / "campaigns" / name
+        folder.mkdir(parents=True)
+        (folder / "campaign.json").write_text(json.dumps({"plan": "p", "runs": 4, "started_unix_s": 5.0}))
+        (folder / "plan.yaml").write_bytes(text)
+    assert plan_texts(tmp_path) == [PlanText("p", "c1", "plan: p\n")]
+    Repository.create(tmp_path / "r")
+    shutil.copytree(tmp_path / "campaigns", tmp_path / "r" / "campaigns")
+    (newest, _) = client_of(tmp_path / "r").get("/api/v1/campaigns").json()
+    assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)

@@ -6,6 +6,7 @@ Each calls the function that the command of the same name calls.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -20,7 +21,9 @@ from assay.analysis.findings import Finding
 from assay.analysis.findings import findings as test_claims
 from assay.analysis.groups import levels_of
 from assay.analysis.table import RunTable
-from assay.campaign.states import campaign_states, plan_texts
+from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
+from assay.campaign.status import CampaignStatus, status_of
+from assay.campaign.status import campaigns as campaign_folders
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
@@ -32,14 +35,12 @@ from assay.report.selection import SpeedupView, cost_planes, published_figures, 
 from assay.spec.prices import checked_date, prices_of
 from assay.web.context import PROBLEMS, Context, ContextOf, require
 from assay.web.models import (
-    CampaignState,
     CostPlane,
     CostQuestion,
     CostRow,
     FigureRow,
     FlipPrice,
     Model,
-    PlanText,
     Tco,
     TcoLine,
     TcoQuestion,
@@ -271,13 +272,13 @@ def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
 
 
 @router.get("/campaigns")
-def campaigns(context: ContextOf) -> list[CampaignState]:
+def campaigns(context: ContextOf) -> list[CampaignStatus]:
     """List the campaigns, newest first, with how far they are."""
-    return [CampaignState.model_validate(to_plain(state)) for state in campaign_states(context.store.repository.root)]
+    folders = campaign_folders(context.store.repository.root)[::-1][:LISTED_MAX]
+    return [status_of(folder, time.time()) for folder in folders]
 
 
 @router.get("/plans")
 def plans(context: ContextOf) -> list[PlanText]:
     """List the plans that were carried out, as they were, newest first."""
-    found = plan_texts(context.store.repository.root)
-    return [PlanText(plan=plan, campaign_id=campaign_id, text=text) for plan, campaign_id, text in found]
+    return plan_texts(context.store.repository.root)

@@ -227,24 +227,3 @@ class Tco(Model):
     rows: list[TcoLine]
     ratios: list[dict[str, Any]]
     performance: list[dict[str, Any]]
-
-
-class CampaignState(Model):
-    """One campaign and how far it is."""
-
-    campaign_id: str
-    plan: str
-    started_unix_s: float | None
-    planned: int
-    ended: int
-    failed: int
-    current: str | None = Field(description="The run that was begun last and has not ended.")
-    under_way: bool = Field(description="Whether a process carries it out now.")
-
-
-class PlanText(Model):
-    """A plan as it was carried out."""
-
-    plan: str
-    campaign_id: str
-    text: str = Field(description="YAML.")

@@ -56,10 +56,10 @@ if (live.length) {
     for (const campaign of await answer.json()) {
       const card = document.querySelector(`[data-campaign="${CSS.escape(campaign.campaign_id)}"]`);
       if (!card) continue;
-      card.querySelector("progress").value = campaign.ended;
-      card.querySelector(".ended").textContent = campaign.ended;
-      card.querySelector(".current").textContent = campaign.current ?? "between runs";
-      if (!campaign.under_way) location.reload();
+      card.querySelector("progress").value = campaign.done;
+      card.querySelector(".ended").textContent = campaign.done;
+      card.querySelector(".current").textContent = campaign.title ?? "between runs";
+      if (!campaign.running) location.reload();
     }
   }, 5000);
 }
