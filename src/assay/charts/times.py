@@ -17,6 +17,8 @@ THROUGHPUT_TITLES = {
     "gated_aggregate_mb_per_s": "Gated aggregate",
     "job_throughput_mb_per_s": "Over job wall time",
 }
+_WIDE = 6.0
+_FEW_TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _SPEEDUP_TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 
@@ -94,18 +96,24 @@ def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -
     return rows
 
 
+def speedup_axis(ends: Sequence[float], baseline: str) -> Spec:
+    """Return the logarithmic axis that speedups and the ends of their intervals are drawn on."""
+    domain = [max(0.1, min([0.9, *(0.95 * end for end in ends)])), min(100.0, max([1.1, *(1.1 * end for end in ends)]))]
+    steps = _SPEEDUP_TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS  # labels must not crowd each other out
+    ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
+    scale = {"type": "log", "domain": domain, "nice": False, "clamp": True}
+    axis = {"values": ticks, "format": "~g"}
+    return {"type": "quantitative", "scale": scale, "axis": axis, "title": f"Times as fast as {baseline}"}
+
+
 def speedup_forest(
     comparisons: Sequence[Comparison], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
 ) -> Spec:
     """Return each comparison's speedup (baseline time / candidate time) with its interval, on a logarithmic axis."""
     shown = [c for c in comparisons if c.ratio is not None]
     ends = [end for c in shown for end in (c.ratio, c.ratio_low, c.ratio_high) if end is not None]
-    domain = [max(0.1, min([0.9, *(0.95 * end for end in ends)])), min(100.0, max([1.1, *(1.1 * end for end in ends)]))]
-    ticks = [tick for tick in _SPEEDUP_TICKS if domain[0] <= tick <= domain[1]]
-    scale = {"type": "log", "domain": domain, "nice": False, "clamp": True}
-    axis = {"values": ticks, "format": "~g"}
     baseline = shown[0].baseline if shown else ""
-    x = {"type": "quantitative", "scale": scale, "axis": axis, "title": f"Times as fast as {baseline}"}
+    x = speedup_axis(ends, baseline)
     colour = {"field": "candidate", "type": "nominal", "legend": None,
               "scale": _level_scale(palette, [c.candidate for c in shown])}  # fmt: skip
     y = {"field": "name", "type": "nominal", "sort": None, "title": None}

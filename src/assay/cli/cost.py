@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.speedup import read_table, with_factors
+from assay.cli.speedup import read_table
 from assay.report.plain import to_plain
 from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
@@ -72,6 +72,11 @@ _TAKEN = {
 def _print(view: PlaneView) -> None:
     context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
+    if not view.rows:
+        click.echo(f"{title}: nothing of it is priced")
+        for label, why in view.unpriced.items():
+            click.echo(f"left out: {label}: {why}")
+        return
     headers = ("Rank", *(name.capitalize() for name in view.by), "Runs", "Time (s)", "An hour", "A run",
                "95 % interval", "Front", "Front in", "Cheapest in")  # fmt: skip
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)
@@ -128,14 +133,14 @@ def cost(
     skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.report.planes import Question, default_factors  # imported here: numpy and YAML are slow to load
+    from assay.report.planes import Question  # imported here: numpy and YAML are slow to load
+    from assay.report.selection import cost_planes
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
-    factors = tuple(part.strip() for part in by.split(",")) if by else default_factors(table)
-    table = with_factors(table, factors)
+    factors = tuple(part.strip() for part in by.split(",")) if by else ()
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
         click.echo(
@@ -143,8 +148,7 @@ def cost(
             "day, but those that the book does not date",
             err=True,
         )
-    question = Question(factors, take, day, currency, skip_unpriced, seed)
-    views = views_of(opened, table, book, question)
+    views = cost_planes(opened, table, book, Question((), take, day, currency, skip_unpriced, seed), factors)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

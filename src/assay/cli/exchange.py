@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 import click
 
@@ -80,40 +80,79 @@ def _placed(output: Path) -> Iterator[Path]:
             aside.unlink(missing_ok=True)
 
 
-@click.command()
-@click.argument("source", type=click.Path(path_type=Path, file_okay=False))
-@json_option
-@repository_option
-def pull(source: Path, as_json: bool, repository: Path) -> None:
-    """Take every run of another repository, a folder SOURCE, that is not here yet."""
-    _copy(Repository.open(source), Repository.create(repository), as_json)
+def _token_option(command: Callable[..., None]) -> Callable[..., None]:
+    return click.option(
+        "--token-file", type=click.Path(path_type=Path, dir_okay=False),
+        help="For an address: a file with the token; else the environment's ASSAY_TOKEN.",
+    )(command)  # fmt: skip
 
 
 @click.command()
-@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--create", is_flag=True, help="Make TARGET when there is no repository yet.")
+@click.argument("source", metavar="DIR|URL")
+@_token_option
 @json_option
 @repository_option
-def push(target: Path, create: bool, as_json: bool, repository: Path) -> None:
-    """Give another repository, a folder TARGET, every run that it lacks."""
-    source = Repository.open(repository)
-    if not create and not (target / MARKER).exists():
-        raise RepositoryError(
-            "there is no repository here to give runs to",
-            where=str(target),
-            hint="--create makes one, if the name is not mistyped",
-        )
-    _copy(source, Repository.create(target), as_json)
+def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) -> None:
+    """Take every run of another repository, a folder or the address of an `assay serve`, that is not here yet."""
+    target = Repository.create(repository)
+    if _is_address(source):
+        from assay.repository.remote import Remote  # imported here to keep start-up short
+        from assay.repository.remote import pull as take
+
+        with Remote(source, _token(token_file)) as remote:
+            _show(lambda progress: take(remote, target, progress), as_json)
+    opened = Repository.open(Path(source))
+    _show(lambda progress: copy_bundles(opened, target, progress), as_json)
 
 
-def _copy(source: Repository, target: Repository, as_json: bool) -> None:
+@click.command()
+@click.argument("target", metavar="DIR|URL")
+@click.option("--create", is_flag=True, help="Make the folder TARGET a repository when it is none yet.")
+@_token_option
+@json_option
+@repository_option
+def push(target: str, create: bool, token_file: Path | None, as_json: bool, repository: Path) -> None:
+    """Give another repository, a folder or the address of an `assay serve`, every run that it lacks."""
+    opened = Repository.open(repository)
+    if _is_address(target):
+        from assay.repository.remote import Remote  # imported here to keep start-up short
+        from assay.repository.remote import push as give
+
+        with Remote(target, _token(token_file)) as remote:
+            _show(lambda progress: give(opened, remote, progress), as_json)
+    if not create and not (Path(target) / MARKER).exists():
+        raise RepositoryError("there is no repository here to give runs to", where=target,
+                              hint="--create makes one, if the name is not mistyped")  # fmt: skip
+    created = Repository.create(Path(target))
+    _show(lambda progress: copy_bundles(opened, created, progress), as_json)
+
+
+def _is_address(text: str) -> bool:
+    return text.startswith(("http://", "https://"))
+
+
+def _token(path: Path | None) -> str | None:
+    """Return the token to show; None when none is given. Raises SpecificationError when the file has none."""
+    if path is None:
+        return os.environ.get("ASSAY_TOKEN") or None
+    try:
+        words = path.read_text(encoding="utf-8").split()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecificationError(f"the token can't be read: {error}", where=str(path)) from error
+    if len(words) != 1:
+        raise SpecificationError("the file should hold one token and nothing else", where=str(path))
+    return words[0]
+
+
+def _show(copy: Callable[[Callable[[int, int], None]], Copied], as_json: bool) -> NoReturn:
+    """Copy with a bar, print what was done, and end the program."""
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
         task = bar.add_task("copying bundles")
-        done: Copied = copy_bundles(source, target, lambda n, total: bar.update(task, completed=n, total=total))
+        done = copy(lambda n, total: bar.update(task, completed=n, total=total))
     if as_json:
         refused = [{"bundle": p.run_id, "file": p.file, "detail": p.detail} for p in done.refused]
         print_json({"copied": done.copied, "already_there": done.already_there, "refused": refused})

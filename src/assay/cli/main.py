@@ -35,6 +35,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),
     "profile": ("assay.cli.profile", "profile_command", "What each workload does with data and CPU, against TeraSort."),
     "layout": ("assay.cli.layout", "layout", "Split devices into directories by bandwidth; show how they fill."),
+    "serve": ("assay.cli.serve", "serve", "Show the repository in a browser, and offer it to pull and push."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),
 }

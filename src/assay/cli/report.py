@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.common import json_option, print_json, repository_option
-from assay.cli.cost import views_of
 from assay.cli.factor import find_baseline, read_runs
-from assay.cli.speedup import differences, read_table, with_factors
+from assay.cli.speedup import read_table
 from assay.errors import AssayError, SpecificationError
 from assay.report.content import COMPARISONS_MAX, ReportContent, build_content
 from assay.report.observed import observed, with_figures
@@ -55,14 +54,13 @@ def _matched(
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     from assay.analysis.matched import matched_speedups
     from assay.report.matched import matched_report
-    from assay.report.planes import Question, default_factors
+    from assay.report.planes import Question
+    from assay.report.selection import cost_planes, differences
 
     named = factors[0] if len(factors) == 1 else list(factors)
     found = matched_speedups(table, named, baseline)
     warnings = differences(opened, table, factors[0], found) if len(factors) == 1 else []
-    costs = (
-        views_of(opened, table, book, Question(default_factors(table), take="all", skip_unpriced=True)) if book else []
-    )
+    costs = cost_planes(opened, table, book, Question((), take="all", skip_unpriced=True)) if book else []
     return matched_report(table, named, baseline, warnings=warnings, costs=costs)
 
 
@@ -95,6 +93,8 @@ def report(
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
+    from assay.report.selection import with_factors  # imported here: numpy is slow to load
+
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     factors = [name.strip() for name in factor.split(",")]
     with_these = with_factors(table, factors)

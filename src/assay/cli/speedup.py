@@ -19,18 +19,15 @@ from assay.repository import Repository
 if TYPE_CHECKING:
     from assay.analysis.anomalies import Anomaly
     from assay.analysis.matched import Speedup
-    from assay.analysis.methods import Figure
     from assay.analysis.significance import BestSet
     from assay.analysis.table import RunTable
-    from assay.model.run import Run
 
 _NOTHING = "–"
-_SAMPLED = 50
 METHODS = ("matched", "aloja", "lisa14")
 
 
 def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
-    """Return the repository at ``root`` and its runs as columns, those that match every ``COLUMN=LEVEL``.
+    """Return the repository at ``root`` and its runs as columns, those that match every column of ``COLUMN=LEVEL``.
 
     Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
     """
@@ -42,17 +39,11 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
             where=str(root),
             hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
         )
-    for condition in where:
-        name, equals, level = condition.partition("=")
-        column = table.columns.get(name)
-        if not equals or column is None:
-            raise SpecificationError(f"no run has a column {name!r}", where=f"--where {condition}",
-                                     hint=f"columns: {', '.join(sorted(table.columns))}")  # fmt: skip
-        level = workload_named(level, column.levels) if name == "workload" else level
-        if level not in column.levels:
-            raise SpecificationError(f"no run has {name} {level!r}", where=f"--where {condition}",
-                                     hint=f"its levels: {', '.join(column.levels[:40])}")  # fmt: skip
-        table = table.taken(column.codes == column.code(level))
+    if where:
+        from assay.analysis.facets import conditions_of, matching  # imported here to keep start-up short
+
+        conditions = [_as_shown(condition, table) for condition in where]
+        table = table.taken(matching(table, conditions_of(conditions)))
     return repository, table
 
 
@@ -82,19 +73,16 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
+    from assay.report.selection import speedup_view, with_factors
+
     table = with_factors(table, names)
-    factor: str | list[str] = names[0] if len(names) == 1 else names
     if method != "matched":
         _published(table, names, baseline, method, as_json)
         return
-    from assay.analysis.matched import matched_speedups
-    from assay.analysis.significance import indistinguishable_from_best
 
     by = None if group == "none" else group
-    found = matched_speedups(table, factor, baseline, by=by, ignore=frozenset(ignore), deployments=deployments)
-    best = indistinguishable_from_best(table, factor, by=by, ignore=frozenset(ignore)) if by else []
-    warnings = differences(opened, table, names[0], found) if len(names) == 1 else []
-    warnings += _moving(table, names)
+    view = speedup_view(opened, table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
+    found, best, warnings = view.speedups, view.best, list(view.warnings)
     if as_json:
         print_json({"speedups": [_finite(asdict(item)) for item in found],
                     "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
@@ -108,38 +96,11 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
         click.echo(f"warning: {warning}")
 
 
-def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
-    """Return the table with the factors that are made of several parameters, where they are asked for."""
-    from assay.analysis.compression import COMPRESSION, with_compression
-
-    return with_compression(table) if COMPRESSION in names else table
-
-
-def _moving(table: RunTable, names: Sequence[str]) -> list[str]:
-    """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
-    from assay.analysis.compression import moves_with
-
-    pairs = [(name, moves_with(name, table)) for name in names]
-    return [f"{other} changes together with {name}: --by compression compares both as one"
-            for name, other in pairs if other and other not in names]  # fmt: skip
-
-
-def differences(opened: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
-    """Return what was recorded of the hosts and differs between the levels, from up to so many runs of each."""
-    from assay.analysis.differences import environment_warnings
-
-    column, status = table.columns[factor], table.columns["status"]
-    valid = status.codes == status.code("valid")
-
-    def sample(level: str) -> list[Run]:
-        at = ((column.codes == column.code(level)) & valid).nonzero()[0]
-        return opened.runs_at(table, at[:: max(1, len(at) // _SAMPLED)][:_SAMPLED].tolist())
-
-    compared = [item for item in found if item.ratio is not None]
-    levels = dict.fromkeys(item.candidate for item in compared)
-    first = sample(compared[0].baseline) if compared else []
-    told = (warning for level in levels for warning in environment_warnings(first, sample(level), factor))
-    return list(dict.fromkeys(told))
+def _as_shown(condition: str, table: RunTable) -> str:
+    """Return a condition with its workload written as the runs have it."""
+    name, equals, level = condition.partition("=")
+    column = table.columns.get(name)
+    return f"{name}={workload_named(level, column.levels)}" if name == "workload" and equals and column else condition
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:
@@ -184,17 +145,12 @@ def _count(table: RunTable, name: str, level: str) -> int:
 
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
-    from assay.analysis.methods import AVERAGE, aloja, lisa14, mean_improvement
+    from assay.analysis.methods import mean_improvement
+    from assay.report.selection import published_figures
 
     if len(names) > 1:
         raise SpecificationError(f"--method {method} compares one factor", where="--by")
-    figures: list[Figure]
-    if method == "aloja":
-        figures = aloja(table, names[0], baseline or AVERAGE)
-    else:
-        if baseline is None:
-            raise SpecificationError("LISA'14 normalises to a setup", where="--baseline", hint="name it")
-        figures = lisa14(table, names[0], baseline)
+    figures = published_figures(table, names[0], baseline, method)
     if as_json:
         print_json([_finite(asdict(item)) for item in figures])
         return

@@ -96,7 +96,7 @@ class FlipRow:
 
 @dataclass(frozen=True, slots=True)
 class PlaneView:
-    """The cost-effectiveness plane of one job, cheapest first."""
+    """The cost-effectiveness plane of one job, cheapest first; no rows when the book prices nothing of it."""
 
     job: dict[str, str]
     book: str
@@ -256,7 +256,7 @@ def _plane_view(
     rates, unpriced = _rates(levels, facts, book, question)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
     if not kept:
-        raise SpecificationError(next(iter(unpriced.values())))
+        return _unpriced_view(table, chosen, book, question, unpriced, left_out)
     new = np.full(len(rates), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     code = new[chosen.code]
@@ -275,6 +275,19 @@ def _plane_view(
         rows=tuple(sorted(rows, key=lambda row: (row.rank, row.time_s))),
         flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
         unpriced=unpriced, left_out=left_out, draws=found.draws,
+    )  # fmt: skip
+
+
+def _unpriced_view(
+    table: RunTable, chosen: _Chosen, book: PriceBook, question: Question, unpriced: dict[str, str], left_out: int
+) -> PlaneView:
+    """Return the view of a job of which the book prices nothing: no rows, and why."""
+    example = int(chosen.example[0])
+    texts = {name: table.columns[name].text(example) for name in JOB_FACTORS if name in table.columns}
+    return PlaneView(
+        job={name: text for name, text in texts.items() if text is not None}, book=book.name,
+        currency=question.currency or book.currency, date=question.on or book.date, source=book.source,
+        by=question.by, take=question.take, rows=(), flips=(), unpriced=unpriced, left_out=left_out, draws=0,
     )  # fmt: skip
 
 
@@ -297,7 +310,10 @@ def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Questi
     ends = np.cumsum(np.bincount(job_of_row, minlength=jobs.count))
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
-    return [
+    views = [
         _plane_view(table, part, int(all_runs[jobs.of_row[part[0]]]) - len(part), facts, book, question)
         for part in parts
     ]
+    if not any(view.rows for view in views):
+        raise SpecificationError(next(iter(views[0].unpriced.values())))
+    return views

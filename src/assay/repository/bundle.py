@@ -139,11 +139,11 @@ def write_bundle(folder: Path, contents: Contents) -> None:
     if contents.trace:
         _write_trace(folder / "trace", contents.trace)
     for name, log in contents.logs.items():
-        _write_log(_target(folder / "logs", f"{name}.gz"), log)
+        _write_log(file_in(folder / "logs", f"{name}.gz"), log)
     for name, content in contents.files.items():
         if name in _RESERVED or name.startswith(("trace/", "logs/")):
             raise RepositoryError(f"{name!r} is the bundle's own", where=contents.run.run_id, hint="use another name")
-        _target(folder, name).write_bytes(content)
+        file_in(folder, name).write_bytes(content)
     write_sums(folder)
 
 
@@ -152,7 +152,7 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS_FILE).write_text("".join(f"{_digest(folder / name)}  {name}\n" for name in file_names(folder)))
 
 
-def _target(folder: Path, name: str) -> Path:
+def file_in(folder: Path, name: str) -> Path:
     """Return the path for the file ``name`` (which may have folders) within ``folder``, and make its folders."""
     parts = name.split("/")
     if not all(_NAME.match(part) for part in parts):
@@ -169,7 +169,7 @@ def _write_trace(folder: Path, trace: Trace) -> None:
     with connection() as opened:
         add_columns(opened, "trace", queries.TRACE_COLUMNS, columns)
         for (node,) in opened.execute(queries.TRACE_NODES).fetchall():
-            path = _target(folder, f"{node}.parquet").absolute()
+            path = file_in(folder, f"{node}.parquet").absolute()
             opened.sql(queries.TRACE_OF_NODE, params=[node]).write_parquet(str(path), compression="zstd")
 
 
@@ -215,6 +215,25 @@ def read_log(bundle: Path, name: str) -> bytes:
         raise RepositoryError(
             f"the file is damaged: {error}", where=str(path), hint="`assay verify` lists all damage"
         ) from error
+
+
+def read_log_part(bundle: Path, name: str, offset: int, most: int) -> tuple[bytes, bool]:
+    """Return up to ``most`` bytes of a log from ``offset`` on, and whether there is more; errors as :func:`read_log`.
+
+    A log that would fill the memory does not.
+    """
+    if name not in log_names(bundle):
+        return read_log(bundle, name), False
+    path = bundle / "logs" / f"{name}.gz"
+    try:
+        with gzip.open(path, "rb") as file:
+            file.seek(offset)
+            part = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise RepositoryError(
+            f"the file is damaged: {error}", where=str(path), hint="`assay verify` lists all damage"
+        ) from error
+    return part[:most], len(part) > most
 
 
 def log_names(bundle: Path) -> list[str]:

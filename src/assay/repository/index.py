@@ -104,6 +104,17 @@ class Index:
 
         Raises :class:`RepositoryError` when the index that the table was read from is gone.
         """
+        wanted, found = self._rows_at(queries.RUNS_AT, table, positions)
+        runs = {row: _run(run_json, extra) for row, run_json, extra in found}
+        return [runs[row] for row in wanted]
+
+    def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
+        """Return the ids of the runs at these places of a table, in their order; raises as :meth:`runs_at`."""
+        wanted, found = self._rows_at(queries.IDS_AT, table, positions)
+        ids = dict(found)
+        return [ids[row] for row in wanted]
+
+    def _rows_at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
         wanted = [int(table.rows[position]) for position in positions]
         index = self._folder / table.source
         if not table.source or not index.exists():
@@ -111,9 +122,7 @@ class Index:
                 "the repository has changed since its runs were read", where=str(self.root), hint="read them again"
             )
         with connection() as opened:
-            found = opened.execute(queries.RUNS_AT, [str(index.absolute()), wanted]).fetchall()
-        runs = {row: _run(run_json, extra) for row, run_json, extra in found}
-        return [runs[row] for row in wanted]
+            return wanted, opened.execute(query, [str(index.absolute()), wanted]).fetchall()
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""

@@ -268,6 +268,10 @@ class Repository:
         """
         return self._index.runs_at(table, positions)
 
+    def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
+        """Return the ids of the runs at these places of :meth:`table`, in that order; raises as :meth:`runs_at`."""
+        return self._index.ids_at(table, positions)
+
     @property
     def _index(self) -> Index:
         return Index(self.root, self._problems)
@@ -339,6 +343,10 @@ class Repository:
     def log(self, run_id: str, name: str) -> bytes:
         """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""
         return bundle_files.read_log(self.bundle_path(run_id), name)
+
+    def log_part(self, run_id: str, name: str, offset: int, most: int) -> tuple[bytes, bool]:
+        """Return up to ``most`` bytes of a log from ``offset`` on, and whether there is more; raises as :meth:`log`."""
+        return bundle_files.read_log_part(self.bundle_path(run_id), name, offset, most)
 
     def logs(self, run_id: str) -> list[str]:
         """Return the names of the run's logs, sorted; an import has none: its files lie in ``source/``."""

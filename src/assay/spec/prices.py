@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 from assay.errors import SpecificationError
 from assay.model.cluster import DeviceKind
 from assay.model.price import PARTS, PERIODS_H, UNITS, Amortisation, Energy, Exchange, LineItem, PriceBook
-from assay.spec.document import Problems, read_document
+from assay.spec.document import Document, Problems, document_of, read_document
 from assay.spec.fields import (
     ByteRate,
     CurrencyCode,
@@ -239,7 +239,15 @@ def _ends_before(one: LineItem, other: LineItem) -> bool:
 
 def load_prices(path: str | Path) -> PriceBook:
     """Return the price book at ``path``; raise :class:`SpecificationError` naming file and line."""
-    document = read_document(path)
+    return _book_of(read_document(path))
+
+
+def prices_of(text: str, name: str) -> PriceBook:
+    """Return the price book in ``text``, called ``name`` in messages; raises as :func:`load_prices`."""
+    return _book_of(document_of(text.encode("utf-8", "surrogatepass"), name))
+
+
+def _book_of(document: Document) -> PriceBook:
     file = parse(PriceFile, document)
     problems = Problems(document)
     reader = _Reader(file, problems)

@@ -1,0 +1,37 @@
+"""The plans of a repository's campaigns as they were carried out.
+
+In: a repository's folder. Out: each campaign's plan with its text, newest first. Reads only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.campaign.status import campaigns, status_of
+
+LISTED_MAX = 200
+TEXT_BYTES_MAX = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PlanText:
+    """One campaign's plan."""
+
+    plan: str
+    campaign_id: str
+    text: str
+    """YAML."""
+
+
+def plan_texts(root: Path) -> list[PlanText]:
+    """Return the plans, at most :data:`LISTED_MAX`; those that can't be read are left out."""
+    found = []
+    for folder in campaigns(root)[::-1][:LISTED_MAX]:
+        try:
+            with (folder / "plan.yaml").open("rb") as file:
+                text = file.read(TEXT_BYTES_MAX).decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        found.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
+    return found

@@ -1,0 +1,125 @@
+"""The chart of the cost-effectiveness plane: seconds against money, with the Pareto front.
+
+In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+
+HEIGHT_PX = 380
+WIDE = 5.0
+LABELS_MAX = 24
+"""With more points than this only those of the front are named."""
+
+
+class PlanePoint(Protocol):
+    """One configuration of the plane."""
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """Its levels by factor."""
+        ...
+
+    @property
+    def time_s(self) -> float:
+        """Seconds of a run, with the ends of its interval beside it."""
+        ...
+
+    @property
+    def time_low_s(self) -> float | None:
+        """Lower end."""
+        ...
+
+    @property
+    def time_high_s(self) -> float | None:
+        """Upper end."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """Money of a run, with the ends of its interval beside it."""
+        ...
+
+    @property
+    def cost_low(self) -> float | None:
+        """Lower end."""
+        ...
+
+    @property
+    def cost_high(self) -> float | None:
+        """Upper end."""
+        ...
+
+    @property
+    def on_front(self) -> bool:
+        """Whether nothing else is as fast and as cheap, and better in one."""
+        ...
+
+    @property
+    def front_probability(self) -> float:
+        """In which share of the draws it is on the front."""
+        ...
+
+
+def _scale(values: Sequence[float]) -> Spec:
+    """Return an axis from nothing, or a logarithmic one where values differ so much that small ones would touch."""
+    wide = bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
+    return {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
+
+
+def cost_plane(
+    points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX
+) -> Spec:
+    """Return the plane: a point for each configuration, its intervals, its name, and a line along the front."""
+    rows = [
+        {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
+         "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
+         "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
+         "name": p.label if p.on_front or len(points) <= LABELS_MAX else ""}
+        for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
+    ]  # fmt: skip
+    layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
+    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
+    y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
+         "axis": {"format": "~g"}}  # fmt: skip
+    colour = {"field": "layout", "type": "nominal", "legend": None,
+              "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
+    at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
+    tooltip = [
+        {"field": "label", "title": "Configuration"}, {"field": "time", "title": "Time (s)", "format": ",.1f"},
+        {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
+        {"field": "probability", "title": "On the front in", "format": ".0%"},
+    ]  # fmt: skip
+    layers: list[Spec] = [
+        {"transform": [{"filter": "datum.front"}],
+         "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
+         "encoding": {**at, "order": {"field": "time", "type": "quantitative"}}},
+        {"transform": [{"filter": "datum.time_low !== null"}], "mark": {"type": "rule", "opacity": 0.6},
+         "encoding": {"x": {"field": "time_low", **x}, "x2": {"field": "time_high"}, "y": {"field": "cost", **y},
+                      "color": colour}},
+        {"transform": [{"filter": "datum.cost_low !== null"}], "mark": {"type": "rule", "opacity": 0.6},
+         "encoding": {"y": {"field": "cost_low", **y}, "y2": {"field": "cost_high"}, "x": {"field": "time", **x},
+                      "color": colour}},
+        {"mark": {"type": "point", "filled": True, "opacity": 1},
+         "encoding": {**at, "color": colour, "tooltip": tooltip,
+                      "size": {"field": "front", "type": "nominal", "legend": None,
+                               "scale": {"domain": [False, True], "range": [50, 130]}}}},
+    ]  # fmt: skip
+    for below in (False, True):
+        encoding: Spec = {**at, "text": {"field": "name"}}
+        mark: Spec = {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9}
+        which = "datum.below" if below else "!datum.below"
+        layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
+    return chart(
+        "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
+        {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},
+    )

@@ -1,0 +1,75 @@
+"""``assay serve``: the web app and the API over the repository, on this machine or, with tokens, for others."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import click
+
+from assay.cli.common import repository_option
+from assay.errors import AssayError, SpecificationError
+
+DEFAULT_PORT = 8710
+
+
+@click.command()
+@repository_option
+@click.option(
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs tokens."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
+@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False),
+              help="Tokens that may use it: a line each, ROLES TOKEN; roles are read, upload, run.")  # fmt: skip
+@click.option("--certificate", type=click.Path(path_type=Path, dir_okay=False), help="TLS certificate (PEM).")
+@click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The certificate's key (PEM).")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML) to show costs with.")
+@click.option("--upload-limit", default="8GB", show_default=True, help="Largest bundle that is taken.")
+def serve(repository: Path, host: str, port: int, token_file: Path | None, certificate: Path | None, key: Path | None,
+          prices: Path | None, upload_limit: str) -> None:  # fmt: skip
+    """Show the repository in a browser, and offer it to `assay pull` and `assay push`."""
+    import uvicorn  # imported here: the web libraries are slow to load
+
+    from assay.spec import load_prices
+    from assay.units import parse_bytes
+    from assay.web.app import create_app
+    from assay.web.security import is_loopback, read_tokens
+
+    if (certificate is None) != (key is None):
+        raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
+    for path in (certificate, key):
+        if path is not None and not path.is_file():
+            raise SpecificationError("there is no such file", where=str(path))
+    if token_file is None and not is_loopback(host):
+        raise SpecificationError(
+            f"{host} can be reached by others, and there are no tokens", where="--host",
+            hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
+        )  # fmt: skip
+    try:
+        limit = parse_bytes(upload_limit)
+    except ValueError as error:
+        raise SpecificationError(str(error), where="--upload-limit") from error
+    app = create_app(
+        repository, tokens=read_tokens(token_file) if token_file else None, upload_bytes_max=limit,
+        book=load_prices(prices) if prices else None, book_text=prices.read_text(encoding="utf-8") if prices else "",
+    )  # fmt: skip
+    if token_file and certificate is None and not is_loopback(host):
+        click.echo(
+            "Without --certificate tokens travel in the clear: let a proxy do TLS, or trust the network.", err=True
+        )
+    with _listening(host, port) as listener:
+        scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
+        click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
+        config = uvicorn.Config(app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key,
+                                server_header=False)  # fmt: skip
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """Return a socket that listens. Raises AssayError in words when the address can't be had."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=256)
+    except OSError as error:
+        raise AssayError(f"can't listen: {error.strerror or error}", where=f"{host}:{port}",
+                         hint="--port names another port") from error  # fmt: skip

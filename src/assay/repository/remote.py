@@ -1,0 +1,202 @@
+"""Another repository behind an address: what ``assay pull URL`` and ``assay push URL`` do.
+
+In: the address of an ``assay serve``, a token if it asks for one, a repository here. Out: bundles copied, each whole or
+not at all, checked against the checksum that was sent and against their own. What is there already is left out, so the
+same call goes on after any interruption.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ssl
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from assay.errors import RepositoryError
+from assay.repository.bundle import Problem, ProblemKind, check_bundle
+from assay.repository.exchange import Copied
+from assay.repository.repository import Repository
+from assay.repository.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
+
+if TYPE_CHECKING:
+    import httpx
+
+TIMEOUT_S = 60.0
+BUNDLE_BYTES_MAX = 64 * 10**9
+_PAGES_MAX = 10_000
+_ANSWER_BYTES_MAX = 10_000_000
+Progress = Callable[[int, int], None]
+
+
+def digest_header(sha256: str) -> str:
+    """Return a SHA-256 (hex) as RFC 9530's ``Repr-Digest``."""
+    return f"sha-256=:{b64encode(bytes.fromhex(sha256)).decode()}:"
+
+
+def digest_of(header: str | None) -> str | None:
+    """Return the SHA-256 (hex) in a ``Repr-Digest``; None when it has none."""
+    for part in (header or "").split(","):
+        name, _, value = part.strip().partition("=")
+        if name == "sha-256" and value.startswith(":") and value.endswith(":"):
+            try:
+                found = b64decode(value[1:-1], validate=True)
+            except ValueError:
+                return None
+            return found.hex() if len(found) == hashlib.sha256().digest_size else None
+    return None
+
+
+class Remote:
+    """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` in words."""
+
+    def __init__(self, url: str, token: str | None = None) -> None:
+        import httpx  # imported here: only addresses need it
+
+        self.url = url.rstrip("/")
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        try:
+            self._client = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S,
+                                        follow_redirects=False)  # fmt: skip
+        except (httpx.InvalidURL, ValueError, ssl.SSLError, OSError) as error:
+            raise RepositoryError(f"this address or its certificates can't be used: {error}", where=url) from error
+
+    def __enter__(self) -> Remote:
+        """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
+        about = self._json("about")
+        if not isinstance(about.get("assay"), str):
+            raise self._foreign()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def ids(self) -> list[str]:
+        """Return the ids of all its bundles."""
+        found: list[str] = []
+        for _ in range(_PAGES_MAX):
+            page = self._json("bundles", params={"after": found[-1] if found else ""})
+            ids = page.get("bundles")
+            if not isinstance(ids, list) or not all(isinstance(i, str) and BUNDLE_ID.fullmatch(i) for i in ids):
+                raise self._foreign()
+            found += ids
+            if not page.get("more") or not ids:
+                return found
+        raise self._foreign()
+
+    def fetch(self, bundle_id: str, target: Repository) -> bool:
+        """Take one bundle; say whether it was new. Raises also when it is cut or differs from its checksum."""
+        digest, size = hashlib.sha256(), 0
+        with TemporaryFile(dir=target.root / "partial") as file, self._stream(f"bundles/{bundle_id}") as answer:
+            for chunk in answer.iter_bytes():
+                size += len(chunk)
+                if size > BUNDLE_BYTES_MAX:
+                    raise RepositoryError(f"more than {BUNDLE_BYTES_MAX} bytes in one bundle", where=bundle_id)
+                digest.update(chunk)
+                file.write(chunk)
+            if digest_of(answer.headers.get("Repr-Digest")) != digest.hexdigest():
+                raise RefusedBundleError("what arrived differs from its checksum", where=f"{self.url}: {bundle_id}",
+                                      hint="the same command takes what is missing")  # fmt: skip
+            file.seek(0)
+            return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)
+
+    def send(self, bundle_id: str, source: Repository) -> bool:
+        """Give one bundle; say whether it was new there."""
+        packed = pack(source, bundle_id)
+        headers = {"Content-Type": "application/x-tar", "Content-Length": str(packed.size_bytes),
+                   "Repr-Digest": digest_header(packed.sha256)}  # fmt: skip
+        with self._words():
+            answer = self._client.put(f"bundles/{bundle_id}", content=packed.chunks(), headers=headers)
+        self._refuse(answer)
+        return answer.status_code == 201
+
+    def _json(self, path: str, **options: Any) -> dict[str, Any]:
+        with self._words():
+            answer = self._client.get(path, **options)
+        self._refuse(answer)
+        try:
+            value = answer.json() if len(answer.content) <= _ANSWER_BYTES_MAX else None
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise self._foreign()
+        return value
+
+    @contextmanager
+    def _stream(self, path: str) -> Iterator[httpx.Response]:
+        with self._words(), self._client.stream("GET", path) as answer:
+            if answer.status_code != 200:
+                answer.read()
+                self._refuse(answer)
+            yield answer
+
+    @contextmanager
+    def _words(self) -> Iterator[None]:
+        """Turn what goes wrong on the way into :class:`RepositoryError`."""
+        import httpx
+
+        again = "the same command takes up where this one ended"
+        try:
+            yield
+        except httpx.ConnectError as error:
+            raise RepositoryError(f"no connection: {error}", where=self.url,
+                                  hint="does `assay serve` run there, and does the port match?") from error  # fmt: skip
+        except httpx.TimeoutException as error:
+            raise RepositoryError("it does not answer in time", where=self.url, hint=again) from error
+        except httpx.TransportError as error:
+            raise RepositoryError(f"the connection broke: {error}", where=self.url, hint=again) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise RepositoryError(f"it can't be asked: {error}", where=self.url) from error
+
+    def _refuse(self, answer: httpx.Response) -> None:
+        if answer.status_code in (200, 201):
+            return
+        try:
+            told = answer.json()
+        except ValueError:
+            told = None
+        if not isinstance(told, dict) or not isinstance(told.get("message"), str):
+            raise self._foreign(f"it answers {answer.status_code}")
+        hint = told.get("hint")
+        kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
+        raise kind(told["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
+
+    def _foreign(self, why: str = "its answers have another form") -> RepositoryError:
+        return RepositoryError(f"this is no assay server: {why}", where=self.url,
+                               hint="give the address that `assay serve` prints")  # fmt: skip
+
+
+def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
+    """Take every bundle that ``target`` lacks; those that arrive damaged are listed as refused."""
+    names = remote.ids()
+    there = set(bundle_ids(target))
+    missing = [name for name in names if name not in there]
+    return _each(missing, len(names), lambda name: remote.fetch(name, target), progress)
+
+
+def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
+    """Give every bundle that the server lacks; those damaged here are listed as refused, and not sent."""
+    names = bundle_ids(source)
+    there = set(remote.ids())
+    missing = [name for name in names if name not in there]
+    bundles: Path = source.root / "bundles"
+    damaged = {name: found[0] for name in missing if (found := check_bundle(bundles / name))}
+    done = _each([name for name in missing if name not in damaged], len(names) - len(damaged),
+                 lambda name: remote.send(name, source), progress)  # fmt: skip
+    return Copied(done.copied, done.already_there, (*damaged.values(), *done.refused))
+
+
+def _each(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
+    copied = 0
+    refused: list[Problem] = []
+    for done, name in enumerate(missing, start=1):
+        try:
+            copied += copy(name)
+        except RefusedBundleError as error:
+            refused.append(Problem(name, "bundle", ProblemKind.CHANGED, error.message))
+        progress(done, len(missing))
+    return Copied(copied, every - copied - len(refused), tuple(refused))

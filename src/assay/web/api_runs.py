@@ -1,0 +1,204 @@
+"""The API of runs: a filtered list with facets, one run, its tasks, its trace, its logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends, Path, Query
+
+from assay.analysis.facets import conditions_of, facets, matching, page_of
+from assay.analysis.overview import counts_of, leaders
+from assay.analysis.run_detail import RunDetail as CloseDetail
+from assay.analysis.series import WINDOWS_MAX, names_of, series_of
+from assay.analysis.table import DESCRIPTIVE, RunTable
+from assay.errors import RepositoryError
+from assay.model.run import Run, Task
+from assay.report.observed import Observed, observed
+from assay.repository import Repository
+from assay.repository.transfer import bundle_ids
+from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
+from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TraceAnswer
+from assay.web.security import Role
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["runs"])
+
+COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
+LIMIT_MAX = 1000
+OFFSET_MAX = 10**9
+LOG_BYTES_MAX = 256_000
+Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
+RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginning that only one has.")]
+
+
+@router.get("/about", tags=["server"])
+def about(context: ContextOf, roles: RolesOf) -> About:
+    """Say which server this is."""
+    book = context.book.name if context.book else None
+    return About(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
+
+
+def summary_of(context: Context) -> Summary:
+    """Return what the repository holds."""
+    bundles = len(bundle_ids(context.store.repository))
+    return context.store.answer(
+        ("summary",), lambda table: Summary(counts=counts_of(table), bundles=bundles, leaders=leaders(table))
+    )
+
+
+@router.get("/summary")
+def summary(context: ContextOf) -> Summary:
+    """Tell what the repository holds, and which storage leads on each workload."""
+    return summary_of(context)
+
+
+def _moment(unix_s: float) -> str | None:
+    return datetime.fromtimestamp(unix_s, UTC).isoformat() if np.isfinite(unix_s) else None
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _text(table: RunTable, name: str, row: int) -> str | None:
+    return table.columns[name].text(row) if name in table.columns else None
+
+
+def _rows(repository: Repository, table: RunTable, positions: Sequence[int], columns: Sequence[str]) -> list[RunRow]:
+    ids = repository.ids_at(table, positions) if positions else []
+    return [
+        RunRow(
+            run_id=run_id, status=_text(table, "status", row) or "", origin=_text(table, "origin", row) or "",
+            lab_scale=_text(table, "lab_scale", row), started_at=_moment(float(table.values["started_unix_s"][row])),
+            duration_s=_number(float(table.values["duration_s"][row])),
+            columns={name: text for name in columns if (text := _text(table, name, row)) is not None},
+        )
+        for run_id, row in zip(ids, positions, strict=True)
+    ]  # fmt: skip
+
+
+def facet_names(table: RunTable) -> list[str]:
+    """Return the columns that are worth a facet: those with several levels, what describes runs first."""
+    several = [name for name, column in table.columns.items() if len(column.levels) > 1]
+    first = ("workload", "layout", "network", "cluster", "status", "origin", "cold")
+    return sorted(several, key=lambda name: (first.index(name) if name in first else len(first), name in DESCRIPTIVE))
+
+
+def run_page(context: Context, where: Sequence[str], sort: str, offset: int, limit: int,
+             columns: Sequence[str] | None, *, with_facets: bool) -> RunPage:  # fmt: skip
+    """Return one page of the runs that match."""
+    key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, with_facets)
+
+    def make(table: RunTable) -> RunPage:
+        conditions = conditions_of(where, "where")
+        keep = matching(table, conditions, "where")
+        page = page_of(table, keep, sort=sort, offset=offset, limit=limit)
+        shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
+        found = facets(table, conditions, facet_names(table)) if with_facets else []
+        return RunPage(
+            total=page.total, of=len(table), offset=offset, facets=found, columns=[*table.columns, *table.values],
+            runs=_rows(context.store.repository, table, page.positions, shown),
+        )  # fmt: skip
+
+    return context.store.answer(key, make)
+
+
+@router.get("/runs")
+def runs(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006 - FastAPI copies it
+    sort: Annotated[str, Query(max_length=200, description="A column or value; with - before it descending.")]
+    = "-started_unix_s",
+    offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
+    limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
+    columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
+    facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
+) -> RunPage:  # fmt: skip
+    """List the runs that match, a page at a time, with the counts beside each further choice."""
+    return run_page(context, where, sort, offset, limit, columns, with_facets=facets)
+
+
+def find_run(context: Context, run_id: str) -> Run:
+    """Return a run by the beginning of its id. NotFoundError when there is none, or several."""
+    try:
+        return context.store.repository.run(run_id)
+    except RepositoryError as error:
+        raise NotFoundError(error.message, hint="the list of runs has all ids") from error
+
+
+def run_detail(context: Context, run_id: str) -> RunDetail:
+    """Return a run with the names of what lies beside it."""
+    run, repository = find_run(context, run_id), context.store.repository
+    return RunDetail(
+        run=run, logs=repository.logs(run.run_id), files=repository.files(run.run_id),
+        series=names_of(repository.trace(run.run_id)), tasks=len(repository.tasks(run.run_id)),
+    )  # fmt: skip
+
+
+@router.get("/runs/{run_id}")
+def run(context: ContextOf, run_id: RunId) -> RunDetail:
+    """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
+    return context.store.answer(("run", run_id), lambda _: run_detail(context, run_id))
+
+
+def close_view(context: Context, run_id: str) -> Observed:
+    """Return a run with all that lies beside it, and what that comes to."""
+    repository = context.store.repository
+    return context.store.answer(("observed", run_id), lambda _: observed(repository, find_run(context, run_id)))
+
+
+@router.get("/runs/{run_id}/detail")
+def detail(context: ContextOf, run_id: RunId) -> CloseDetail:
+    """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
+    return close_view(context, run_id).detail
+
+
+@router.get("/runs/{run_id}/tasks")
+def tasks(context: ContextOf, run_id: RunId) -> list[Task]:
+    """List the run's task attempts."""
+    return context.store.repository.tasks(find_run(context, run_id).run_id)
+
+
+@router.get("/runs/{run_id}/trace")
+def trace(
+    context: ContextOf,
+    run_id: RunId,
+    node: Annotated[list[str], Query(max_length=100, description="Nodes; all when left out.")] = [],  # noqa: B006
+    subject: Annotated[list[str], Query(max_length=100, description="Such as cpu or disk:hdd1.")] = [],  # noqa: B006
+    metric: Annotated[list[str], Query(max_length=100, description="Such as read_bytes.")] = [],  # noqa: B006
+    start_s: Annotated[float | None, Query(allow_inf_nan=False, description="From then on, s of the run.")] = None,
+    end_s: Annotated[float | None, Query(allow_inf_nan=False, description="Until then, s of the run.")] = None,
+    windows: Annotated[int, Query(ge=1, le=WINDOWS_MAX, description="Spans of time; four points of each stay.")] = 300,
+) -> TraceAnswer:
+    """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""
+    found = context.store.repository.trace(find_run(context, run_id).run_id)
+    series = series_of(found, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s,
+                       windows=windows)  # fmt: skip
+    return TraceAnswer(series=series, windows=windows)
+
+
+@router.get("/runs/{run_id}/logs")
+def logs(context: ContextOf, run_id: RunId) -> list[str]:
+    """List the names of the run's logs."""
+    return context.store.repository.logs(find_run(context, run_id).run_id)
+
+
+def log_part(context: Context, run_id: str, name: str, offset_bytes: int) -> LogPart:
+    """Return part of a log. NotFoundError when the run has no such log."""
+    repository, found = context.store.repository, find_run(context, run_id).run_id
+    if name not in repository.logs(found):
+        raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
+    part, more = repository.log_part(found, name, offset_bytes, LOG_BYTES_MAX)
+    return LogPart(name=name, offset_bytes=offset_bytes, text=part.decode("utf-8", "replace"),
+                   next_offset_bytes=offset_bytes + len(part) if more else None)  # fmt: skip
+
+
+@router.get("/runs/{run_id}/logs/{name:path}")
+def log(
+    context: ContextOf, run_id: RunId, name: Annotated[str, Path(max_length=500)],
+    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+) -> LogPart:  # fmt: skip
+    """Return a part of one of the run's logs."""
+    return log_part(context, run_id, name, offset_bytes)

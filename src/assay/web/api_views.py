@@ -1,0 +1,284 @@
+"""The API of views over many runs: compare, speedup, findings, anomalies, cost, TCO, campaigns and plans.
+
+Each calls the function that the command of the same name calls.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+import numpy as np
+from fastapi import APIRouter, Depends, Query
+
+from assay.analysis.anomalies import find_anomalies
+from assay.analysis.compare import Comparison
+from assay.analysis.compare import compare as compare_runs
+from assay.analysis.facets import conditions_of, matching
+from assay.analysis.findings import Finding
+from assay.analysis.findings import findings as test_claims
+from assay.analysis.groups import levels_of
+from assay.analysis.table import RunTable
+from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
+from assay.campaign.status import CampaignStatus, status_of
+from assay.campaign.status import campaigns as campaign_folders
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.plan import LAYOUT_FACTOR
+from assay.model.price import PriceBook
+from assay.model.run import Run
+from assay.report.costs import cost_view
+from assay.report.plain import to_plain
+from assay.report.planes import PlaneView, Question
+from assay.report.selection import SpeedupView, cost_planes, published_figures, speedup_view
+from assay.spec.prices import checked_date, prices_of
+from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.models import (
+    CostPlane,
+    CostQuestion,
+    CostRow,
+    FigureRow,
+    FlipPrice,
+    Model,
+    Tco,
+    TcoLine,
+    TcoQuestion,
+)
+from assay.web.security import Role
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
+
+RUNS_MAX = 3000
+"""Of how many whole runs a view is made at most: those views read every run's record."""
+ANOMALIES_MAX = 1000
+Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
+Name = Annotated[str | None, Query(max_length=300)]
+
+
+class Odd(Model):
+    """One anomaly with the run that it is about."""
+
+    run_id: str
+    workload: str
+    layout: str
+    kind: str
+    quantity: str
+    found: float | None
+    expected: float | None
+    z: float | None
+    repetitions: int
+    reason: str
+
+
+class OddPage(Model):
+    """Anomalies, the most serious first."""
+
+    total: int
+    looked_at: int
+    anomalies: list[Odd]
+
+
+def selected(table: RunTable, where: Sequence[str]) -> RunTable:
+    """Return the runs that match. Raises RepositoryError when the repository is empty."""
+    if len(table) == 0:
+        raise RepositoryError("there are no runs yet", hint="`assay import PATH` or `assay demo` makes some")
+    return table.taken(matching(table, conditions_of(where, "where"), "where")) if where else table
+
+
+def whole_runs(context: Context, table: RunTable, where: Sequence[str]) -> list[Run]:
+    """Return the runs that match, whole. Raises SpecificationError when they are too many."""
+    chosen = selected(table, where)
+    if len(chosen) > RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most", where="where",
+            hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
+        )  # fmt: skip
+    return context.store.repository.runs_at(chosen, range(len(chosen)))
+
+
+@router.get("/compare")
+def compare(context: ContextOf, by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR, baseline: Name = None,
+            where: Where = []) -> list[Comparison]:  # noqa: B006  # fmt: skip
+    """Compare a factor's levels, one comparison for each group of runs that are equal in all else."""
+
+    def make(table: RunTable) -> list[Comparison]:
+        runs = whole_runs(context, table, where)
+        levels = levels_of(runs, by)
+        if not levels or (baseline is not None and baseline not in levels):
+            known = f"its levels: {', '.join(levels)}" if levels else "see the columns of the list of runs"
+            raise SpecificationError(f"no run has {by[:100]!r} {baseline or ''}".strip(), where="by", hint=known)
+        return compare_runs(runs, factor=by, baseline=baseline or levels[0])
+
+    return context.store.answer(("compare", by, baseline, tuple(where)), make)
+
+
+def speedups(context: Context, by: Sequence[str], baseline: str | None, group: str | None, ignore: Sequence[str],
+             where: Sequence[str]) -> SpeedupView:  # fmt: skip
+    """Return the speedups over matched sets."""
+    key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
+    repository = context.store.repository
+    return context.store.answer(
+        key,
+        lambda table: speedup_view(repository, selected(table, where), by, baseline, group=group,
+                                   ignore=frozenset(ignore)),
+    )  # fmt: skip
+
+
+@router.get("/speedup")
+def speedup(
+    context: ContextOf,
+    by: Annotated[list[str], Query(min_length=1, max_length=5, description="Factors; several are joined.")] = [  # noqa: B006
+        LAYOUT_FACTOR
+    ],
+    baseline: Name = None,
+    group: Annotated[str, Query(max_length=300, description="What makes groups; none: one figure.")] = "workload",
+    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
+    where: Where = [],  # noqa: B006
+) -> SpeedupView:  # fmt: skip
+    """Tell how much faster a factor's levels are, over all configurations that were run with both."""
+    return speedups(context, by, baseline, None if group == "none" else group, ignore, where)
+
+
+def figures(context: Context, method: str, by: str, baseline: str | None, where: Sequence[str]) -> list[FigureRow]:
+    """Return a publication's figures."""
+
+    def make(table: RunTable) -> list[FigureRow]:
+        found = published_figures(selected(table, where), by, baseline, method)
+        return [FigureRow(workload=f.workload, origin=f.origin, level=f.level, value=f.value, runs=f.runs,
+                          spread=f.spread if math.isfinite(f.spread) else None, configurations=f.configurations)
+                for f in found]  # fmt: skip
+
+    return context.store.answer(("figures", method, by, baseline, tuple(where)), make)
+
+
+@router.get("/speedup/published")
+def speedup_published(
+    context: ContextOf, method: Literal["aloja", "lisa14"],
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR, baseline: Name = None, where: Where = [],  # noqa: B006
+) -> list[FigureRow]:  # fmt: skip
+    """Give a publication's own figure: means over whatever mixture of runs there is."""
+    return figures(context, method, by, baseline, where)
+
+
+def claims(context: Context, where: Sequence[str]) -> dict[str, list[Finding]]:
+    """Return what the runs say to the field's claims."""
+    return context.store.answer(("findings", tuple(where)), lambda table: test_claims(selected(table, where)))
+
+
+@router.get("/findings")
+def findings(context: ContextOf, where: Where = []) -> dict[str, list[Finding]]:  # noqa: B006
+    """Tell what the runs say to the field's common claims, by origin."""
+    return claims(context, where)
+
+
+def odd_runs(context: Context, where: Sequence[str], limit: int) -> OddPage:
+    """Return the most serious anomalies."""
+
+    def make(table: RunTable) -> OddPage:
+        chosen = selected(table, where)
+        found = find_anomalies(chosen)
+        listed = found.listed(limit)
+        ids = context.store.repository.ids_at(chosen, [item.position for item in listed]) if listed else []
+
+        def text(name: str, position: int) -> str:
+            column = chosen.columns.get(name)
+            return (column.text(position) if column else None) or ""
+
+        return OddPage(total=len(found), looked_at=found.looked_at, anomalies=[
+            Odd(run_id=run_id, workload=text("workload", item.position), layout=text("layout", item.position),
+                kind=str(item.kind), quantity=item.quantity, found=_finite(item.found), expected=_finite(item.expected),
+                z=item.z, repetitions=item.repetitions, reason=item.reason)
+            for run_id, item in zip(ids, listed, strict=True)
+        ])  # fmt: skip
+
+    return context.store.answer(("anomalies", tuple(where), limit), make)
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+@router.get("/anomalies")
+def anomalies(context: ContextOf, where: Where = [],  # noqa: B006
+              limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50) -> OddPage:  # fmt: skip
+    """List the runs that are odd for their configuration, the most serious first."""
+    return odd_runs(context, where, limit)
+
+
+def _book(context: Context, text: str | None) -> PriceBook:
+    if text is not None:
+        return prices_of(text, "prices")
+    if context.book is None:
+        raise SpecificationError("there is no price book", where="prices",
+                                 hint="send one, or start the server with --prices FILE")  # fmt: skip
+    return context.book
+
+
+def _plane(view: PlaneView) -> CostPlane:
+    rows = [
+        CostRow(rank=r.rank, label=r.label, levels=r.levels, configuration=r.configuration, runs=r.n, runs_all=r.n_all,
+                time_s=r.time_s, time_low_s=r.time_low_s, time_high_s=r.time_high_s, rate_per_h=float(r.rate_per_h),
+                cost=float(r.cost), cost_low=r.cost_low, cost_high=r.cost_high, on_front=r.on_front,
+                front_probability=r.front_probability, cheapest_probability=r.cheapest_probability,
+                fastest_probability=r.fastest_probability)
+        for r in view.rows
+    ]  # fmt: skip
+    flips = [FlipPrice(name=f.price.name, per=f.price.per, amount=float(f.price.amount), below=f.below,
+                       below_winner=f.below_winner, above=f.above, above_winner=f.above_winner)
+             for f in view.flips]  # fmt: skip
+    return CostPlane(job=view.job, book=view.book, currency=view.currency, date=view.date, source=view.source,
+                     by=list(view.by), take=view.take, rows=rows, flips=flips, unpriced=view.unpriced,
+                     left_out=view.left_out, draws=view.draws)  # fmt: skip
+
+
+def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
+    """Return the plane of each job under a question's prices."""
+    day = checked_date(asked.on, "on") if asked.on else None
+
+    def make(table: RunTable) -> list[CostPlane]:
+        question = Question((), asked.take, day, asked.currency, asked.skip_unpriced, asked.seed)
+        chosen, book = selected(table, asked.where), _book(context, asked.prices)
+        return [_plane(view) for view in cost_planes(context.store.repository, chosen, book, question, asked.by)]
+
+    return context.store.answer(("cost", asked.model_dump_json()), make)
+
+
+@router.post("/cost")
+def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
+    """Price runs: ranking, Pareto front with probabilities, prices at which the answer flips. Nothing is kept."""
+    return planes(context, asked)
+
+
+@router.post("/tco")
+def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
+    """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
+
+    def make(table: RunTable) -> Tco:
+        runs = whole_runs(context, table, asked.where)
+        view = cost_view(runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding,
+                         baseline=asked.baseline)  # fmt: skip
+        rows = [
+            TcoLine(workload=r.workload, layout=r.layout, runs=r.n, runtime_s=r.runtime_s, jobs_per_day=r.jobs_per_day,
+                    jobs=r.jobs, price=float(r.price), cost_per_job=r.cost_per_job,
+                    cost_per_job_low=r.cost_per_job_low, cost_per_job_high=r.cost_per_job_high)
+            for r in view.rows
+        ]  # fmt: skip
+        return Tco(book=view.book, currency=view.currency, date=view.date, years=view.years, rounding=view.rounding,
+                   baseline=view.baseline, note=view.note, rows=rows, ratios=to_plain(view.ratios),
+                   performance=to_plain(view.performance))  # fmt: skip
+
+    return context.store.answer(("tco", asked.model_dump_json()), make)
+
+
+@router.get("/campaigns")
+def campaigns(context: ContextOf) -> list[CampaignStatus]:
+    """List the campaigns, newest first, with how far they are."""
+    folders = campaign_folders(context.store.repository.root)[::-1][:LISTED_MAX]
+    return [status_of(folder, time.time()) for folder in folders]
+
+
+@router.get("/plans")
+def plans(context: ContextOf) -> list[PlanText]:
+    """List the plans that were carried out, as they were, newest first."""
+    return plan_texts(context.store.repository.root)

@@ -1,0 +1,144 @@
+"""The server: routes, what is asked of every request, and how errors are told.
+
+In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes wrong is answered as JSON of one form
+(``message``, ``where``, ``hint``) under ``/api``, and as a page of the same words elsewhere; never with a traceback.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from assay import __version__
+from assay.errors import AssayError, FormatError, RepositoryError, SpecificationError
+from assay.model.price import PriceBook
+from assay.repository.transfer import RefusedBundleError
+from assay.web import api_bundles, api_runs, api_views, pages, pages_cost
+from assay.web.context import Context, DeniedError, NotFoundError, bearer_of
+from assay.web.security import COOKIE, HEADERS, SAFE_METHODS, Guard, Refusal, Roles
+from assay.web.store import Store
+
+UPLOAD_BYTES_MAX = 8 * 10**9
+BODY_BYTES_MAX = 4_000_000
+"""Of any request but an upload."""
+_STATUS: tuple[tuple[type[AssayError], int], ...] = (
+    (NotFoundError, 404), (RefusedBundleError, 422), (SpecificationError, 400), (FormatError, 400),
+    (RepositoryError, 409),
+)  # fmt: skip
+
+
+def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: PriceBook | None = None,
+               book_text: str = "", upload_bytes_max: int = UPLOAD_BYTES_MAX) -> FastAPI:  # fmt: skip
+    """Return the application over the repository at ``root``. Raises RepositoryError when there is none.
+
+    Without ``tokens`` anybody who reaches it may read; whoever starts it listens on loopback then.
+    """
+    app = FastAPI(
+        title="assay", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json",
+        description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
+    )  # fmt: skip
+    app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max)
+    for router in (api_runs.router, api_views.router, api_bundles.router, pages.router, pages_cost.router):
+        app.include_router(router)
+    pages.mount_static(app)
+    app.add_exception_handler(AssayError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _unexpected)
+    app.add_middleware(Gate)
+    return app
+
+
+class Gate:
+    """What stands before every route: which requests are let in, and the headers of every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [(name, value) for name, value in message["headers"]]
+                known = {name.lower() for name, _ in headers}
+                more = {**HEADERS, "Cache-Control": "no-store"}
+                headers += [(name.encode(), value.encode()) for name, value in more.items()
+                            if name.lower().encode() not in known]  # fmt: skip
+                message = {**message, "headers": headers}
+            await send(message)
+
+        request = Request(scope)
+        refusal = _refusal(request)
+        if refusal is not None:
+            await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)
+            return
+        await self._app(scope, receive, guarded)
+
+
+def _refusal(request: Request) -> Refusal | None:
+    guard: Guard = request.app.state.context.guard
+    host = request.headers.get("host")
+    refusal = guard.refuse_host(host)
+    if refusal is None and request.method not in SAFE_METHODS:
+        refusal = guard.refuse_change(
+            bearer=bearer_of(request) is not None, cookie=COOKIE in request.cookies,
+            site=request.headers.get("sec-fetch-site"), origin=request.headers.get("origin"), host=host,
+        )  # fmt: skip
+        size = request.headers.get("content-length", "0")
+        chunked = "transfer-encoding" in request.headers
+        large = chunked or not size.isdecimal() or int(size) > BODY_BYTES_MAX
+        if refusal is None and request.method != "PUT" and large:
+            refusal = Refusal(413, "the request is too large", f"at most {BODY_BYTES_MAX:,} bytes")
+    return refusal
+
+
+def _plain(text: str | None) -> str | None:
+    """Return a text that can be sent: whatever a request brought, such as half of a surrogate pair, is replaced."""
+    return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+def _answer(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
+    message, where, hint = _plain(message) or "", _plain(where), _plain(hint)
+    if request.url.path.startswith("/api/"):
+        return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
+    return pages.error_page(request, status, message, where, hint)
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    assert isinstance(error, AssayError)
+    status = error.status if isinstance(error, DeniedError) else next(
+        (code for kind, code in _STATUS if isinstance(error, kind)), 500)  # fmt: skip
+    if status == 401 and not request.url.path.startswith("/api/"):
+        return pages.to_login(request)
+    return _answer(request, status, error.message, error.where, error.hint)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    first = next(iter(error.errors()), {"loc": (), "msg": "it can't be read"})
+    where = ".".join(str(part) for part in first["loc"] if part not in ("query", "path", "body"))
+    return _answer(request, 422, str(first["msg"]), where or None, "the API's description has every parameter")
+
+
+async def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    answer = _answer(request, error.status_code, str(error.detail), None, None)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:
+    del error  # the server that runs the application logs it
+    answer = _answer(request, 500, "something went wrong in the server", None, "its log has more; please report it")
+    answer.headers.update(HEADERS)  # it comes from outside the gate
+    return answer

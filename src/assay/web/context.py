@@ -1,0 +1,99 @@
+"""What every request handler needs: the store, the guard, the price book, and who is asking.
+
+Handlers take these by FastAPI's dependencies; there are no globals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+
+from assay import __version__
+from assay.errors import AssayError
+from assay.model.price import PriceBook
+from assay.web.models import Problem
+from assay.web.security import COOKIE, Guard, Role, Roles
+from assay.web.store import Store
+
+API_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """One server's own things."""
+
+    store: Store
+    guard: Guard
+    book: PriceBook | None
+    book_text: str
+    """The price book's file as it is, to begin an edit from; empty without one."""
+    upload_bytes_max: int
+    version: str = __version__
+
+
+class DeniedError(AssayError):
+    """A request that its sender may not make; ``status`` is HTTP's."""
+
+    def __init__(self, status: int, message: str, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+
+
+class NotFoundError(AssayError):
+    """There is nothing under the address asked for."""
+
+
+def get_context(request: Request) -> Context:
+    """Return this server's context."""
+    context: Context = request.app.state.context
+    return context
+
+
+def bearer_of(request: Request) -> str | None:
+    """Return the token that a program shows."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" else None
+
+
+def get_roles(request: Request) -> Roles:
+    """Return what the sender may do."""
+    return get_context(request).guard.roles(bearer_of(request), request.cookies.get(COOKIE))
+
+
+def require(role: Role) -> Callable[[Request], None]:
+    """Return a dependency that refuses senders without a role."""
+
+    def check(request: Request) -> None:
+        roles = get_roles(request)
+        if role in roles:
+            return
+        guard = get_context(request).guard
+        if not guard.tokens:
+            raise DeniedError(403, f"without tokens this server lets nobody {role}",
+                              "start it with --token-file FILE, and show a token of that file")  # fmt: skip
+        if roles:
+            raise DeniedError(403, f"this token has no role {role!s}", "ask for another token")
+        raise DeniedError(401, "this server asks for a token", "Authorization: Bearer TOKEN; `assay pull` and `push`: "
+                          "--token-file FILE or ASSAY_TOKEN; in a browser: /login")  # fmt: skip
+
+    return check
+
+
+ContextOf = Annotated[Context, Depends(get_context)]
+RolesOf = Annotated[Roles, Depends(get_roles)]
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    code: {"model": Problem, "description": text}
+    for code, text in {
+        400: "What was asked for does not make sense.",
+        401: "A token is asked for.",
+        403: "The sender may not do that.",
+        404: "There is no such thing.",
+        409: "The repository can't answer that as it is.",
+        421: "This server answers on its own machine alone.",
+        422: "A parameter is wrong.",
+    }.items()
+}
+"""The answers besides the good one, for the documentation."""

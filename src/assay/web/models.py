@@ -1,0 +1,229 @@
+"""What the API answers with, where the values of ``analysis`` and ``report`` are not shown as they are.
+
+Names end in their units; money is in the currency that stands beside it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from assay.analysis.facets import Facet
+from assay.analysis.overview import Counts, Leader
+from assay.analysis.series import Series, SeriesName
+from assay.model.run import Run
+
+BOOK_CHARACTERS_MAX = 1_000_000
+ShortText = Annotated[str, StringConstraints(max_length=300)]
+
+
+class Model(BaseModel):
+    """Base of all: unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Model):
+    """Why there is no answer."""
+
+    message: str = Field(description="What happened and why.")
+    where: str | None = Field(None, description="Where: a parameter, a file and line, a bundle.")
+    hint: str | None = Field(None, description="What to do next.")
+
+
+class About(Model):
+    """Which server this is and what the caller may do."""
+
+    assay: str = Field(description="Version of assay.")
+    api: int = Field(description="Version of this API.")
+    roles: list[str]
+    prices: str | None = Field(description="Name of the price book that the server shows costs with.")
+
+
+class Summary(Model):
+    """What the repository holds."""
+
+    counts: Counts
+    bundles: int
+    leaders: list[Leader] = Field(description="Which storage leads on each workload.")
+
+
+class RunRow(Model):
+    """One run of a list."""
+
+    run_id: str
+    status: str
+    origin: str
+    lab_scale: str | None
+    started_at: str | None = Field(description="ISO 8601 in UTC; null when not known.")
+    duration_s: float | None
+    columns: dict[str, str] = Field(description="The columns asked for; what a run does not have is left out.")
+
+
+class RunPage(Model):
+    """One page of runs, and what further conditions would leave."""
+
+    total: int = Field(description="Runs that match.")
+    of: int = Field(description="Runs in the repository.")
+    offset: int
+    runs: list[RunRow]
+    facets: list[Facet]
+    columns: list[str] = Field(description="Every column that runs can be filtered and sorted by.")
+
+
+class RunDetail(Model):
+    """One run with the names of what lies beside it."""
+
+    run: Run
+    logs: list[str]
+    files: dict[str, int] = Field(description="The bundle's files with their sizes in bytes.")
+    series: list[SeriesName] = Field(description="What its trace holds.")
+    tasks: int = Field(description="Task attempts.")
+
+
+class TraceAnswer(Model):
+    """Series of a run's trace, thinned so that peaks stay."""
+
+    series: list[Series]
+    windows: int
+
+
+class LogPart(Model):
+    """Part of a log as text; bytes that are no UTF-8 are replaced."""
+
+    name: str
+    offset_bytes: int
+    text: str
+    next_offset_bytes: int | None = Field(description="Where the rest begins; null at the end.")
+
+
+class FigureRow(Model):
+    """One bar as a publication defines it."""
+
+    workload: str
+    origin: str
+    level: str
+    value: float
+    spread: float | None
+    runs: int
+    configurations: int
+
+
+class BundlePage(Model):
+    """Ids of bundles, sorted."""
+
+    bundles: list[str]
+    more: bool = Field(description="Whether there are more behind the last.")
+
+
+class Uploaded(Model):
+    """What became of an upload."""
+
+    bundle_id: str
+    new: bool
+
+
+class CostQuestion(Model):
+    """What to price. Nothing of it is kept."""
+
+    prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX,
+                               description="A price book (YAML); the server's own when left out.")  # fmt: skip
+    by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
+    where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
+    take: Literal["best", "all", "fastest"] = "best"
+    on: ShortText | None = Field(None, description="The day whose prices count.")
+    currency: ShortText | None = None
+    skip_unpriced: bool = True
+    seed: int = Field(0, ge=0, le=2**31)
+
+
+class CostRow(Model):
+    """One configuration in seconds and money."""
+
+    rank: int
+    label: str
+    levels: dict[str, str]
+    configuration: dict[str, str]
+    runs: int
+    runs_all: int
+    time_s: float
+    time_low_s: float | None
+    time_high_s: float | None
+    rate_per_h: float
+    cost: float
+    cost_low: float | None
+    cost_high: float | None
+    on_front: bool
+    front_probability: float
+    cheapest_probability: float
+    fastest_probability: float
+
+
+class FlipPrice(Model):
+    """At which price of an item another configuration becomes the cheapest; null: at none."""
+
+    name: str
+    per: str
+    amount: float
+    below: float | None
+    below_winner: str | None
+    above: float | None
+    above_winner: str | None
+
+
+class CostPlane(Model):
+    """The cost-effectiveness plane of one job."""
+
+    job: dict[str, str]
+    book: str
+    currency: str
+    date: str
+    source: str
+    by: list[str]
+    take: str
+    rows: list[CostRow]
+    flips: list[FlipPrice]
+    unpriced: dict[str, str]
+    left_out: int
+    draws: int
+
+
+class TcoQuestion(Model):
+    """What to price over years. Nothing of it is kept."""
+
+    prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
+    where: list[ShortText] = Field(default_factory=list, max_length=50)
+    years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
+    rounding: Literal["none", "paper"] = "none"
+    baseline: ShortText | None = None
+
+
+class TcoLine(Model):
+    """One workload on one layout over the years."""
+
+    workload: str
+    layout: str
+    runs: int
+    runtime_s: float
+    jobs_per_day: float
+    jobs: float
+    price: float
+    cost_per_job: float
+    cost_per_job_low: float | None
+    cost_per_job_high: float | None
+
+
+class Tco(Model):
+    """Jobs and money over years."""
+
+    book: str
+    currency: str
+    date: str
+    years: float
+    rounding: str
+    baseline: str
+    note: str | None
+    rows: list[TcoLine]
+    ratios: list[dict[str, Any]]
+    performance: list[dict[str, Any]]

@@ -1,0 +1,187 @@
+"""How values stand on pages: state in addresses, titles of columns, and what of a run is listed where.
+
+In: values of other rooms. Out: texts and lists for templates. Nothing is measured or compared here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from assay.analysis.table import DESCRIPTIVE, RunTable
+from assay.errors import AssayError
+from assay.model.run import Run, Task
+from assay.report.words import scale_text, workload_title
+from assay.units import format_bit_rate, format_byte_rate, format_bytes
+from assay.web import api_views
+from assay.web.context import Context
+from assay.web.models import CostPlane, CostQuestion
+
+_TITLES = {
+    "workload": "Workload", "layout": "Storage layout", "network": "Network", "cluster": "Cluster", "status": "Status",
+    "origin": "Origin", "cold": "Caches", "plan": "Plan", "campaign_id": "Campaign", "duration_s": "Time (s)",
+    "started_unix_s": "Started (UTC)", "data_bytes": "Data (bytes)", "lab_scale": "Lab scale", "engine": "Engine",
+    "engine_version": "Engine version", "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
+    "mapreduce.task.io.sort.factor": "Sort factor", "dfs.replication": "HDFS copies",
+    "io.file.buffer.size": "I/O buffer (bytes)", "mapreduce.map.output.compress": "Map output compressed",
+    "mapreduce.map.output.compress.codec": "Compression codec", "dfs.blocksize": "HDFS block size",
+}  # fmt: skip
+_FACTS_MAX = 400
+_SHORT = 13
+
+
+def short(run_id: str) -> str:
+    """Return the beginning of a run's id that people read."""
+    return run_id[:_SHORT]
+
+
+def facet_title(name: str) -> str:
+    """Return a column's title; what has none stands as it is named."""
+    return _TITLES.get(name, name)
+
+
+def level_text(name: str, level: str) -> str:
+    """Return a column's level as people read it."""
+    if name == "workload":
+        return workload_title(level)
+    if name == "campaign_id":
+        return short(level)
+    if name == "lab_scale":
+        return scale_text(float(level))
+    return level.rpartition(".")[2] if name.endswith(".codec") else level
+
+
+def share(value: float) -> str:
+    """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
+    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1 %" if value < 0.5 else ">99 %"
+
+
+def digest(content: bytes) -> str:
+    """Return what stands for a content in an address."""
+    return hashlib.sha256(content).hexdigest()[:12]
+
+
+def own_path(target: str) -> str:
+    """Return ``target`` when it is a path of this server, else its front page."""
+    plain = target.startswith("/") and not target.startswith(("//", "/\\")) and target.isprintable()
+    return target if plain else "/"
+
+
+def origin(name: str, lab_scale: str | float | None) -> str:
+    """Return where numbers come from: ``measured, lab 1/20``."""
+    return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
+
+
+@dataclass(frozen=True, slots=True)
+class RunsState:
+    """What the list of runs shows, as its address says it."""
+
+    where: tuple[str, ...]
+    sort: str
+    offset: int
+    columns: tuple[str, ...]
+    page: int
+
+    def address(self) -> str:
+        """Return the address of the list."""
+        pairs = [("where", text) for text in self.where] + [("columns", name) for name in self.columns]
+        if self.sort != "-started_unix_s":
+            pairs.append(("sort", self.sort))
+        if self.offset:
+            pairs.append(("offset", str(self.offset)))
+        return f"/runs?{urlencode(pairs)}" if pairs else "/runs"
+
+    def sorted_by(self, name: str) -> str:
+        """Return the address of the same list by a column; the other way round when it is by that already."""
+        return replace(self, sort=f"-{name}" if self.sort == name else name, offset=0).address()
+
+    def direction(self, name: str) -> str:
+        """Return how the list is sorted by a column, in ARIA's words."""
+        return "ascending" if self.sort == name else "descending" if self.sort == f"-{name}" else "none"
+
+    def without(self, condition: str) -> str:
+        """Return the address without a condition."""
+        return replace(self, where=tuple(text for text in self.where if text != condition), offset=0).address()
+
+    def moved(self, pages: int) -> str:
+        """Return the address of another page of the list."""
+        return replace(self, offset=max(0, self.offset + pages * self.page)).address()
+
+    def query(self) -> str:
+        """Return the conditions for the API."""
+        return urlencode([("where", text) for text in self.where])
+
+
+def comparable(table: RunTable) -> dict[str, str]:
+    """Return the factors with several levels and their titles, storage and network first."""
+    names = [name for name in table.factors if len(table.columns[name].levels) > 1]
+    never = ("workload", "origin", "lab_scale", *DESCRIPTIVE)
+    first = ("layout", "network", "cluster")
+    names = sorted((n for n in names if n not in never), key=lambda n: first.index(n) if n in first else len(first))
+    return {name: facet_title(name) for name in names}
+
+
+def levels(table: RunTable, name: str) -> list[str]:
+    """Return the levels of a column that runs of the table have."""
+    column = table.columns.get(name)
+    if column is None:
+        return []
+    present = {int(code) for code in set(column.codes.tolist()) if code >= 0}
+    return [level for code, level in enumerate(column.levels) if code in present]
+
+
+def task_counts(tasks: Sequence[Task]) -> list[tuple[str, str, int]]:
+    """Return how many attempts of each kind ended how."""
+    counts = Counter((task.kind, task.status) for task in tasks)
+    return [(kind, status, number) for (kind, status), number in sorted(counts.items())]
+
+
+def configuration(run: Run) -> dict[str, str]:
+    """Return what a run was made with."""
+    found = {"Cluster": run.cluster, "Engine": f"{run.engine} {run.engine_version}".strip()}
+    if run.data_bytes is not None:
+        found["Data"] = format_bytes(run.data_bytes)
+    found |= {f"{run.workload}: {name}": text for name, text in run.workload_parameters.items()}
+    found |= {facet_title(name): text for name, text in run.levels.items()}
+    return {name: text for name, text in (found | dict(run.parameters)).items() if text}
+
+
+def facts(environment: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
+    """Return a record of the hosts as flat lines, cut at a bound."""
+    found: list[tuple[str, str]] = []
+    for name, value in environment.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            found += facts(value, f"{path} › ")
+        elif value is not None:
+            found.append((path, str(value)[:300]))
+        if len(found) > _FACTS_MAX:
+            return [*found[:_FACTS_MAX], ("…", "and more: the API has all of it")]
+    return found
+
+
+def metric_text(name: str, value: float) -> tuple[str, str]:
+    """Return a metric's name in words and its value with its unit."""
+    units: dict[str, Any] = {
+        "_mb_per_s": "MB/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate, "_bytes": format_bytes,
+        "_ms": "ms", "_s": "s", "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
+    }  # fmt: skip
+    for ending, unit in units.items():
+        if name.endswith(ending):
+            words = name.removesuffix(ending).replace("_", " ")
+            return words, f"{value:,.4g} {unit}" if isinstance(unit, str) else unit(value)
+    return name.replace("_", " "), f"{value:,.4g}"
+
+
+def cheapest(context: Context) -> list[CostPlane]:
+    """Return the cost planes under the server's own price book; nothing without one, or where it prices nothing."""
+    if context.book is None:
+        return []
+    try:
+        return [plane for plane in api_views.planes(context, CostQuestion()) if plane.rows]
+    except AssayError:
+        return []

@@ -1,0 +1,53 @@
+// Draws the charts that a page brings as Vega-Lite, in the page's width, and again when that changes.
+// Expressions are interpreted (`ast`): the Content-Security-Policy allows no functions made from text.
+
+const drawn = new Map();
+let library;
+
+function vega() {
+  library ??= import(document.querySelector("script[data-vega]").dataset.vega).then(() => globalThis.vegaEmbed);
+  return library;
+}
+
+const LEAST_PX = 240;
+const NARROW_PX = 520; // legends stand in one column below this
+
+export async function draw(place, spec) {
+  const embed = await vega();
+  const width = Math.max(LEAST_PX, place.clientWidth - 2);
+  const sized = typeof spec.width === "number" ? { ...spec, width } : { ...spec };
+  if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
+  drawn.get(place)?.result?.finalize();
+  const target = document.createElement("div");
+  const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
+    tooltip: { disableDefaultStyle: true }, logLevel: 1 });
+  place.replaceChildren(target);
+  place.classList.add("drawn");
+  drawn.set(place, { spec, width, result });
+  return result.view;
+}
+
+export async function drawAll() {
+  const data = [...document.querySelectorAll("script[data-for]")];
+  const observer = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      const known = drawn.get(target);
+      if (known && Math.abs(Math.max(LEAST_PX, target.clientWidth - 2) - known.width) > 4) {
+        known.width = Math.max(LEAST_PX, target.clientWidth - 2);
+        draw(target, known.spec).then((view) => target.dispatchEvent(new CustomEvent("drawn", { detail: view })));
+      }
+    }
+  });
+  for (const script of data) {
+    const place = document.getElementById(script.dataset.for);
+    try {
+      const view = await draw(place, JSON.parse(script.textContent));
+      place.dispatchEvent(new CustomEvent("drawn", { detail: view }));
+    } catch (error) {
+      place.textContent = "This chart could not be drawn; the table has the same numbers.";
+      console.error(error);
+    }
+    observer.observe(place);
+  }
+  document.body.dataset.charts = "drawn";
+}

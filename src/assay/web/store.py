@@ -1,0 +1,106 @@
+"""The repository as the server holds it: its table of runs and answers made from it, kept while nothing changes.
+
+Which runs there are is told by the folder of bundles: its time changes whenever one is placed, by whichever process.
+Reads need no lock against writers. Answers are kept under the index that they were made from, a bounded number of them;
+two requests for the same answer at once compute it once.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from assay.analysis.table import RunTable
+from assay.errors import RepositoryError
+from assay.repository import Repository
+
+Answer = TypeVar("Answer")
+KEPT_MAX = 400
+METRICS = ("disk_read_bytes", "disk_write_bytes")
+"""Metrics that views look at besides times."""
+_SETTLED_S = 0.2
+"""A folder that changed this short ago may change again within the same tick of its clock."""
+_TRIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    table: RunTable
+    changed_ns: int
+    read_at_s: float
+
+
+class Store:
+    """One repository, shared by all requests."""
+
+    def __init__(self, root: Path) -> None:
+        self.repository = Repository.open(root)
+        self._held: _Held | None = None
+        self._reading = threading.Lock()
+        self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def table(self) -> RunTable:
+        """Return all runs as columns; read again only when the repository has changed."""
+        held = self._held
+        if held is not None and self._is_current(held):
+            return held.table
+        with self._reading:
+            held = self._held
+            if held is None or not self._is_current(held):
+                changed_ns, now = self._changed_ns(), time.time()
+                table = self.repository.table(METRICS)
+                if held is not None and held.table.source == table.source and len(held.table) == len(table):
+                    table = held.table  # the same index: what was made from it holds
+                self._held = held = _Held(table, changed_ns, now)
+        return held.table
+
+    def _changed_ns(self) -> int:
+        try:
+            return (self.repository.root / "bundles").stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def _is_current(self, held: _Held) -> bool:
+        settled = held.read_at_s - held.changed_ns / 1e9 > _SETTLED_S
+        index = self.repository.root / "index" / held.table.source
+        return settled and held.changed_ns == self._changed_ns() and index.exists()
+
+    def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
+        """Return ``make(table)``, kept under ``key`` as long as the repository stays as it is."""
+        for left in reversed(range(_TRIES)):
+            table = self.table()
+            try:
+                return self._kept((table.source, key), lambda table=table: make(table))  # type: ignore[misc]
+            except RepositoryError:
+                # The index may have been replaced between reading the table and looking up its runs.
+                if not left or self.table() is table:
+                    raise
+        raise AssertionError
+
+    def _kept(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
+        with self._lock:
+            future = self._answers.get(key)
+            mine = future is None
+            if future is None:
+                future = self._answers[key] = Future()
+                while len(self._answers) > KEPT_MAX:
+                    self._answers.popitem(last=False)
+            else:
+                self._answers.move_to_end(key)
+        if mine:
+            try:
+                future.set_result(make())
+            except BaseException as error:
+                future.set_exception(error)
+                with self._lock:
+                    self._answers.pop(key, None)
+                raise
+        found: Answer = future.result()
+        return found
