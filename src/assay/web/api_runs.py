@@ -20,7 +20,7 @@ from assay.report.observed import Observed, observed
 from assay.repository import Repository
 from assay.repository.transfer import bundle_ids
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
-from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TraceAnswer
+from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TaskAttempt, TraceAnswer
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["runs"])
@@ -155,7 +155,7 @@ def detail(context: ContextOf, run_id: RunId) -> CloseDetail:
     return close_view(context, run_id).detail
 
 
-@router.get("/runs/{run_id}/tasks")
+@router.get("/runs/{run_id}/tasks", response_model=list[TaskAttempt])
 def tasks(context: ContextOf, run_id: RunId) -> list[Task]:
     """List the run's task attempts."""
     return context.store.repository.tasks(find_run(context, run_id).run_id)

@@ -5,15 +5,18 @@ Names end in their units; money is in the currency that stands beside it.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
 from assay.analysis.facets import Facet
 from assay.analysis.overview import Counts, Leader
 from assay.analysis.series import Series, SeriesName
-from assay.model.run import Run
+from assay.model.run import Run, Task
 
+_TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
+TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
+"""A task attempt as :class:`~assay.model.run.Task` has it, which pydantic can't read by itself."""
 BOOK_CHARACTERS_MAX = 1_000_000
 ShortText = Annotated[str, StringConstraints(max_length=300)]
 
