@@ -30,6 +30,7 @@ public final class Shuffle extends Configured implements Tool {
     static final String RECEIVED_BYTES = "SHUFFLE_RECEIVED_BYTES";
     static final String RECEIVED_CHECKSUM = "SHUFFLE_RECEIVED_CHECKSUM";
     private static final String BYTES = "assay.shuffle.bytes";
+    private static final String SHARES = "assay.shuffle.shares";
     private static final int WORDS = 1000;
     private static final int KEY_WORDS_MIN = 5;
     private static final int KEY_WORDS_END = 10;
@@ -47,8 +48,8 @@ public final class Shuffle extends Configured implements Tool {
                 throws IOException, InterruptedException {
             Configuration settings = context.getConfiguration();
             long all = settings.getLong(BYTES, 0);
-            long maps = settings.getInt(MRJobConfig.NUM_MAPS, 1);
-            long left = RowInputFormat.share(all, row.get() + 1, maps) - RowInputFormat.share(all, row.get(), maps);
+            long shares = settings.getLong(SHARES, 1);
+            long left = RowInputFormat.share(all, row.get() + 1, shares) - RowInputFormat.share(all, row.get(), shares);
             Records records = new Records(settings, row.get());
             while (left > 0) {
                 records.next(KEY_WORDS_MIN, KEY_WORDS_END, left, key);
@@ -145,16 +146,22 @@ public final class Shuffle extends Configured implements Tool {
         if (!Arguments.fit(arguments, "Shuffle BYTES")) {
             return 2;
         }
-        Job job = Arguments.job(getConf(), Shuffle.class);
-        job.getConfiguration().setLong(BYTES, Long.parseLong(arguments[0]));
-        RowInputFormat.use(job, job.getConfiguration().getInt(MRJobConfig.NUM_MAPS, 1));
+        Arguments.done(job(getConf(), Long.parseLong(arguments[0])));
+        return 0;
+    }
+
+    static Job job(Configuration settings, long bytes) throws IOException {
+        Job job = Arguments.job(settings, Shuffle.class);
+        job.getConfiguration().setLong(BYTES, bytes);
+        int maps = settings.getInt(MRJobConfig.NUM_MAPS, 1);
+        job.getConfiguration().setLong(SHARES, maps);
+        RowInputFormat.use(job, maps);
         job.setMapperClass(SendMapper.class);
         job.setMapOutputKeyClass(Text.class);
         job.setMapOutputValueClass(Text.class);
         job.setReducerClass(ReceiveReducer.class);
         job.setOutputFormatClass(NullOutputFormat.class);
-        Arguments.done(job);
-        return 0;
+        return job;
     }
 
     public static void main(String[] arguments) throws Exception {

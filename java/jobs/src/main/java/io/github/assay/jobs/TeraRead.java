@@ -1,5 +1,6 @@
 package io.github.assay.jobs;
 
+import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.conf.Configured;
 import org.apache.hadoop.examples.terasort.TeraInputFormat;
@@ -42,14 +43,18 @@ public final class TeraRead extends Configured implements Tool {
         if (!Arguments.fit(arguments, "TeraRead INPUT")) {
             return 2;
         }
-        Job job = Arguments.job(getConf(), TeraRead.class);
-        TeraInputFormat.setInputPaths(job, new Path(arguments[0]));
+        Arguments.done(job(getConf(), new Path(arguments[0])));
+        return 0;
+    }
+
+    static Job job(Configuration settings, Path input) throws IOException {
+        Job job = Arguments.job(settings, TeraRead.class);
+        TeraInputFormat.setInputPaths(job, input);
         job.setInputFormatClass(TeraInputFormat.class);
         job.setMapperClass(ReadMapper.class);
         job.setNumReduceTasks(0);
         job.setOutputFormatClass(NullOutputFormat.class);
-        Arguments.done(job);
-        return 0;
+        return job;
     }
 
     public static void main(String[] arguments) throws Exception {
