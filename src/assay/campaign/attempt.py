@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from assay.analysis.differences import CPU_LIMIT_SHARE
-from assay.analysis.throughput import gated_aggregate, transfers
+from assay.campaign.aggregate import gated_metrics
 from assay.campaign.order import PlannedRun
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
@@ -94,17 +94,10 @@ def _not_own(seen: _Observed) -> Iterator[None]:
 
 def size_of(planned: PlannedRun, plan: Plan) -> Size:
     """Return the workload's size in bytes after the lab's scale, and its counts."""
-    options = planned.workload.parameters
-
-    def count(name: str) -> int | None:
-        return int(options[name]) if name in options else None
-
-    return Size(
-        data_bytes=round(planned.workload.data_bytes * plan.cluster.scale),
-        replication=int(planned.configuration.parameters["dfs.replication"]),
-        files=count("files"),
-        maps=count("maps"),
-        reduces=count("reduces"),
+    return Size.of(
+        round(planned.workload.data_bytes * plan.cluster.scale),
+        int(planned.configuration.parameters["dfs.replication"]),
+        planned.workload.parameters,
     )
 
 
@@ -170,6 +163,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting) -> Publish
             "per_stream_mb_per_s": "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes",
             "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
             "job_throughput_mb_per_s": "data_bytes / duration_s",
+            **(seen.verdict.sources if seen.verdict else {}),
         },
     )
     tasks = tuple(task for history in (finished.histories if finished else ()) for task in history.tasks)
@@ -210,7 +204,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     engine = setting.engine
     setting.show("validating")
     checked: Outcome | None = None
-    program = workload.check_program()
+    program = workload.check_program(needed.place if needed else None)
     if program is not None:
         timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s)
         running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
@@ -220,6 +214,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
         seen.logs["check.log"] = done.logs.get("check.log", b"")
     facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
     seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
+    seen.logs |= seen.verdict.logs
     for path in workload.outputs():
         await engine.hdfs.delete(path)
 
@@ -344,11 +339,7 @@ def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Clus
     if finished.histories:
         job = finished.histories[-1]
         metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
-        gated = gated_aggregate(transfers(job.tasks, workload.streamed_bytes))
-        if gated is not None:
-            metrics["gated_aggregate_mb_per_s"] = gated.mean_mb_per_s
-            metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_mb_per_s
-            metrics["gated_aggregate_slots"] = gated.slots
+        metrics |= gated_metrics(job.tasks, workload, seen.verdict, finished.started_unix_s, seen.trace)
     workers = [node.name for node in cluster.workers]
     end_s = finished.outcome.duration_s
     shares = [share for name in workers if (share := cpu_busy_share(seen.trace, name, 0.0, end_s)) is not None]

@@ -11,6 +11,7 @@ subject        metrics
 ``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab
 ``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s``
 ``nic:NAME``   counters ``receive_bytes transmit_bytes``
+``streams``    gauges ``concurrency bytes_per_s counted`` of each second, of the node ``cluster``: the gated aggregate's
 =============  ==========================================================================================
 """
 

@@ -13,12 +13,12 @@ from assay.model.plan import LAYOUT_FACTOR, Factor, Plan, Until, WorkloadSpec
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
 from assay.spec.engine_parameters import engine_parameters
-from assay.spec.fields import POSITIVE, SIZE, unknown
+from assay.spec.fields import unknown
 from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
 from assay.spec.plan_file import PlanFile
 from assay.spec.section import parse
-from assay.spec.workloads import WORKLOAD_OPTIONS, varied_options, workload_of, workload_option
+from assay.spec.workloads import WORKLOAD_OPTIONS, option_form, varied_options, workload_of, workload_option
 
 CONFIGURATIONS_MAX = 10_000
 
@@ -113,7 +113,7 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
             problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
     key, _, option = factor.name.partition(".")
     if workload_option(factor.name, workloads) is not None:
-        form = SIZE if option == "data" else POSITIVE
+        form = option_form(option)
         for index, level in enumerate(factor.levels):
             try:
                 form.parse(level)

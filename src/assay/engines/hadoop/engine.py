@@ -16,6 +16,7 @@ from assay.engines.hadoop.configuration import Deployment, Ports, is_job_paramet
 from assay.engines.hadoop.daemons import Daemons, Health, healthy
 from assay.engines.hadoop.distribution import Distribution, require
 from assay.engines.hadoop.hdfs import Hdfs
+from assay.engines.hadoop.jobs import Jobs, ship
 from assay.errors import EngineError, HostError
 from assay.formats.jhist import JobHistory, parse_jhist
 from assay.hosts.transport import RemoteProcess, Transport
@@ -57,12 +58,13 @@ class HadoopEngine:
     name = "hadoop"
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport], distribution: Distribution,
-                 home: str, java: str, java_version: int, hold: RemoteProcess) -> None:  # fmt: skip
+                 home: str, java: str, java_version: int, hold: RemoteProcess, jobs: Jobs) -> None:  # fmt: skip
         self.cluster = cluster
         self.transports = transports
         self.version = distribution.version
         self.java = java
-        self._classpath = distribution.classpath_at(home)
+        self._jobs = jobs
+        self._classpath = jobs.behind(distribution.classpath_at(home))
         self._java_options = "--add-opens=java.base/java.lang=ALL-UNNAMED" if java_version >= 17 else ""
         self._hold = hold
         self._ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
@@ -82,7 +84,8 @@ class HadoopEngine:
         hold = await _take_hold(transports[cluster.master.name], cluster)
         try:
             home = await _install(transports, cluster, distribution, progress)
-            engine = cls(cluster, transports, distribution, home, java, min(versions), hold)
+            jobs = await ship(transports, cluster.home, progress)
+            engine = cls(cluster, transports, distribution, home, java, min(versions), hold, jobs)
             await engine._clear_leftovers()
         except BaseException:
             hold.close_stdin()
@@ -166,6 +169,7 @@ class HadoopEngine:
         ``duration_s`` of the outcome is the client's wall time, from exec to exit. A client that does not end within
         ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception.
         """
+        self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**normalised(job), **program.options}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
@@ -249,6 +253,7 @@ class HadoopEngine:
         return {
             "name": self.name,
             "version": self.version,
+            "jobs": self._jobs.path,
             "java": self.java,
             "java_options": self._java_options,
             "ports": {f.name: getattr(self._ports, f.name) for f in fields(Ports)},
