@@ -338,7 +338,7 @@ def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Clus
         metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
     if finished.histories:
         job = finished.histories[-1]
-        metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
+        metrics["job_s"] = job.finish_unix_s - finished.histories[0].submit_unix_s
         metrics |= gated_metrics(job.tasks, workload, seen.verdict, finished.started_unix_s, seen.trace)
     workers = [node.name for node in cluster.workers]
     end_s = finished.outcome.duration_s
