@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import re
@@ -278,6 +279,8 @@ class HadoopEngine:
                 self._daemons = None
         finally:
             self._hold.close_stdin()
+            with contextlib.suppress(HostError):  # it ends by itself; an unreaped child would outlive the event loop
+                await self._hold.wait(_COMMAND_TIMEOUT_S)
 
 
 async def _java_version(transport: Transport, java: str) -> int:
