@@ -141,6 +141,6 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
 
 
 def test_only_the_check_of_a_sort_may_run_in_its_client() -> None:
-    check = WORKLOADS["terasort"].check_program()
+    check = WORKLOADS["terasort"].check_program(None)
     assert check is not None
     assert check.may_run_in_client

@@ -9,7 +9,7 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Plan, WorkloadSpec
-from assay.spec import expand, load_plan, workload_option
+from assay.spec import WORKLOAD_OPTIONS, expand, load_plan, workload_option
 
 CLUSTER = """\
 cluster: c
@@ -200,13 +200,13 @@ MISTAKES = [
     ("  split:", "  SS1:", "plan.yaml:13: 'SS1' is a layout code; choose another name"),
     ("- dfsio-write:", "- dfsio-wirte:",
      "plan.yaml:5: unknown key 'dfsio-wirte'; did you mean 'dfsio-write'? "
-     "valid: dfsio-write, dfsio-read, teragen, terasort, teravalidate, wordcount"),
+     f"valid: {', '.join(WORKLOAD_OPTIONS)}"),
     ("- dfsio-write: {files: 6, data: 6GB}", "- dfsio-write",
      "plan.yaml:5: workloads: keys with values are expected here; "
-     "valid: dfsio-write, dfsio-read, teragen, terasort, teravalidate, wordcount"),
+     f"valid: {', '.join(WORKLOAD_OPTIONS)}"),
     ("- dfsio-write: {files: 6, data: 6GB}", "- {dfsio-write: {data: 6GB}, teragen: {data: 6GB}}",
      "plan.yaml:5: workloads: each list item names one workload; "
-     "valid: dfsio-write, dfsio-read, teragen, terasort, teravalidate, wordcount"),
+     f"valid: {', '.join(WORKLOAD_OPTIONS)}"),
     ("files: 6, data: 6GB", "files: 6",
      "plan.yaml:5: dfsio-write: data is missing: write data or data_per_node"),
     ("files: 6, data: 6GB", "reduces: 6, data: 6GB",

@@ -77,7 +77,7 @@ WRONG = [
     (CLUSTER, ("lab", "scale"), 2),
     (PLAN, ("workloads",), []),
     (PLAN, ("workloads", 0, "dfsio-write", "reduces"), 6),
-    (PLAN, ("workloads", 0, "sort"), {"data": "1GB"}),
+    (PLAN, ("workloads", 0, "sorting"), {"data": "1GB"}),
     (PLAN, ("parameters", "dfs.replication"), [3]),
     (PLAN, ("parameters", "replication"), 3),
     (PLAN, ("factors", "layout"), []),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.analysis.throughput import Measured
 from assay.model.program import Outcome, Stored
+from assay.spec import WORKLOAD_OPTIONS
 from assay.workloads.base import Facts, Size, Verdict
 from assay.workloads.catalogue import WORKLOADS
 
@@ -123,10 +126,12 @@ def test_a_sort_whose_validation_failed_is_invalid() -> None:
 
 
 def test_words_must_add_up() -> None:
-    files = Files(Stored(6, 1000, 3000), {"/assay/output/wordcount/part-r-00000": b"apple\t3\npear tree\t4\n"})
-    sound = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": 1000})
+    length = SIZE.data_bytes + 700
+    contents = {"/assay/output/wordcount/part-r-00000": b"apple\t3\npear tree\t4\n"}
+    files = Files(Stored(6, length, 3 * length), contents)
+    sound = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": length})
     assert failing(judge("wordcount", sound, files, place="/assay/input/x")) == set()
-    short = outcome(counters={"MAP_OUTPUT_RECORDS": 8, "HDFS_BYTES_READ": 1000})
+    short = outcome(counters={"MAP_OUTPUT_RECORDS": 8, "HDFS_BYTES_READ": length})
     assert failing(judge("wordcount", short, files, place="/assay/input/x")) == {"words counted"}
 
 
@@ -171,3 +176,213 @@ def test_last_words_leave_out_stack_frames_and_prefer_trouble() -> None:
                      "java.io.IOException: No space left on device"]  # fmt: skip
     assert Outcome(1, "first\nlast\n", {}, 0, 1.0).last_words(most=1) == ["last"]
     assert Outcome(1, "", {}, 0, 1.0).last_words() == []
+
+
+def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:
+    files = Files(Stored(6, SIZE.data_bytes // 2, 0), {"/assay/output/wordcount/part-r-00000": b"apple\t7\n"})
+    counted = outcome(counters={"MAP_OUTPUT_RECORDS": 7, "HDFS_BYTES_READ": SIZE.data_bytes})
+    assert failing(judge("wordcount", counted, files, place="/assay/input/x")) == {"input size"}
+
+
+def test_options_of_a_plan_become_a_size() -> None:
+    options = {"maps": "3", "iterations": "2", "clusters": "7", "seed": "5", "payload": "random", "waves": "1"}
+    size = Size.of(1000, 2, options)
+    assert size == Size(1000, 2, maps=3, iterations=2, clusters=7, seed=5, payload="random")
+    assert Size.of(1000, 2, {}) == Size(1000, 2)
+
+
+def test_every_workload_can_be_named_in_a_plan_and_has_an_estimate() -> None:
+    assert set(WORKLOADS) == set(WORKLOAD_OPTIONS)
+    assert all(name == workload.name for name, workload in WORKLOADS.items())
+
+
+ROWS = SIZE.data_bytes // 100
+
+
+def test_teraread_must_read_every_row_and_write_nothing() -> None:
+    counters = {"MAP_INPUT_RECORDS": ROWS, "TERAREAD_BYTES": ROWS * 100}
+    assert failing(judge("teraread", outcome(counters=counters), Files())) == set()
+    assert failing(judge("teraread", outcome(counters=counters | {"MAP_INPUT_RECORDS": ROWS - 1}), Files())) == {"rows"}
+    assert failing(judge("teraread", outcome(counters=counters | {"TERAREAD_BYTES": 1}), Files())) == {"bytes of rows"}
+    wrote = counters | {"HDFS_BYTES_WRITTEN": 9}
+    assert failing(judge("teraread", outcome(counters=wrote), Files())) == {"nothing written"}
+
+
+SHUFFLED = {
+    "SHUFFLE_SENT_BYTES": SIZE.data_bytes, "SHUFFLE_RECEIVED_BYTES": SIZE.data_bytes, "SHUFFLE_SENT_CHECKSUM": 5,
+    "SHUFFLE_RECEIVED_CHECKSUM": 5, "MAP_OUTPUT_MATERIALIZED_BYTES": 70, "REDUCE_SHUFFLE_BYTES": 70,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("counter", "expected"),
+    [
+        ("", set[str]()),
+        ("SHUFFLE_SENT_BYTES", {"bytes sent"}),
+        ("SHUFFLE_RECEIVED_BYTES", {"bytes received"}),
+        ("SHUFFLE_RECEIVED_CHECKSUM", {"checksum"}),
+        ("REDUCE_SHUFFLE_BYTES", {"bytes fetched"}),
+    ],
+)
+def test_a_shuffle_conserves_bytes_and_checksum(counter: str, expected: set[str]) -> None:
+    changed = {counter: SHUFFLED[counter] + 1} if counter else {}
+    assert failing(judge("shuffle", outcome(counters=SHUFFLED | changed), Files())) == expected
+
+
+def test_hdfs_write_leaves_one_copy_whatever_the_plan_replicates() -> None:
+    for payload in ("pattern", "random"):
+        size = replace(SIZE, payload=payload)
+        program = WORKLOADS["hdfs-write"].program(size, None)
+        assert program.options["dfs.replication"] == "1"
+        length = WORKLOADS["hdfs-write"].data_bytes(size)
+        once, thrice = Files(Stored(6, length, length)), Files(Stored(6, length, 3 * length))
+        assert failing(judge("hdfs-write", outcome(), once, size=size)) == set()
+        assert failing(judge("hdfs-write", outcome(), thrice, size=size)) == {"one copy"}
+    assert WORKLOADS["hdfs-write"].program(replace(SIZE, payload="random"), None).main_class.endswith("RandomWriter")
+
+
+def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() -> None:
+    counters = {"BYTES_WRITTEN": SIZE.data_bytes, "RECORDS_WRITTEN": 100}
+    length = SIZE.data_bytes + 200
+    sound = judge("randomtextwriter", outcome(counters=counters), Files(Stored(6, length, 3 * length)))
+    assert failing(sound) == set()
+    assert sound.metrics["written_bytes"] == length
+    short = Files(Stored(6, length - 1, 3 * length))
+    assert failing(judge("randomtextwriter", outcome(counters=counters), short)) == {"bytes in HDFS"}
+
+
+@pytest.mark.parametrize(
+    ("check", "expected"),
+    [
+        (outcome("SUCCESS! Validated the MapReduce framework's 'sort' successfully."), set[str]()),
+        (outcome("java.io.IOException: (-1 v/s 7) Checksum mismatch", exit_status=1), {"sorted output"}),
+        (outcome("nothing said"), {"sorted output"}),
+        (None, {"sorted output"}),
+    ],
+)
+def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome | None, expected: set[str]) -> None:
+    counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
+    files = Files(Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
+    assert failing(judge("sort", outcome(counters=counters), files, check=check, place="/in")) == expected
+    program = WORKLOADS["sort"].check_program("/in")
+    assert program is not None
+    assert program.arguments[:2] == ("-sortInput", "/in")
+
+
+def stream(number: int, moved: list[int], **changes: float) -> bytes:
+    times = {"start_ms": 1000.0, "end_ms": 1000.0 * (1 + len(moved)), "clock_offset_ms": -3.0, "clock_error_ms": 2.0,
+             "clock_drift_ms": -0.5}  # fmt: skip
+    line = {"file": f"file-{number}", "host": "w1", **times, **changes, "first_slot_s": 1, "slot_bytes": moved}
+    return json.dumps(line).encode() + b"\n"
+
+
+ENHANCED = Size(data_bytes=1200, replication=3, files=2)
+READ = {"HDFS_BYTES_READ": 1300}
+
+
+def series(*lines: bytes) -> Files:
+    return Files(Stored(2, 1200, 3600), {f"/assay/output/dfsioe-{operation}/series/part-m-{number}": line
+                                         for operation in ("read", "write")
+                                         for number, line in enumerate(lines)})  # fmt: skip
+
+
+@pytest.mark.parametrize("operation", ["write", "read"])
+def test_enhanced_dfsio_hands_on_what_each_stream_counted(operation: str) -> None:
+    files = series(stream(0, [100, 500]), stream(1, [300, 300]))
+    verdict = judge(f"dfsioe-{operation}", outcome(counters=READ), files, size=ENHANCED)
+    assert failing(verdict) == set()
+    assert verdict.streams == (Measured(1.0, 3.0, 1, (100, 500)), Measured(1.0, 3.0, 1, (300, 300)))
+    assert verdict.metrics["per_stream_mb_per_s"] == pytest.approx(1200 / 4 / 1e6)
+    assert verdict.metrics["stream_rate_mean_mb_per_s"] == pytest.approx(300 / 1e6)
+    assert verdict.metrics["clock_error_max_ms"] == pytest.approx(2.5)
+    assert verdict.logs["streams.jsonl"].count(b"\n") == 2
+    assert "streams" in verdict.sources["gated_aggregate_mb_per_s"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((stream(0, [600]),), {"files", "bytes moved"}),
+        ((stream(0, [600]), stream(0, [600])), {"files"}),
+        ((stream(0, [600]), stream(1, [599])), {"bytes moved"}),
+        ((stream(0, [600]), stream(1, [600], clock_error_ms=499.0, clock_drift_ms=2.0)), {"clocks"}),
+        ((stream(0, [600]), b"{broken\n"), {"series"}),
+        ((stream(0, [600]), b'{"file": "file-1"}\n'), {"series"}),
+    ],
+)
+def test_enhanced_dfsio_with_an_unsound_series_is_invalid(lines: tuple[bytes, ...], expected: set[str]) -> None:
+    found = judge("dfsioe-read", outcome(counters=READ), series(*lines), size=ENHANCED)
+    assert failing(found) == expected
+
+
+def test_a_read_of_the_enhanced_dfsio_is_not_credited_with_nominal_bytes() -> None:
+    files = series(stream(0, [600]), stream(1, [600]))
+    assert failing(judge("dfsioe-read", outcome(counters={"HDFS_BYTES_READ": 1199}), files, size=ENHANCED)) == {
+        "bytes read"
+    }
+
+
+def test_the_written_payload_decides_which_input_is_read() -> None:
+    def place(payload: str) -> str:
+        needed = WORKLOADS["dfsioe-read"].input(replace(SIZE, payload=payload))
+        assert needed is not None
+        return needed.place
+
+    assert place("random") != place("pattern")
+
+
+PAGES = SIZE.data_bytes // 182
+RANKED = {"REDUCE_OUTPUT_RECORDS": PAGES, "PAGERANK_LINKS": 77, "PAGERANK_SUM_E15": 10**15}
+SOUND = Stored(6, SIZE.data_bytes, 3 * SIZE.data_bytes)
+
+
+@pytest.mark.parametrize(
+    ("counter", "value", "expected"),
+    [
+        ("PAGERANK_LINKS", 77, set[str]()),
+        ("REDUCE_OUTPUT_RECORDS", PAGES - 1, {"pages"}),
+        ("PAGERANK_LINKS", 76, {"links"}),
+        ("PAGERANK_SUM_E15", 10**15 - 10**7, {"sum of ranks"}),
+    ],
+)
+def test_pagerank_loses_no_page_link_or_rank(counter: str, value: int, expected: set[str]) -> None:
+    ended = outcome(counters=RANKED | {counter: value})
+    assert failing(judge("pagerank", ended, Files(SOUND), manifest={"GRAPH_LINKS": 77}, place="/in")) == expected
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("{half}\t9.5\t1.0\n{rest}\t0.5\t2.0\n", set[str]()),
+        ("{half}\t9.5\t1.0\n{rest}\t0.6\t2.0\n", {"squared distances"}),
+        ("{half}\t9.5\t1.0\n", {"points in clusters"}),
+    ],
+)
+def test_kmeans_gives_every_point_to_a_cluster_and_never_gets_worse(second: str, expected: set[str]) -> None:
+    points = SIZE.data_bytes // 180
+    half, rest = points // 2, points - points // 2
+    contents = {"/assay/output/kmeans/centroids-1": f"{points}\t10.0\t1.0\n0\t0.0\t2.0\n".encode(),
+                "/assay/output/kmeans/centroids-2": second.format(half=half, rest=rest).encode()}  # fmt: skip
+    ended = outcome(counters={"MAP_INPUT_RECORDS": points})
+    verdict = judge("kmeans", ended, Files(SOUND, contents), size=replace(SIZE, iterations=2), place="/in")
+    assert failing(verdict) == expected
+
+
+MADE = {"VISITS": 40, "VISITS_REVENUE_CENTS": 900, "SELECTED_VISITS": 4, "SELECTED_REVENUE_CENTS": 90}
+
+
+@pytest.mark.parametrize(
+    ("name", "counters"),
+    [
+        ("sql-aggregation", {"MAP_INPUT_RECORDS": 40, "GROUPED_REVENUE_CENTS": 900}),
+        ("sql-join", {"JOINED_VISITS": 4, "JOINED_REVENUE_CENTS": 90}),
+    ],
+)
+def test_queries_come_to_what_the_generator_counted(name: str, counters: dict[str, int]) -> None:
+    def judged(counted: dict[str, int]) -> set[str]:
+        return failing(judge(name, outcome(counters=counted), Files(SOUND), manifest=MADE, place="/in"))
+
+    visits, revenue = counters
+    assert judged(counters) == set()
+    assert judged(counters | {visits: counters[visits] - 1}) == {"visits"}
+    assert judged(counters | {revenue: counters[revenue] - 1}) == {"revenue"}

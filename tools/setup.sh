@@ -10,7 +10,7 @@ purpose=${1:-run}
 say() { printf 'setup: %s\n' "$*" >&2; }
 
 # package:program pairs; a package is installed when its program is missing.
-wanted="openjdk-17-jre-headless:java maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
+wanted="openjdk-17-jdk-headless:javac maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
         iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps cargo:cargo"
 [ "$purpose" = test ] && wanted="$wanted chromium:chromium"
 
@@ -33,8 +33,8 @@ if [ -n "$(printf '%s' "$missing" | tr -d ' ')" ]; then
         # Whatever Java the system has as its default will do when 17 is not offered.
         apt-get update -qq
         case " $missing" in *openjdk-17*)
-            apt-cache show openjdk-17-jre-headless >/dev/null 2>&1 ||
-                missing=$(printf '%s' "$missing" | sed 's/openjdk-17-jre-headless/default-jre-headless/') ;;
+            apt-cache show openjdk-17-jdk-headless >/dev/null 2>&1 ||
+                missing=$(printf '%s' "$missing" | sed 's/openjdk-17-jdk-headless/default-jdk-headless/') ;;
         esac
         # Installing the SSH server must not start one: a lab starts its own, inside its nodes.
         policy=/usr/sbin/policy-rc.d

@@ -1,17 +1,22 @@
 """The concurrency-gated aggregate throughput: how fast the cluster moves data while enough tasks are at it.
 
-In: intervals (seconds) with the bytes that each moved. Out: MB/s (10^6 bytes) with its standard deviation.
+In: streams, each with its start and end in seconds and the bytes that it moved. Out: MB/s (10^6 bytes), its standard
+deviation over time, and the concurrency and rate of every slot.
 
-This is the idea of the enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"): the aggregate rate is
-averaged over only those one-second slots in which enough files were in flight, so that ramp-up and stragglers do not
-count. It is therefore higher than data over wall time, and the two must not be mixed. Unlike HiBench, whose tasks
-sample their own progress, each task's bytes are spread evenly over its interval here: stock Hadoop tells no more.
+Time is cut into slots of one second. A slot's concurrency is its active stream-seconds over its length; it counts
+when that is at least half of the largest number of streams that were active at one moment: of the containers that
+there really were. The aggregate is the mean rate over the slots that count. So ramp-up and stragglers do not count,
+and the figure is higher than data over wall time: the two must not be mixed.
+
+The bytes of a slot are measured where the program tells them (:class:`Measured`: seconds of one clock); else a task's
+bytes are spread evenly over it (:class:`Transfer`), as job histories tell no more. The idea is that of the enhanced
+DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/workloads.md has what differs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.model.run import Task
@@ -32,6 +37,37 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Measured:
+    """What a stream itself counted: ``slot_bytes[i]`` in the second from ``first_slot + i`` on, of one common clock."""
+
+    start_s: float
+    end_s: float
+    first_slot: int
+    slot_bytes: tuple[int, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """Return the bytes of all slots."""
+        return sum(self.slot_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A second, or what is left of one at an end, with the streams active in it and the bytes that went."""
+
+    start_s: float
+    length_s: float
+    concurrency: float
+    moved_bytes: float
+    counted: bool
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Return the aggregate rate."""
+        return self.moved_bytes / self.length_s
+
+
+@dataclass(frozen=True, slots=True)
 class GatedAggregate:
     """Mean and standard deviation of the aggregate rate over the slots that count, and how many those are."""
 
@@ -40,6 +76,7 @@ class GatedAggregate:
     slots: int
     slots_total: int
     concurrency_max: int
+    curve: tuple[Slot, ...]
 
 
 def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Transfer]:
@@ -48,8 +85,60 @@ def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Tr
     return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
 
 
-def _concurrency_max(intervals: Sequence[Transfer]) -> int:
-    events = sorted([(t.start_s, 1) for t in intervals] + [(t.end_s, -1) for t in intervals])
+def gated_aggregate(moved: Sequence[Transfer] | Sequence[Measured]) -> GatedAggregate | None:
+    """Return the gated aggregate; None when nothing was moved.
+
+    The first slot begins with the first start and the last one ends with the last end; they weigh by their length.
+    Slots of measured streams are whole seconds of their clock, those of others begin at the first start. A stream of
+    no length has no rate and is left out.
+    """
+    streams = [stream for stream in moved if stream.end_s > stream.start_s]
+    if not streams:
+        return None
+    first, end = min(stream.start_s for stream in streams), max(stream.end_s for stream in streams)
+    origin = float(math.floor(first)) if isinstance(streams[0], Measured) else first
+    count = max(1, math.ceil((end - origin) / SLOT_S - _ROUNDING))
+    active_s, slot_bytes = [0.0] * count, [0.0] * count
+    for stream in streams:
+        for index, overlap_s in _overlaps(stream, origin, count):
+            active_s[index] += overlap_s
+        for index, part in _parts(stream, origin, count):
+            slot_bytes[index] += part
+    largest = _concurrency_max(streams)
+    curve = []
+    for index in range(count):
+        start = max(first, origin + index * SLOT_S)
+        length = min(end, origin + (index + 1) * SLOT_S) - start
+        if length > 0:
+            concurrency = active_s[index] / length
+            counted = concurrency >= GATE * largest - _ROUNDING
+            curve.append(Slot(start, length, concurrency, slot_bytes[index], counted))
+    return _mean(curve, largest)
+
+
+def _overlaps(stream: Transfer | Measured, origin: float, count: int) -> Iterator[tuple[int, float]]:
+    """Yield the slots that a stream is active in, and for how many seconds."""
+    for index in range(
+        int((stream.start_s - origin) / SLOT_S), min(count, math.ceil((stream.end_s - origin) / SLOT_S))
+    ):
+        start = origin + index * SLOT_S
+        yield index, max(0.0, min(stream.end_s, start + SLOT_S) - max(stream.start_s, start))
+
+
+def _parts(stream: Transfer | Measured, origin: float, count: int) -> Iterator[tuple[int, float]]:
+    """Yield the slots that a stream moved bytes in, and how many."""
+    if isinstance(stream, Transfer):
+        rate = stream.moved_bytes / (stream.end_s - stream.start_s)
+        for index, overlap_s in _overlaps(stream, origin, count):
+            yield index, rate * overlap_s
+        return
+    for offset, part in enumerate(stream.slot_bytes):
+        # A clock's error must not lose bytes: what lies just outside belongs to the slot at that end.
+        yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
+
+
+def _concurrency_max(streams: Sequence[Transfer | Measured]) -> int:
+    events = sorted([(s.start_s, 1) for s in streams] + [(s.end_s, -1) for s in streams])
     active = largest = 0
     for _, change in events:
         active += change
@@ -57,33 +146,11 @@ def _concurrency_max(intervals: Sequence[Transfer]) -> int:
     return largest
 
 
-def gated_aggregate(moved: Sequence[Transfer]) -> GatedAggregate | None:
-    """Return the gated aggregate over slots of one second from the first start; None when nothing was moved.
-
-    The last slot ends with the last transfer, and slots weigh by their length. A transfer of no length has no rate and
-    is left out. A slot's concurrency is its active task-seconds over its length.
-    """
-    intervals = [t for t in moved if t.end_s > t.start_s]
-    if not intervals:
-        return None
-    origin, end = min(t.start_s for t in intervals), max(t.end_s for t in intervals)
-    count = max(1, math.ceil((end - origin) / SLOT_S - _ROUNDING))
-    lengths = [min(SLOT_S, end - origin - index * SLOT_S) for index in range(count)]
-    active_s, slot_bytes = [0.0] * count, [0.0] * count
-    for transfer in intervals:
-        rate = transfer.moved_bytes / (transfer.end_s - transfer.start_s)
-        first = int((transfer.start_s - origin) / SLOT_S)
-        for index in range(first, min(count, math.ceil((transfer.end_s - origin) / SLOT_S))):
-            slot_start = origin + index * SLOT_S
-            overlap = min(transfer.end_s, slot_start + SLOT_S) - max(transfer.start_s, slot_start)
-            active_s[index] += max(0.0, overlap)
-            slot_bytes[index] += rate * max(0.0, overlap)
-    largest = _concurrency_max(intervals)
-    needed = GATE * largest - _ROUNDING
-    counted = [i for i in range(count) if lengths[i] > 0 and active_s[i] / lengths[i] >= needed]
+def _mean(curve: Sequence[Slot], largest: int) -> GatedAggregate | None:
+    counted = [slot for slot in curve if slot.counted]
     if not counted:
         return None
-    weight = sum(lengths[i] for i in counted)
-    mean = sum(slot_bytes[i] for i in counted) / weight
-    spread = sum(lengths[i] * (slot_bytes[i] / lengths[i] - mean) ** 2 for i in counted) / weight
-    return GatedAggregate(mean / 1e6, math.sqrt(spread) / 1e6, len(counted), count, largest)
+    weight = sum(slot.length_s for slot in counted)
+    mean = sum(slot.moved_bytes for slot in counted) / weight
+    spread = sum(slot.length_s * (slot.bytes_per_s - mean) ** 2 for slot in counted) / weight
+    return GatedAggregate(mean / 1e6, math.sqrt(spread) / 1e6, len(counted), len(curve), largest, tuple(curve))

@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.run_detail import detail_metrics, run_detail
-from assay.analysis.throughput import gated_aggregate, transfers
+from assay.campaign.aggregate import gated_metrics
 from assay.campaign.configure import configure, in_use, placed
 from assay.campaign.failures import class_of_end, class_of_error
 from assay.campaign.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
@@ -136,17 +136,10 @@ def _not_own(seen: _Observed) -> Iterator[None]:
 
 def size_of(planned: PlannedRun, plan: Plan) -> Size:
     """Return the workload's size in bytes after the lab's scale, and its counts."""
-    options = planned.workload.parameters
-
-    def count(name: str) -> int | None:
-        return int(options[name]) if name in options else None
-
-    return Size(
-        data_bytes=round(planned.workload.data_bytes * plan.cluster.scale),
-        replication=int(planned.configuration.parameters["dfs.replication"]),
-        files=count("files"),
-        maps=count("maps"),
-        reduces=count("reduces"),
+    return Size.of(
+        round(planned.workload.data_bytes * plan.cluster.scale),
+        int(planned.configuration.parameters["dfs.replication"]),
+        planned.workload.parameters,
     )
 
 
@@ -207,6 +200,7 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
             "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
             "job_throughput_mb_per_s": "data_bytes / duration_s",
             "time limit": str(around.limit),
+            **(seen.verdict.sources if seen.verdict else {}),
         },
         failure_class=failure_class,
         jobs=tuple(job_of(history, began) for history in (finished.histories if finished else ())),
@@ -271,7 +265,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     engine = setting.engine
     setting.show("validating")
     checked: Outcome | None = None
-    program = workload.check_program()
+    program = workload.check_program(needed.place if needed else None)
     if program is not None:
         timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s or DEFAULT_TIMEOUT_S)
         if program.may_run_in_client and workload.data_bytes(size) <= _CHECK_IN_CLIENT_BYTES:
@@ -283,6 +277,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
         seen.logs["check.log"] = done.logs.get("check.log", b"")
     facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
     seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
+    seen.logs |= seen.verdict.logs
     if policy := planned.configuration.layout.policy:
         places = [*workload.outputs(), *([needed.place] if needed else [])]
         found = sum([await engine.hdfs.placements(place) for place in places], Counter[tuple[str, ...]]())
@@ -416,12 +411,8 @@ def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Clus
         metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
     if finished.histories:
         job = finished.histories[-1]
-        metrics["job_s"] = job.finish_unix_s - job.submit_unix_s
-        gated = gated_aggregate(transfers(job.tasks, workload.streamed_bytes))
-        if gated is not None:
-            metrics["gated_aggregate_mb_per_s"] = gated.mean_mb_per_s
-            metrics["gated_aggregate_stddev_mb_per_s"] = gated.stddev_mb_per_s
-            metrics["gated_aggregate_slots"] = gated.slots
+        metrics["job_s"] = job.finish_unix_s - finished.histories[0].submit_unix_s
+        metrics |= gated_metrics(job.tasks, workload, seen.verdict, finished.started_unix_s, seen.trace)
     workers = [node.name for node in cluster.workers]
     end_s = finished.outcome.duration_s
     shares = [share for name in workers if (share := cpu_busy_share(seen.trace, name, 0.0, end_s)) is not None]

@@ -32,7 +32,10 @@ _REACHED_SHARE = 0.5
 # Passes of the data over the disks: (reads, writes of one copy, writes of every copy).
 _PASSES = {
     "dfsio-write": (0, 0, 1), "dfsio-read": (1, 0, 0), "teragen": (0, 0, 1), "terasort": (2, 1, 1),
-    "teravalidate": (1, 0, 0), "wordcount": (1, 0, 0),
+    "teravalidate": (1, 0, 0), "wordcount": (1, 0, 0), "teraread": (1, 0, 0), "shuffle": (1, 1, 0),
+    "hdfs-write": (0, 1, 0), "randomtextwriter": (0, 0, 1), "sort": (2, 1, 1),
+    "dfsioe-write": (0, 0, 1), "dfsioe-read": (1, 0, 0), "pagerank": (6, 3, 3), "kmeans": (5, 0, 0),
+    "sql-aggregation": (1, 0, 0), "sql-join": (1, 0, 0),
 }  # fmt: skip
 _PASSES_OTHERWISE = (1, 1, 1)
 

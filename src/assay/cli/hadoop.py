@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from assay.cli.common import json_option, print_json
-from assay.engines.hadoop import distribution
+from assay.engines.hadoop import distribution, jobs
 from assay.errors import EngineError
 
 
@@ -16,9 +16,14 @@ def hadoop() -> None:
 
 @hadoop.command()
 def fetch() -> None:
-    """Assemble Hadoop from Maven Central, unless one is there or HADOOP_HOME names one."""
-    found = distribution.require(None, lambda line: click.echo(line, err=True))
+    """Assemble Hadoop from Maven Central, unless one is there or HADOOP_HOME names one, and build assay's own jobs."""
+
+    def progress(line: str) -> None:
+        click.echo(line, err=True)
+
+    found = distribution.require(None, progress)
     click.echo(f"Hadoop {found.version} at {found.home}")
+    click.echo(f"assay's own jobs at {jobs.require(progress)}")
 
 
 @hadoop.command()
@@ -28,7 +33,9 @@ def where(as_json: bool) -> None:
     found = distribution.find()
     if found is None:
         raise EngineError("there is no Hadoop yet", hint="run `assay hadoop fetch`, or set HADOOP_HOME")
+    jar = jobs.find()
     if as_json:
-        print_json({"home": str(found.home), "version": found.version})
+        print_json({"home": str(found.home), "version": found.version, "jobs": str(jar) if jar else None})
     else:
         click.echo(f"Hadoop {found.version} at {found.home}")
+        click.echo(f"assay's own jobs at {jar}" if jar else "assay's own jobs are not built yet: `assay hadoop fetch`")

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+OWN_JOBS = "io.github.assay.jobs."
+"""Package of the programs that are assay's own: what stock Hadoop lacks, from the sources in java/jobs."""
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")
 _TROUBLE = re.compile(r"Exception|Error\b|error:|FAILED|No space left|Killed", re.IGNORECASE)
 _WORDS_MAX = 300

@@ -11,8 +11,8 @@ subject        metrics
 ``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab
 ``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s read_merges write_merges``
 ``nic:NAME``   counters ``receive_bytes transmit_bytes``
-=============  ====================================================================================================
-"""
+=======
+=============  ============================================================================================="""
 
 from __future__ import annotations
 

@@ -15,13 +15,20 @@ from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
 from assay.spec.engine_parameters import engine_parameters
 from assay.spec.expansion import expand
-from assay.spec.fields import POSITIVE, SIZE, unknown
+from assay.spec.fields import unknown
 from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
 from assay.spec.plan_file import PlanFile
 from assay.spec.section import parse
 from assay.spec.settings import WORDS, check_configurations, check_settings, places
-from assay.spec.workloads import WORKLOAD_OPTIONS, varied_options, waved_options, workload_of, workload_option
+from assay.spec.workloads import (
+    WORKLOAD_OPTIONS,
+    option_form,
+    varied_options,
+    waved_options,
+    workload_of,
+    workload_option,
+)
 
 CONFIGURATIONS_MAX = 10_000
 
@@ -143,7 +150,7 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
                          "that set several of these")  # fmt: skip
     key, _, option = factor.name.partition(".")
     if workload_option(factor.name, workloads) is not None:
-        form = SIZE if option in ("data", "data_per_node") else POSITIVE
+        form = option_form(option)
         for index, level in enumerate(factor.levels):
             try:
                 form.parse(level)

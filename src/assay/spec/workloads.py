@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, create_model, model_validator
 
 from assay.model.plan import WorkloadSpec
-from assay.spec.fields import Label, Positive, Size
+from assay.spec.fields import POSITIVE, SIZE, Form, Label, Positive, Size, choice
 from assay.spec.section import Section
 
 WORKLOAD_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -18,6 +18,17 @@ WORKLOAD_OPTIONS: dict[str, tuple[str, ...]] = {
     "terasort": ("maps", "reduces"),
     "teravalidate": ("maps", "reduces"),
     "wordcount": ("maps", "reduces"),
+    "teraread": ("maps",),
+    "shuffle": ("maps", "reduces", "payload", "seed"),
+    "hdfs-write": ("maps", "payload"),
+    "randomtextwriter": ("maps",),
+    "sort": ("maps", "reduces"),
+    "dfsioe-write": ("files", "payload", "seed"),
+    "dfsioe-read": ("files", "payload", "seed"),
+    "pagerank": ("maps", "reduces", "iterations", "seed"),
+    "kmeans": ("maps", "reduces", "iterations", "clusters", "seed"),
+    "sql-aggregation": ("maps", "reduces", "seed"),
+    "sql-join": ("maps", "reduces", "seed"),
 }
 """Workload to its options; every workload has ``data`` or ``data_per_node`` (required), ``waves`` and ``label`` too."""
 WAVES_OF_BOTH = ("shuffle",)
@@ -27,7 +38,14 @@ _OPTION_HELP = {
     "files": "Number of files, each written or read by one map task.",
     "maps": "Number of map tasks that generate the data, and so of the files that it lies in.",
     "reduces": "Number of reduce tasks of the sorting or counting job.",
+    "iterations": "Number of iterations, each of them a job.",
+    "clusters": "Number of clusters that are looked for, and of centres that the points are generated around.",
+    "payload": "Bytes written or sent: a pattern as in stock jobs, or random ones, which can't be compressed.",
+    "seed": "Seed of everything random in generated data; the same seed makes the same data. 1 if left out.",
 }
+_PAYLOAD = choice("payload", ("pattern", "random"))
+_FORMS: dict[str, Form] = {"data": SIZE, "data_per_node": SIZE, "payload": _PAYLOAD}
+_TYPES: dict[str, Any] = {"payload": Annotated[str, _PAYLOAD]}
 
 
 class WorkloadOptions(Section):
@@ -64,7 +82,8 @@ class _OneWorkload(Section):
 
 def _options_model(workload: str, options: Iterable[str]) -> type[WorkloadOptions]:
     fields: dict[str, Any] = {
-        option: (Positive | None, Field(default=None, description=_OPTION_HELP[option])) for option in options
+        option: (_TYPES.get(option, Positive) | None, Field(default=None, description=_OPTION_HELP[option]))
+        for option in options
     }
     return create_model(workload, __base__=WorkloadOptions, __doc__=f"Options of {workload}.", **fields)
 
@@ -114,6 +133,11 @@ def workload_option(factor: str, workloads: Iterable[WorkloadSpec]) -> tuple[Wor
         ),
         None,
     )
+
+
+def option_form(option: str) -> Form:
+    """Return the form of an option's value."""
+    return _FORMS.get(option, POSITIVE)
 
 
 def varied_options(workload: str) -> tuple[str, ...]:

@@ -12,12 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from assay.model.program import Outcome, Program, Stored
+from assay.analysis.throughput import Measured
+from assay.model.program import OWN_JOBS, Outcome, Program, Stored
 from assay.model.run import Check, Task
 
 ROOT = "/assay"
 INPUT = f"{ROOT}/input"
 OUTPUT = f"{ROOT}/output"
+
+_COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
+_ABOUT = 0.1
 
 
 class FileSystem(Protocol):
@@ -49,6 +53,17 @@ class Size:
     files: int | None = None
     maps: int | None = None
     reduces: int | None = None
+    iterations: int | None = None
+    clusters: int | None = None
+    seed: int = 1
+    payload: str = "pattern"
+    """``pattern``: as stock jobs have it; ``random``: seeded bytes that can't be compressed."""
+
+    @classmethod
+    def of(cls, data_bytes: int, replication: int, options: Mapping[str, str]) -> Size:
+        """Return the size that a plan's workload options say; the names are those of the fields."""
+        counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
+        return cls(data_bytes, replication, payload=options.get("payload", "pattern"), **counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +106,12 @@ class Verdict:
 
     checks: tuple[Check, ...]
     metrics: Mapping[str, float] = field(default_factory=dict)
+    streams: tuple[Measured, ...] = ()
+    """What each stream counted by itself, in seconds since 1970; empty where only the job history tells."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Metric to where it came from, where that is not what it usually is."""
+    logs: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that metrics were made from, for the bundle."""
 
 
 class Workload(Protocol):
@@ -121,13 +142,31 @@ class Workload(Protocol):
         """Return the paths that must not exist before the run, and that are removed after it."""
         ...
 
-    def check_program(self) -> Program | None:
+    def check_program(self, input_path: str | None) -> Program | None:
         """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
         ...
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Judge a finished run."""
         ...
+
+
+class Defaults:
+    """What most workloads answer: no input, no gated aggregate, no further program for the check."""
+
+    __slots__ = ()
+
+    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
+        """Need nothing."""
+        return None
+
+    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
+        """Give no gated aggregate: tasks read, sort and write by turns."""
+        return 0
+
+    def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
+        """Need no further program."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +193,28 @@ def equal(name: str, found: float | None, expected: float, unit: str = "bytes") 
     if found is None:
         return Check(name, False, f"not reported; expected {expected:,.0f} {unit}")
     return Check(name, found == expected, f"{found:,.0f} {unit}, expected {expected:,.0f}")
+
+
+def about(name: str, found_bytes: int, wanted_bytes: int) -> Check:
+    """Return a check that generated data has about the size that was asked for: its generator can't hit it exactly."""
+    passed = abs(found_bytes - wanted_bytes) <= _ABOUT * wanted_bytes
+    return Check(name, passed, f"{found_bytes:,} bytes, {wanted_bytes:,} asked for (at most {_ABOUT:.0%} off)")
+
+
+def nothing_written(outcome: Outcome) -> Check:
+    """Return the check that a job left nothing in HDFS."""
+    written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
+    return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
+
+
+def reducing(size: Size) -> dict[str, str]:
+    """Return the option that sets the number of reduces; {} leaves it to Hadoop, whose default is 1."""
+    return {"mapreduce.job.reduces": str(size.reduces)} if size.reduces else {}
+
+
+def own_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
+    """Return one of assay's own programs."""
+    return Program(f"{OWN_JOBS}{name}", tuple(map(str, arguments)), options)
 
 
 def replicas(stored: Stored, replication: int) -> Check:

@@ -13,7 +13,7 @@ from assay.errors import FormatError
 from assay.formats.testdfsio import DfsioResult, parse_dfsio
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.base import INPUT, Facts, Input, Size, Verdict, common_checks, equal, replicas
+from assay.workloads.base import INPUT, Defaults, Facts, Input, Size, Verdict, common_checks, equal, replicas
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"
@@ -72,7 +72,7 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class DfsioWrite:
+class DfsioWrite(Defaults):
     """Write ``files`` files with the given replication."""
 
     name: str = "dfsio-write"
@@ -80,10 +80,6 @@ class DfsioWrite:
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
         return _total_bytes(size)
-
-    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
-        """Need nothing."""
-        return None
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Write the files; the program removes what an earlier run wrote."""
@@ -96,10 +92,6 @@ class DfsioWrite:
     def outputs(self) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
         return ()
-
-    def check_program(self) -> Program | None:
-        """Need no further program."""
-        return None
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check the bytes that were written and every replica of them."""
@@ -115,7 +107,7 @@ class DfsioWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class DfsioRead:
+class DfsioRead(Defaults):
     """Read the files that the write test left, all of them once."""
 
     name: str = "dfsio-read"
@@ -139,10 +131,6 @@ class DfsioRead:
     def outputs(self) -> tuple[str, ...]:
         """Leave nothing to remove: the files stay for the next read."""
         return ()
-
-    def check_program(self) -> Program | None:
-        """Need no further program."""
-        return None
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
         """Check the bytes that the program and the engine's counters say were read."""

@@ -1,8 +1,9 @@
-"""TeraGen, TeraSort and TeraValidate, from Hadoop's examples.
+"""TeraGen, TeraSort and TeraValidate, from Hadoop's examples, and TeraRead, which is assay's own.
 
 TeraGen writes rows of 100 bytes and counts a checksum (the sum of the rows' CRC32); TeraSort sorts them; TeraValidate
 reads the output in order and reports its checksum. A sort is valid when the two agree and TeraValidate finds no
-misplaced row.
+misplaced row. TeraRead is LISA'14's "HDFS read-only job, like Teravalidate, except no sort order validation and no
+reduce tasks" (table 2).
 """
 
 from __future__ import annotations
@@ -12,13 +13,28 @@ from dataclasses import dataclass, replace
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.base import OUTPUT, Facts, Input, Size, Verdict, common_checks, equal, replicas
+from assay.workloads.base import (
+    OUTPUT,
+    Defaults,
+    Facts,
+    Input,
+    Size,
+    Verdict,
+    about,
+    common_checks,
+    equal,
+    nothing_written,
+    own_program,
+    replicas,
+)
 
 ROW_BYTES = 100
 _PACKAGE = "org.apache.hadoop.examples.terasort"
 _GENERATED = f"{OUTPUT}/teragen"
 _SORTED = f"{OUTPUT}/terasort"
 _REPORT = f"{OUTPUT}/teravalidate"
+_WRITTEN = f"{OUTPUT}/hdfs-write"
+DEFAULT_MAPS = 6
 _CHECKSUM = "CHECKSUM"
 
 
@@ -67,7 +83,7 @@ async def _report_check(facts: Facts) -> Check:
 
 
 @dataclass(frozen=True, slots=True)
-class TeraGen:
+class TeraGen(Defaults):
     """Write ``data`` bytes of rows."""
 
     name: str = "teragen"
@@ -76,25 +92,17 @@ class TeraGen:
         """Return the bytes of all rows."""
         return _bytes(size)
 
-    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
-        """Need nothing."""
-        return None
-
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Generate the rows."""
         return _teragen(size, _GENERATED)
 
-    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
-        """Give no gated aggregate: tasks read, sort and write by turns."""
-        return 0
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map wrote."""
+        return task.hdfs_write_bytes
 
     def outputs(self) -> tuple[str, ...]:
         """Name the rows."""
         return (_GENERATED,)
-
-    def check_program(self) -> Program | None:
-        """Need no further program."""
-        return None
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check bytes, replicas and the number of rows."""
@@ -110,7 +118,7 @@ class TeraGen:
 
 
 @dataclass(frozen=True, slots=True)
-class TeraSort:
+class TeraSort(Defaults):
     """Sort TeraGen's rows."""
 
     name: str = "terasort"
@@ -127,15 +135,11 @@ class TeraSort:
         """Sort them."""
         return _terasort(size, input_path or "", _SORTED)
 
-    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
-        """Give no gated aggregate: tasks read, sort and write by turns."""
-        return 0
-
     def outputs(self) -> tuple[str, ...]:
         """Name the sorted rows and the report on them."""
         return (_SORTED, _REPORT)
 
-    def check_program(self) -> Program | None:
+    def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Read the output in order."""
         return replace(_teravalidate(_SORTED, _REPORT), may_run_in_client=True)
 
@@ -155,7 +159,7 @@ class TeraSort:
 
 
 @dataclass(frozen=True, slots=True)
-class TeraValidate:
+class TeraValidate(Defaults):
     """Read sorted rows in order."""
 
     name: str = "teravalidate"
@@ -175,17 +179,9 @@ class TeraValidate:
         """Validate them."""
         return _teravalidate(input_path or "", _REPORT)
 
-    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
-        """Give no gated aggregate: tasks read, sort and write by turns."""
-        return 0
-
     def outputs(self) -> tuple[str, ...]:
         """Name the report."""
         return (_REPORT,)
-
-    def check_program(self) -> Program | None:
-        """Need no further program: it is the check."""
-        return None
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check the rows that were read, their order and their checksum."""
@@ -193,3 +189,87 @@ class TeraValidate:
         if outcome.exit_status == 0:
             checks.append(await _report_check(facts))
         return Verdict(tuple(checks))
+
+
+@dataclass(frozen=True, slots=True)
+class TeraRead(Defaults):
+    """Read TeraGen's rows and nothing else."""
+
+    name: str = "teraread"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all rows."""
+        return _bytes(size)
+
+    def input(self, size: Size) -> Input | None:
+        """Need the rows."""
+        return _rows_input(size)
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Read them."""
+        return own_program("TeraRead", input_path or "", options={})
+
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map read."""
+        return task.hdfs_read_bytes
+
+    def outputs(self) -> tuple[str, ...]:
+        """Leave nothing."""
+        return ()
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+        """Check that every row was read and nothing written."""
+        return Verdict(
+            (
+                *common_checks(outcome),
+                equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows"),
+                equal("bytes of rows", outcome.counter("TERAREAD_BYTES"), _bytes(size)),
+                nothing_written(outcome),
+            )
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HdfsWrite(Defaults):
+    """Write ``data`` bytes in one copy, whatever the plan's replication is.
+
+    LISA'14, table 2: "HDFS write-only job, like Teragen, except with 1-fold replication". With random payload it is
+    Hadoop's RandomWriter that writes, because TeraGen's rows can be compressed.
+    """
+
+    name: str = "hdfs-write"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all rows; of random records, those that are asked for."""
+        return _bytes(size) if size.payload == "pattern" else size.data_bytes
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Write the rows or records."""
+        if size.payload == "pattern":
+            return _teragen(replace(size, replication=1), _WRITTEN)
+        each = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
+        options = {
+            "mapreduce.randomwriter.totalbytes": str(size.data_bytes),
+            "mapreduce.randomwriter.bytespermap": str(each),
+            "dfs.replication": "1",
+        }
+        return Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)
+
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map wrote."""
+        return task.hdfs_write_bytes
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name what was written."""
+        return (_WRITTEN,)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check the bytes that the maps counted, and that each is there exactly once."""
+        stored = await facts.files.stored(_WRITTEN)
+        if size.payload == "pattern":
+            length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
+        else:
+            # Its file format adds some bytes to each record.
+            length = about("bytes in HDFS", stored.length_bytes, size.data_bytes)
+        once = equal("one copy", stored.replica_bytes, stored.length_bytes)
+        return Verdict((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})

@@ -9,26 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.model.program import Outcome, Program
-from assay.model.run import Check, Task
-from assay.workloads.base import OUTPUT, Facts, Input, Size, Verdict, common_checks, equal
+from assay.model.run import Check
+from assay.workloads.base import OUTPUT, Defaults, Facts, Input, Size, Verdict, about, common_checks, equal, reducing
+from assay.workloads.randomtext import TEXT_LINES, text_input
 
 _OUTPUT = f"{OUTPUT}/wordcount"
-_TEXT_FORMAT = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
-DEFAULT_MAPS = 6
-
-
-def _writer(size: Size, path: str) -> Program:
-    maps = size.maps or DEFAULT_MAPS
-    options = {
-        "mapreduce.randomtextwriter.totalbytes": str(size.data_bytes),
-        "mapreduce.randomtextwriter.bytespermap": str(max(1, size.data_bytes // maps)),
-        "dfs.replication": str(size.replication),
-    }
-    return Program("org.apache.hadoop.examples.RandomTextWriter", ("-outFormat", _TEXT_FORMAT, path), options)
 
 
 @dataclass(frozen=True, slots=True)
-class WordCount:
+class WordCount(Defaults):
     """Count words of random text."""
 
     name: str = "wordcount"
@@ -39,33 +28,23 @@ class WordCount:
 
     def input(self, size: Size) -> Input | None:
         """Need the text."""
-        wanted = Input(_writer(size, ""), "randomtext", size.data_bytes, size.replication, exact=False)
-        return wanted.with_program(_writer(size, wanted.place_in("data")), place=wanted.place_in("data"))
+        return text_input(size, TEXT_LINES)
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Count the words."""
-        options = {"mapreduce.job.reduces": str(size.reduces)} if size.reduces else {}
-        return Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), options)
-
-    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
-        """Give no gated aggregate: tasks read, sort and write by turns."""
-        return 0
+        return Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), reducing(size))
 
     def outputs(self) -> tuple[str, ...]:
         """Name the counts."""
         return (_OUTPUT,)
 
-    def check_program(self) -> Program | None:
-        """Need no further program: the counts are read."""
-        return None
-
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""
         stored = await facts.files.stored(facts.input_place) if facts.input_place else None
         checks = [*common_checks(outcome)]
         if outcome.exit_status != 0:
             return Verdict(tuple(checks))
-        words = 0
+        words, metrics = 0, dict[str, float]()
         for path in await facts.files.paths(_OUTPUT):
             lines = (await facts.files.read(path)).decode(errors="replace").splitlines()
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
@@ -74,4 +53,6 @@ class WordCount:
         if stored is not None:
             passed = read >= stored.length_bytes
             checks.append(Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"))
-        return Verdict(tuple(checks))
+            checks.append(about("input size", stored.length_bytes, size.data_bytes))
+            metrics["input_bytes"] = float(stored.length_bytes)
+        return Verdict(tuple(checks), metrics)

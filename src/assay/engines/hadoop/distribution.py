@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 
 ASSEMBLED_VERSION = "3.4.2"
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
-_FETCH_TIMEOUT_S = 900
 # What a complete distribution must hold: file-name prefix to what it is for.
 _REQUIRED = {
     "hadoop-common-": "the common library",
@@ -95,11 +93,6 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
 
     Raises EngineError without Maven, or when Maven fails (its last lines are in the message).
     """
-    if shutil.which("mvn") is None:
-        raise EngineError(
-            "Maven (mvn) is not installed, and no Hadoop was named",
-            hint="install Maven, or set HADOOP_HOME to a Hadoop that you have",
-        )
     target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
     target.parent.mkdir(parents=True, exist_ok=True)
     progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
@@ -107,17 +100,10 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
         aside = Path(scratch) / "hadoop"
         pom = Path(scratch) / "pom.xml"
         pom.write_bytes(_pom())
-        command = ["mvn", "-B", "-q", "-f", str(pom), "package", f"-Dassay.lib={aside / 'lib'}"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise EngineError(f"Maven did not finish within {_FETCH_TIMEOUT_S} s", where="mvn package") from error
-        if done.returncode != 0:
-            lines = (done.stdout + done.stderr).strip().splitlines()
-            telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:2]
-            raise EngineError(f"Maven could not assemble Hadoop:\n{chr(10).join(telling or lines[-3:])}",
-                              where="mvn package",
-                              hint="check that Maven reaches its repository, or set HADOOP_HOME")  # fmt: skip
+            package(pom, "Hadoop's distribution", {"assay.lib": str(aside / "lib")})
+        except EngineError as error:
+            raise EngineError(error.message, where=error.where, hint=f"{error.hint}, or set HADOOP_HOME") from error
         for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
             folder = aside / "web" / "webapps" / webapp / "WEB-INF"
             folder.mkdir(parents=True)

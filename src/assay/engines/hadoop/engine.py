@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import re
 import socket
@@ -24,6 +25,7 @@ from assay.engines.hadoop.configuration import (
 from assay.engines.hadoop.daemons import Daemons, Health, healthy
 from assay.engines.hadoop.distribution import Distribution, require
 from assay.engines.hadoop.hdfs import Hdfs
+from assay.engines.hadoop.jobs import Jobs, ship
 from assay.engines.hadoop.memory import in_memory, let_go
 from assay.errors import EngineError, HostError, HostTimeoutError
 from assay.formats.jhist import JobHistory, parse_jhist
@@ -74,12 +76,13 @@ class HadoopEngine:
     name = "hadoop"
 
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport], distribution: Distribution,
-                 home: str, java: str, java_version: int, hold: RemoteProcess) -> None:  # fmt: skip
+                 home: str, java: str, java_version: int, hold: RemoteProcess, jobs: Jobs) -> None:  # fmt: skip
         self.cluster = cluster
         self.transports = transports
         self.version = distribution.version
         self.java = java
-        self._classpath = distribution.classpath_at(home)
+        self._jobs = jobs
+        self._classpath = jobs.behind(distribution.classpath_at(home))
         self._native = f"{home}/lib/native"
         self._java_options = "--add-opens=java.base/java.lang=ALL-UNNAMED" if java_version >= 17 else ""
         self._hold = hold
@@ -101,7 +104,8 @@ class HadoopEngine:
         hold = await _take_hold(transports[cluster.master.name], cluster)
         try:
             home = await _install(transports, cluster, distribution, progress)
-            engine = cls(cluster, transports, distribution, home, java, min(versions), hold)
+            jobs = await ship(transports, cluster.home, progress)
+            engine = cls(cluster, transports, distribution, home, java, min(versions), hold, jobs)
             if cluster.placement is not Placement.SSH and home == str(distribution.home):
                 engine._classes = await ClassArchive.of(distribution, java)
             await engine._clear_leftovers()
@@ -200,6 +204,7 @@ class HadoopEngine:
         ``timeout_s`` is ended, and so are its jobs: that is an outcome with status 124, not an exception, and so is one
         whose host went out of reach (255).
         """
+        self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
@@ -290,6 +295,7 @@ class HadoopEngine:
         return {
             "name": self.name,
             "version": self.version,
+            "jobs": self._jobs.path,
             "java": self.java,
             "java_options": self._java_options,
             "ports": {f.name: getattr(self._ports, f.name) for f in fields(Ports)},
@@ -315,6 +321,8 @@ class HadoopEngine:
                 self._daemons = None
         finally:
             self._hold.close_stdin()
+            with contextlib.suppress(HostError):  # it ends by itself; an unreaped child would outlive the event loop
+                await self._hold.wait(_COMMAND_TIMEOUT_S)
 
 
 async def _java_version(transport: Transport, java: str) -> int:

@@ -1,0 +1,111 @@
+"""The jobs that stock Hadoop lacks: one jar, built from the sources in ``java/jobs``, on every host's class path.
+
+The jar is kept under the user's cache directory in a folder that is named by the sources' checksum, so that changed
+sources are built anew and an old jar is never taken for a new one. It holds assay's classes alone, and runs on
+whichever Hadoop 3 the cluster has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from assay.engines.hadoop.distribution import cache_directory
+from assay.engines.hadoop.maven import package
+from assay.errors import EngineError
+from assay.hosts.transport import Transport
+from assay.model.program import OWN_JOBS, Program
+
+_JAR = "assay-jobs.jar"
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The jar's path on every host, or why there is none."""
+
+    path: str | None
+    trouble: EngineError | None = None
+
+    def behind(self, classpath: str) -> str:
+        """Return ``classpath`` with the jar at its end, when there is one."""
+        return f"{classpath}:{self.path}" if self.path else classpath
+
+    def require_for(self, program: Program) -> None:
+        """Raise the EngineError that tells why the jar is missing, when ``program`` is in it."""
+        if self.trouble and program.main_class.startswith(OWN_JOBS):
+            raise self.trouble
+
+
+def _sources() -> Path:
+    packaged = resources.files("assay.engines.hadoop") / "jobs-source"
+    return Path(str(packaged)) if packaged.is_dir() else Path(__file__).parents[4] / "java" / "jobs"
+
+
+def _source_files(folder: Path) -> list[Path]:
+    return [folder / "pom.xml", *sorted((folder / "src" / "main").rglob("*.java"))]
+
+
+def fingerprint() -> str:
+    """Return a short name of the sources' content."""
+    folder = _sources()
+    digest = hashlib.sha256()
+    for path in _source_files(folder):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()[:12]
+
+
+def find() -> Path | None:
+    """Return the jar of these sources; None when it was not built yet."""
+    jar = cache_directory() / f"jobs-{fingerprint()}" / _JAR
+    return jar if jar.is_file() else None
+
+
+def require(progress: Callable[[str], None]) -> Path:
+    """Return the jar, building it first when there is none. Raises EngineError when it can't be built."""
+    return find() or build(progress)
+
+
+def build(progress: Callable[[str], None]) -> Path:
+    """Build the jar aside and rename it into place, leaving the sources' folder as it is.
+
+    Raises EngineError without a Java compiler or Maven, or when Maven fails.
+    """
+    if shutil.which("javac") is None:
+        raise EngineError(
+            "there is no Java compiler (javac), and assay's own jobs are built by it",
+            hint="install a JDK of Java 11 or newer; stock Hadoop's programs run without",
+        )
+    target = cache_directory() / f"jobs-{fingerprint()}" / _JAR
+    target.parent.mkdir(parents=True, exist_ok=True)
+    progress("building the jobs that stock Hadoop lacks (once)")
+    with tempfile.TemporaryDirectory(prefix="jobs-", dir=target.parent) as scratch:
+        for source in _source_files(_sources()):
+            copy = Path(scratch) / source.relative_to(_sources())
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(source.read_bytes())
+        package(Path(scratch) / "pom.xml", "the jobs that stock Hadoop lacks", {"maven.test.skip": "true"})
+        (Path(scratch) / "target" / _JAR).replace(target)
+    return target
+
+
+async def ship(transports: Mapping[str, Transport], home: str, progress: Callable[[str], None]) -> Jobs:
+    """Put the jar below ``home`` on every host, built first where that is needed and possible.
+
+    A jar that can't be built is no error here: stock programs do without it.
+    """
+    try:
+        jar = await asyncio.to_thread(require, progress)
+    except EngineError as error:
+        progress(f"going on without assay's own jobs: {error.message}")
+        return Jobs(None, error)
+    path = f"{home}/jobs-{jar.parent.name.removeprefix('jobs-')}.jar"
+    content = await asyncio.to_thread(jar.read_bytes)
+    await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))
+    return Jobs(path)

@@ -1,0 +1,198 @@
+"""Enhanced DFSIO: TestDFSIO's load with every stream's bytes per second of one clock, and so the cluster's true rate.
+
+HiBench's enhanced DFSIO set out to tell the whole cluster's rate while enough tasks run. This is a program of assay's
+own: each map leaves the bytes that it really moved in each second of the NameNode's clock, which all maps ask for the
+time; :func:`assay.analysis.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how HiBench's
+differs.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from assay.analysis.throughput import Measured
+from assay.model.program import Outcome, Program
+from assay.model.run import Check
+from assay.workloads.base import (
+    OUTPUT,
+    Defaults,
+    Facts,
+    Input,
+    Size,
+    Verdict,
+    common_checks,
+    equal,
+    own_program,
+    replicas,
+)
+
+DEFAULT_FILES = 6
+CLOCK_ERROR_MAX_MS = 500.0
+"""Half a slot: with a larger error, bytes may be counted in a neighbouring second."""
+_WRITTEN = f"{OUTPUT}/dfsioe-write"
+_READ = f"{OUTPUT}/dfsioe-read"
+
+
+class Stream(msgspec.Struct, frozen=True):
+    """One line of a map's output: see the class Dfsio in java/jobs. Times are of the NameNode's clock."""
+
+    file: str
+    host: str
+    start_ms: float
+    end_ms: float
+    clock_offset_ms: float
+    clock_error_ms: float
+    clock_drift_ms: float
+    first_slot_s: int
+    slot_bytes: tuple[int, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """Return the bytes that really went."""
+        return sum(self.slot_bytes)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Return the stream's own rate, from before it opened its file until it had closed it."""
+        return self.moved_bytes / max(self.end_ms - self.start_ms, 1e-3) * 1000
+
+    @property
+    def clock_wrong_ms(self) -> float:
+        """Return by how much the stream's times may be wrong at its end."""
+        return self.clock_error_ms + abs(self.clock_drift_ms)
+
+
+def _files(size: Size) -> int:
+    return size.files or DEFAULT_FILES
+
+
+def _file_bytes(size: Size) -> int:
+    return max(1, size.data_bytes // _files(size))
+
+
+def _total_bytes(size: Size) -> int:
+    return _files(size) * _file_bytes(size)
+
+
+def _program(operation: str, size: Size, folder: str, series: str) -> Program:
+    options = {
+        "dfs.replication": str(size.replication),
+        "assay.payload": size.payload,
+        "assay.seed": str(size.seed),
+    }
+    return own_program("Dfsio", operation, folder, series, _files(size), _file_bytes(size), options=options)
+
+
+async def _streams(facts: Facts, series: str) -> tuple[bytes, list[Stream] | str]:
+    """Return the maps' lines, and the streams that they describe or why they can't be read."""
+    lines = b"".join([await facts.files.read(path) for path in sorted(await facts.files.paths(series))])
+    try:
+        return lines, msgspec.json.Decoder(Stream).decode_lines(lines)
+    except msgspec.DecodeError as error:
+        return lines, f"the maps' series can't be read: {error}"
+
+
+def _stream_checks(streams: Sequence[Stream], size: Size) -> tuple[Check, ...]:
+    wrong_ms = max((stream.clock_wrong_ms for stream in streams), default=0.0)
+    clocks = f"times are at most {wrong_ms:.1f} ms wrong; {CLOCK_ERROR_MAX_MS:.0f} ms are allowed"
+    return (
+        equal("files", len({stream.file for stream in streams}), _files(size), "files"),
+        equal("bytes moved", sum(stream.moved_bytes for stream in streams), _total_bytes(size)),
+        Check("clocks", wrong_ms <= CLOCK_ERROR_MAX_MS, clocks),
+    )
+
+
+def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
+    """Return the per-stream figures as TestDFSIO defines them, and what is known of the clocks."""
+    rates = [stream.bytes_per_s for stream in streams]
+    taken_s = sum(stream.end_ms - stream.start_ms for stream in streams) / 1000
+    if not streams or taken_s <= 0:
+        return {}
+    return {
+        "per_stream_mb_per_s": sum(stream.moved_bytes for stream in streams) / taken_s / 1e6,
+        "stream_rate_mean_mb_per_s": statistics.fmean(rates) / 1e6,
+        "stream_rate_stddev_mb_per_s": statistics.pstdev(rates) / 1e6,
+        "clock_error_max_ms": max(stream.clock_wrong_ms for stream in streams),
+        "clock_offset_max_ms": max(abs(stream.clock_offset_ms) for stream in streams),
+    }
+
+
+async def _verdict(size: Size, outcome: Outcome, facts: Facts, series: str, own: tuple[Check, ...]) -> Verdict:
+    """Return the verdict on a run's series, with the checks that only one of the two operations has."""
+    if outcome.exit_status != 0:
+        return Verdict(common_checks(outcome))
+    lines, streams = await _streams(facts, series)
+    if isinstance(streams, str):
+        return Verdict((*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines})
+    counted = "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"
+    measured = [Measured(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
+    return Verdict(
+        (*common_checks(outcome), *_stream_checks(streams, size), *own),
+        _metrics(streams),
+        tuple(measured),
+        {"gated_aggregate_mb_per_s": counted, "per_stream_mb_per_s": "bytes over streams' times (streams.jsonl)"},
+        {"streams.jsonl": lines},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DfsioeWrite(Defaults):
+    """Write ``files`` files with the plan's replication."""
+
+    name: str = "dfsioe-write"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all files."""
+        return _total_bytes(size)
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Write them."""
+        return _program("write", size, f"{_WRITTEN}/data", f"{_WRITTEN}/series")
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the files and the series."""
+        return (_WRITTEN,)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check the bytes that were moved, where they lie, and the clocks."""
+        stored = await facts.files.stored(f"{_WRITTEN}/data")
+        own = (equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)), replicas(stored, size.replication))
+        return await _verdict(size, outcome, facts, f"{_WRITTEN}/series", own)
+
+
+@dataclass(frozen=True, slots=True)
+class DfsioeRead(Defaults):
+    """Read ``files`` files, each by one map, wherever it runs."""
+
+    name: str = "dfsioe-read"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of all files."""
+        return _total_bytes(size)
+
+    def input(self, size: Size) -> Input | None:
+        """Need the files."""
+        wanted = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication)
+        place = wanted.place_in("data")
+        return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
+
+    def program(self, size: Size, input_path: str | None) -> Program:
+        """Read them."""
+        return _program("read", size, input_path or "", f"{_READ}/series")
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the series."""
+        return (_READ,)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""
+        read, expected = outcome.counter("HDFS_BYTES_READ"), _total_bytes(size)
+        passed = read is not None and read >= expected
+        counted = Check(
+            "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
+        )
+        return await _verdict(size, outcome, facts, f"{_READ}/series", (counted,))

@@ -1,0 +1,100 @@
+"""K-means over generated points: HiBench's machine learning, as MapReduce iterations; assay's own job.
+
+Points have 20 dimensions and lie around random centres. Each iteration is one job, which reads all points and
+shuffles next to nothing. It is valid when every iteration gave every point to a cluster, and none made the clusters
+wider: the squared distances from the centroids can't grow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from assay.model.program import Outcome, Program
+from assay.model.run import Check
+from assay.workloads.base import (
+    OUTPUT,
+    Defaults,
+    Facts,
+    Input,
+    Size,
+    Verdict,
+    about,
+    common_checks,
+    equal,
+    own_program,
+    reducing,
+)
+
+DEFAULT_MAPS = 6
+DEFAULT_ITERATIONS = 5
+DEFAULT_CLUSTERS = 10
+POINT_BYTES = 180
+"""Of one point: 20 coordinates of 8 bytes, its number, and 12 that say how long all that is."""
+_OUTPUT = f"{OUTPUT}/kmeans"
+_ROUNDING = 1e-9
+
+
+def _points(size: Size) -> int:
+    return max(1, size.data_bytes // POINT_BYTES)
+
+
+def _generator(size: Size, path: str) -> Program:
+    options = {
+        "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
+        "dfs.replication": str(size.replication),
+        "assay.seed": str(size.seed),
+    }
+    return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)
+
+
+async def _iterations(facts: Facts, iterations: int) -> list[tuple[int, float]]:
+    """Return the points and the squared distances of each iteration, added up over its clusters."""
+    found = []
+    for iteration in range(1, iterations + 1):
+        lines = (await facts.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
+        columns = [line.split("\t") for line in lines]
+        found.append((sum(int(column[0]) for column in columns), sum(float(column[1]) for column in columns)))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class KMeans(Defaults):
+    """Put about ``data`` bytes of points into clusters."""
+
+    name: str = "kmeans"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of the points that were asked for."""
+        return size.data_bytes
+
+    def input(self, size: Size) -> Input | None:
+        """Need the points, around as many centres as clusters are looked for."""
+        wanted = Input(_generator(size, ""), "points", size.data_bytes, size.replication, exact=False)
+        return wanted.with_program(_generator(size, wanted.place_in("data")), place=wanted.place_in("data"))
+
+    def program(self, size: Size, input_path: str | None) -> Program:
+        """Cluster them, in one job for each iteration."""
+        counts = (size.clusters or DEFAULT_CLUSTERS, size.iterations or DEFAULT_ITERATIONS)
+        return own_program("KMeans", input_path or "", _OUTPUT, *counts, options=reducing(size))
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the centroids."""
+        return (_OUTPUT,)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check that each iteration has all points and is no worse than the one before, and the input's real size."""
+        if outcome.exit_status != 0:
+            return Verdict(common_checks(outcome))
+        source = await facts.files.stored(facts.input_place or _OUTPUT)
+        found = await _iterations(facts, size.iterations or DEFAULT_ITERATIONS)
+        worse = [number for number, (a, b) in enumerate(pairwise(found), 2) if b[1] > a[1] * (1 + _ROUNDING)]
+        costs = ", ".join(f"{cost:.6g}" for _, cost in found)
+        checks = (
+            *common_checks(outcome),
+            equal("points read", outcome.counter("MAP_INPUT_RECORDS"), _points(size), "points"),
+            equal("points in clusters", min(points for points, _ in found), _points(size), "points"),
+            Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
+            about("input size", source.length_bytes, size.data_bytes),
+        )
+        return Verdict(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})

@@ -1,0 +1,137 @@
+"""RandomTextWriter and Sort, from Hadoop's examples, as HiBench runs them: random words written, and sorted as records.
+
+RandomTextWriter's keys have 5 to 9 words and its values 10 to 99, from a list of 1000. It stops when a map has
+written its share, so a map writes up to one record too much; what it really wrote is counted. Sort's output is
+checked by Hadoop's own SortValidator: records, bytes, checksum and order of its output against its input.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.model.program import Outcome, Program
+from assay.model.run import Check, Task
+from assay.workloads.base import (
+    OUTPUT,
+    Defaults,
+    Facts,
+    Input,
+    Size,
+    Verdict,
+    about,
+    common_checks,
+    equal,
+    replicas,
+)
+
+TEXT_LINES = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
+RECORDS = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
+DEFAULT_MAPS = 6
+_TEXT = "org.apache.hadoop.io.Text"
+_WRITTEN = f"{OUTPUT}/randomtextwriter"
+_SORTED = f"{OUTPUT}/sort"
+# A line has a tab behind its key and a line feed behind its value.
+_BYTES_BESIDE_TEXT = 2
+
+
+def _writer(size: Size, path: str, output_format: str) -> Program:
+    maps = size.maps or DEFAULT_MAPS
+    options = {
+        "mapreduce.randomtextwriter.totalbytes": str(size.data_bytes),
+        "mapreduce.randomtextwriter.bytespermap": str(max(1, size.data_bytes // maps)),
+        "dfs.replication": str(size.replication),
+    }
+    return Program("org.apache.hadoop.examples.RandomTextWriter", ("-outFormat", output_format, path), options)
+
+
+def text_input(size: Size, output_format: str) -> Input:
+    """Return random text as an input, in one of the two output formats."""
+    wanted = Input(_writer(size, "", output_format), "randomtext", size.data_bytes, size.replication, exact=False)
+    place = wanted.place_in("data")
+    return wanted.with_program(_writer(size, place, output_format), place=place)
+
+
+@dataclass(frozen=True, slots=True)
+class RandomTextWriter(Defaults):
+    """Write lines of random words."""
+
+    name: str = "randomtextwriter"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of text that were asked for; the writer stops a little above."""
+        return size.data_bytes
+
+    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+        """Write the text."""
+        return _writer(size, _WRITTEN, TEXT_LINES)
+
+    def streamed_bytes(self, task: Task) -> int:
+        """Return what a map wrote."""
+        return task.hdfs_write_bytes
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the text."""
+        return (_WRITTEN,)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check that all words that the maps counted lie in HDFS, and their replicas."""
+        stored = await facts.files.stored(_WRITTEN)
+        counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
+        expected = (counted[0] or 0) + _BYTES_BESIDE_TEXT * (counted[1] or 0)
+        checks = (
+            *common_checks(outcome),
+            equal("bytes in HDFS", stored.length_bytes, expected),
+            about("text size", stored.length_bytes, size.data_bytes),
+            replicas(stored, size.replication),
+        )
+        return Verdict(checks, {"written_bytes": float(stored.length_bytes)})
+
+
+@dataclass(frozen=True, slots=True)
+class Sort(Defaults):
+    """Sort records of random text by their keys, each reduce its own."""
+
+    name: str = "sort"
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of text that were asked for; the writer stops a little above."""
+        return size.data_bytes
+
+    def input(self, size: Size) -> Input | None:
+        """Need the records."""
+        return text_input(size, RECORDS)
+
+    def program(self, size: Size, input_path: str | None) -> Program:
+        """Sort them; without ``reduces``, the program takes nine tenths of what the cluster can run at once."""
+        reduces = ("-r", str(size.reduces)) if size.reduces else ()
+        arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
+        return Program("org.apache.hadoop.examples.Sort", arguments, {"dfs.replication": str(size.replication)})
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the sorted records."""
+        return (_SORTED,)
+
+    def check_program(self, input_path: str | None) -> Program | None:
+        """Compare output and input."""
+        arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
+        return Program("org.apache.hadoop.mapred.SortValidator", arguments)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check records, replicas, the input's real size, and what the validator found."""
+        stored = await facts.files.stored(_SORTED)
+        source = await facts.files.stored(facts.input_place) if facts.input_place else stored
+        records = outcome.counter("MAP_INPUT_RECORDS") or -1
+        checks = [
+            *common_checks(outcome),
+            equal("records", outcome.counter("REDUCE_OUTPUT_RECORDS"), records, "records"),
+            about("input size", source.length_bytes, size.data_bytes),
+            replicas(stored, size.replication),
+        ]
+        if outcome.exit_status == 0:
+            found = facts.check_outcome
+            passed = found is not None and found.exit_status == 0 and "SUCCESS! Validated" in found.output
+            said = " | ".join(found.last_words()) if found else "SortValidator was not run"
+            checks.append(
+                Check("sorted output", passed, "records, bytes, checksum and order agree" if passed else said)
+            )
+        return Verdict(tuple(checks), {"input_bytes": float(source.length_bytes)})

@@ -1,0 +1,106 @@
+"""SQL aggregation and join over generated tables: HiBench's SQL kind, as MapReduce jobs; assay's own.
+
+Tables and queries are those of Pavlo et al. (A comparison of approaches to large-scale data analysis, 2009), which
+HiBench took over: UserVisits and Rankings. Aggregation sums revenue by visitor. The join selects a year's visits,
+puts the rank of the visited page to each, and groups by visitor; the final ORDER BY is left out. The generator counts
+what the queries must come to, in cents, so that nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.model.program import Outcome, Program
+from assay.workloads.base import (
+    OUTPUT,
+    Defaults,
+    Facts,
+    Input,
+    Size,
+    Verdict,
+    about,
+    common_checks,
+    equal,
+    own_program,
+    reducing,
+    replicas,
+)
+
+DEFAULT_MAPS = 6
+VISIT_BYTES = 108
+RANKING_BYTES = 42
+"""Of a row on average; a page's number has more digits in larger tables."""
+VISITS_PER_PAGE = 8
+_VISITS, _REVENUE = "VISITS", "VISITS_REVENUE_CENTS"
+_SELECTED, _SELECTED_REVENUE = "SELECTED_VISITS", "SELECTED_REVENUE_CENTS"
+
+
+def _visits(size: Size) -> int:
+    return max(VISITS_PER_PAGE, int(size.data_bytes / (VISIT_BYTES + RANKING_BYTES / VISITS_PER_PAGE)))
+
+
+def _tables(size: Size, path: str) -> Program:
+    options = {
+        "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
+        "dfs.replication": str(size.replication),
+        "assay.seed": str(size.seed),
+    }
+    visits = _visits(size)
+    return own_program("SqlTables", visits // VISITS_PER_PAGE, visits, path, options=options)
+
+
+def _tables_input(size: Size) -> Input:
+    kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
+    wanted = Input(_tables(size, ""), "sqltables", size.data_bytes, size.replication, kept, exact=False)
+    return wanted.with_program(_tables(size, wanted.place_in("data")), place=wanted.place_in("data"))
+
+
+@dataclass(frozen=True, slots=True)
+class SqlQuery(Defaults):
+    """One of the two queries, over both tables of about ``data`` bytes."""
+
+    name: str
+    main_class: str
+    visits_read: str
+    """Counter of the visits that went into the last job's groups, or into the only job."""
+    revenue: str
+    """Counter of the revenue of all groups."""
+    visits_expected: str
+    revenue_expected: str
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes of the tables that were asked for."""
+        return size.data_bytes
+
+    def input(self, size: Size) -> Input | None:
+        """Need the tables, with what the queries must come to."""
+        return _tables_input(size)
+
+    def program(self, size: Size, input_path: str | None) -> Program:
+        """Run the query."""
+        options = {"dfs.replication": str(size.replication), **reducing(size)}
+        return own_program(self.main_class, input_path or "", f"{OUTPUT}/{self.name}", options=options)
+
+    def outputs(self) -> tuple[str, ...]:
+        """Name the groups."""
+        return (f"{OUTPUT}/{self.name}",)
+
+    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+        """Check that no visit and no cent was lost, and the tables' real size."""
+        stored = await facts.files.stored(f"{OUTPUT}/{self.name}")
+        tables = await facts.files.stored(facts.input_place) if facts.input_place else stored
+        expected = facts.manifest
+        checks = (
+            *common_checks(outcome),
+            equal("visits", outcome.counter(self.visits_read), expected.get(self.visits_expected, -1), "visits"),
+            equal("revenue", outcome.counter(self.revenue), expected.get(self.revenue_expected, -1), "cents"),
+            about("input size", tables.length_bytes, size.data_bytes),
+            replicas(stored, size.replication),
+        )
+        groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0
+        return Verdict(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
+
+
+SQL_AGGREGATION = SqlQuery("sql-aggregation", "SqlAggregation", "MAP_INPUT_RECORDS", "GROUPED_REVENUE_CENTS",
+                           _VISITS, _REVENUE)  # fmt: skip
+SQL_JOIN = SqlQuery("sql-join", "SqlJoin", "JOINED_VISITS", "JOINED_REVENUE_CENTS", _SELECTED, _SELECTED_REVENUE)
