@@ -17,6 +17,8 @@ from assay.model.layout import Layout
 from assay.model.plan import Factor, WorkloadSpec
 
 _NOT_COUNTED = ("price", "home")
+_COUNTED_IF_GIVEN = ("hdd", "flash", "disks")
+"""Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
 
 
 def fingerprint(
@@ -49,8 +51,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Address):
         return value.host
     if is_dataclass(value):
-        counted = (field.name for field in fields(value) if field.name not in _NOT_COUNTED)
-        return {name: _plain(getattr(value, name)) for name in counted}
+        counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _NOT_COUNTED}
+        return {
+            name: _plain(part) for name, part in counted.items() if part is not None or name not in _COUNTED_IF_GIVEN
+        }
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
