@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "prices": ("assay.cli.prices", "prices", "Price books: storage by capacity and performance; ALOJA's clusters."),
     "report": ("assay.cli.report", "report", "Write one self-contained HTML file with tables and charts."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
+    "device": ("assay.cli.device", "device", "Put a disk of your own into the lab: from fio's report to its numbers."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),
 }
 

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-SEEK_MEAN_SHARE = 8 / 15
-"""Mean of the square root of the distance between two places that are chosen at random on a disk, as a share of it."""
+COAST_FROM = 0.2
+"""Share of the disk's width from where a seek's time grows linearly (Ruemmler and Wilkes, 1994: 383 of 1962)."""
+SEEK_MEAN_SHARE = 0.43378
+"""Where between the shortest and the longest seek the mean one lies, between two random places on a disk: the mean of
+that curve over the distance d with density 2 (1 - d)."""
 MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class HddModel:
-    """A disk with an arm. A seek over the share d of the disk takes ``track + (full - track) × √d``, then half a turn.
+    """A disk with an arm: seeks from ``seek_track_s`` to ``seek_full_s`` by distance, then half a turn on average.
 
-    The bandwidth falls linearly from the outer edge, where addresses begin, to ``inner_share`` of it at the inner edge.
+    The bandwidth falls from the outer edge, where addresses begin, to ``inner_share`` of it at the inner edge.
     """
 
     inner_share: float = 0.55

@@ -199,7 +199,7 @@ def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
 
 
 _DOTTED_PATTERN = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
-_HOST_NAME = _matching(
+HOST_NAME = _matching(
     r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?", "a name",
     "use at most 30 lower-case letters, digits and hyphens, a letter first", "worker", "hdd",
 )  # fmt: skip
@@ -226,7 +226,7 @@ _PARAMETER = _matching(
     _DOTTED_PATTERN, "an engine parameter", "write words joined by dots", "dfs.replication", "dfs.blocksize"
 )
 
-HostName: TypeAlias = Annotated[str, _HOST_NAME]
+HostName: TypeAlias = Annotated[str, HOST_NAME]
 Name: TypeAlias = Annotated[str, _NAME]
 Label: TypeAlias = Annotated[str, _LABEL]
 FactorName: TypeAlias = Annotated[str, _FACTOR]
