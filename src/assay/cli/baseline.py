@@ -92,5 +92,4 @@ def _print(measured: Baseline) -> None:
     )  # fmt: skip
     off = sum(one.is_off for one in measured.measurements)
     if off:
-        _say(f"{off} of {len(measured.measurements)} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy "
-             "with something else?")  # fmt: skip
+        _say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")

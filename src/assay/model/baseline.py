@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-
 DEVIATION_MAX = 0.1
 """A figure that is further from the specification is told apart."""
 
