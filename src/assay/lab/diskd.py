@@ -131,6 +131,11 @@ class Daemon:
         return f"the disks' daemon, process {min(running)}, does not end" if self.pids() else None
 
 
+def daemon_of(arguments: Mapping[str, Any]) -> Daemon:
+    """Return the daemon of a step in the journal."""
+    return Daemon(*(Path(arguments[name]) for name in ("program", "specification", "mount")))
+
+
 def _wait_until_gone(running: Mapping[int, int]) -> bool:
     deadline = time.monotonic() + TERMINATE_WAIT_S
     while any(start_ticks(pid) == ticks for pid, ticks in running.items()):

@@ -19,7 +19,7 @@ from typing import Any
 from assay.errors import AssayError, LabError
 from assay.lab.cgroups import Limits, member_pids, throttle
 from assay.lab.commands import parallel, run, write_text
-from assay.lab.diskd import Daemon
+from assay.lab.diskd import daemon_of
 from assay.lab.disks import backing_image, loops_over
 from assay.lab.journal import Step, read_journal
 from assay.lab.owner import boot_id
@@ -109,7 +109,7 @@ def _undo_image(arguments: dict[str, Any]) -> str | None:
 
 def _undo_diskd(arguments: dict[str, Any]) -> str | None:
     """Unmount the modelled disks' files and end the daemon behind them."""
-    return Daemon(*(Path(arguments[name]) for name in ("program", "specification", "mount"))).end()
+    return daemon_of(arguments).end()
 
 
 def _undo_link(arguments: dict[str, Any]) -> str | None:
