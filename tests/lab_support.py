@@ -56,7 +56,7 @@ def unique_name(word: str) -> str:
 
 def small_cluster(name: str = "small", disks: Disks | None = Disks.THROTTLE) -> Cluster:
     """Return a master without disks and a worker with a 120 MB/s HDD and a 400 MB/s SSD, at one tenth."""
-    hdd = Device("hdd", DeviceKind.HDD, 120e6, 120e6, 120, 120, 4 * 10**9)
+    hdd = Device("hdd", DeviceKind.HDD, 120e6, 120e6, 120, 120, 200 * 10**9)
     ssd = Device("ssd", DeviceKind.SSD, 400e6, 300e6, None, None, 4 * 10**9)
     nic = Nic(2e9)
     master = Node("master", NodeType("head", 4, 10**9, (), nic), frozenset({Role.MASTER}))

@@ -17,8 +17,8 @@ from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.lifecycle import Lab, labs, remove
 from assay.lab.owner import Owner
 from assay.lab.probe import DEVICE_MODEL, probe
-from assay.model.cluster import Cluster, Disks
-from lab_support import left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
+from assay.model.cluster import Cluster, Disks, LabSettings
+from lab_support import SCALE, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 
 FILE_KB = 24 * 1024
 
@@ -28,9 +28,10 @@ def _cluster() -> Cluster:
     described = small_cluster(disks=None)
     master, worker = described.nodes
     hdd, ssd = worker.type.devices
-    ssd = replace(ssd, read_bytes_per_s=1500e6, write_bytes_per_s=1500e6, capacity_bytes=10 * 10**9)
+    ssd = replace(ssd, read_bytes_per_s=600e6, write_bytes_per_s=600e6, capacity_bytes=10 * 10**9)
     kind = replace(worker.type, devices=(hdd, ssd), memory_bytes=10**9)
-    return replace(described, nodes=(master, replace(worker, type=kind)))
+    lab = LabSettings(SCALE, memory_floor_bytes=128 * 2**20)
+    return replace(described, nodes=(master, replace(worker, type=kind)), lab=lab)
 
 
 def _daemon_of(lab_directory: Path) -> Daemon:
@@ -60,9 +61,9 @@ def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
     ticks = f"awk '{{print $10}}' /sys/block/{block}/stat"
     words = ssh(
         lab.cluster.workers[0].address,
-        f"{ticks}; fio --output-format=json --name=r --filename=/mnt/{disk}/x --rw=read --bs=64k --size={part_kb // 2}k "
-        f"--offset_increment={part_kb}k --numjobs={streams} --thread --invalidate=1 --group_reporting > /tmp/r.json; "
-        f"{ticks}; cat /tmp/r.json",
+        f"{ticks}; fio --output-format=json --name=r --filename=/mnt/{disk}/x --rw=read --bs=64k "
+        f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={streams} --thread --invalidate=1 "
+        f"--group_reporting > /tmp/r.json; {ticks}; cat /tmp/r.json",
     )
     before_ms, after_ms, report = words.split("\n", 2)
     (job,) = json.loads(report)["jobs"]
