@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from assay.lab.network import Network
-from assay.lab.probe import probe
+from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
 from assay.model.cluster import (
     Address,
     Cluster,
     Device,
     DeviceKind,
+    Disks,
     LabSettings,
     Nic,
     Node,
@@ -39,19 +40,28 @@ def require_lab() -> None:
         pytest.skip(f"this machine can't emulate a cluster: {_missing()}")
 
 
+def require_emulator(disks: Disks) -> None:
+    """Skip the test where disks can't be emulated in that way."""
+    require_lab()
+    found = probe()
+    name = DEVICE_MODEL if disks is Disks.MODEL else DISK_RATES
+    if not found.has(name):
+        pytest.skip(f"no disks by {disks.value} here: {found.detail(name)}")
+
+
 def unique_name(word: str) -> str:
     """Return a lab name that another test session on this machine does not use."""
     return f"t{os.getpid()}-{word}"
 
 
-def small_cluster(name: str = "small") -> Cluster:
+def small_cluster(name: str = "small", disks: Disks | None = Disks.THROTTLE) -> Cluster:
     """Return a master without disks and a worker with a 120 MB/s HDD and a 400 MB/s SSD, at one tenth."""
-    hdd = Device("hdd", DeviceKind.HDD, 120e6, 120e6, 120, 120, 4 * 10**9)
+    hdd = Device("hdd", DeviceKind.HDD, 120e6, 120e6, 120, 120, 200 * 10**9)
     ssd = Device("ssd", DeviceKind.SSD, 400e6, 300e6, None, None, 4 * 10**9)
     nic = Nic(2e9)
     master = Node("master", NodeType("head", 4, 10**9, (), nic), frozenset({Role.MASTER}))
     worker = Node("worker", NodeType("body", 2, 4 * 10**9, (hdd, ssd), nic), frozenset({Role.WORKER}))
-    return Cluster(name, Placement.LAB, (master, worker), LabSettings(SCALE, MEMORY_FLOOR_BYTES))
+    return Cluster(name, Placement.LAB, (master, worker), LabSettings(SCALE, MEMORY_FLOOR_BYTES, disks))
 
 
 def ssh(address: Address | None, command: str, timeout_s: float = 30) -> str:
@@ -63,7 +73,7 @@ def ssh(address: Address | None, command: str, timeout_s: float = 30) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=timeout_s).stdout.strip()
 
 
-def _processes_about(words: str) -> list[str]:
+def _processes_about(words: str, state: Path) -> list[str]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -71,7 +81,7 @@ def _processes_about(words: str) -> list[str]:
             groups = (entry / "cgroup").read_text()
         except OSError:
             continue
-        if words in groups or (words in line and "sshd/boot.sh" in line):
+        if words in groups or (words in line and "sshd/boot.sh" in line) or f"{state}/labs" in line:
             found.append(f"process {entry.name}: {line}")
     return found
 
@@ -88,7 +98,7 @@ def left_of(name: str, state: Path) -> list[str]:
     interface = Network(name, None, {}, {}).host_interface  # type: ignore[arg-type]
     left += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
     left += [f"folder {path}" for path in (state / "labs").glob("*")]
-    return left + _processes_about(f"assay-{name}") + _loose_throttles()
+    return left + _processes_about(f"assay-{name}", state) + _loose_throttles()
 
 
 def _loose_throttles() -> list[str]:

@@ -18,12 +18,13 @@ from assay.errors import LabError, SpecificationError
 from assay.lab import build, network
 from assay.lab.cgroups import Controller, Limits, NodeGroup, find_controllers, throttle, throttle_directory
 from assay.lab.commands import run
-from assay.lab.disks import FULL_REQUEST_BYTES, request_bytes, scaled_disk
+from assay.lab.disks import scaled_disk
 from assay.lab.journal import JOURNAL, Header, Journal, Step, read_journal
 from assay.lab.lifecycle import Lab, labs
 from assay.lab.owner import Owner, start_ticks
 from assay.lab.state import Lock, lab_directory, lock_holder, take_lab_lock
-from assay.model.cluster import Device, DeviceKind, Placement
+from assay.model.cluster import Device, DeviceKind, Disks, Placement
+from assay.model.requests import FULL_REQUEST_BYTES, PAGE_BYTES, request_bytes
 from lab_support import small_cluster
 
 
@@ -92,21 +93,30 @@ def test_version_1_throttles_in_the_root_group(tmp_path: Path) -> None:
 
 
 @given(scale=st.floats(0.01, 1), rate=st.floats(1e6, 4e9), iops=st.none() | st.integers(50, 10**6))
-def test_requests_shrink_with_the_scale_but_never_cap_the_bandwidth(
+def test_throttled_requests_shrink_with_the_scale_but_never_cap_the_bandwidth(
     scale: float, rate: float, iops: int | None
 ) -> None:
-    chosen = request_bytes(Limits(rate * scale, rate * scale, iops, iops), scale)
-    assert chosen == FULL_REQUEST_BYTES or (chosen & (chosen - 1) == 0 and 16 * 1024 <= chosen < FULL_REQUEST_BYTES)
-    if iops is not None and chosen < FULL_REQUEST_BYTES:
-        assert chosen * iops >= rate * scale
+    for kind in DeviceKind:
+        chosen = request_bytes(Device("d", kind, rate, rate, iops, iops, 10**12), scale, Disks.THROTTLE)
+        assert chosen % PAGE_BYTES == 0
+        assert 4 * PAGE_BYTES <= chosen <= FULL_REQUEST_BYTES
+        if iops is not None and chosen < FULL_REQUEST_BYTES:
+            assert chosen * iops >= rate * scale
+
+
+@given(scale=st.floats(0.05, 1), other=st.floats(0.05, 1))
+def test_a_modelled_arm_moves_as_much_time_of_transfer_per_seek_at_every_scale(scale: float, other: float) -> None:
+    device = Device("d", DeviceKind.HDD, 120e6, 120e6, 120, 120, 10**12)
+    times_s = [request_bytes(device, s, Disks.MODEL) / (device.read_bytes_per_s * s) for s in (scale, other)]
+    assert times_s[0] == pytest.approx(times_s[1], rel=0.15)
 
 
 def test_a_disk_scales_rates_and_capacity_but_not_requests() -> None:
     device = Device("d", DeviceKind.HDD, 120e6, 100e6, 120, 110, 10**12)
-    spec = scaled_disk("n", device, 0.1, Path("x"))
+    spec = scaled_disk("n", device, 0.1, Path("x"), Disks.THROTTLE)
     assert spec.limits == Limits(pytest.approx(12e6), pytest.approx(10e6), 120, 110)  # type: ignore[arg-type]
     assert spec.capacity_bytes == pytest.approx(10**11, abs=4096)
-    assert (spec.request_bytes, spec.rotational) == (128 * 1024, True)
+    assert spec.request_bytes == 128 * 1024
 
 
 def test_memory_is_scaled_down_to_the_floor() -> None:

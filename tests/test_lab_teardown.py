@@ -16,7 +16,8 @@ from assay.lab import undo
 from assay.lab.journal import Header, Journal, Step
 from assay.lab.lifecycle import Lab, clear_abandoned, labs, remove
 from assay.lab.owner import Owner
-from lab_support import left_of, require_lab, small_cluster, ssh, unique_name
+from assay.model.cluster import Disks
+from lab_support import left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 
 pytestmark = pytest.mark.lab
 
@@ -28,6 +29,7 @@ sys.path.insert(0, {tests!r})
 from lab_support import small_cluster
 from assay.lab.journal import Journal
 from assay.lab.lifecycle import Lab
+from assay.model.cluster import Disks
 
 record, lock, count = Journal.record, threading.Lock(), 0
 
@@ -42,16 +44,17 @@ def counted(self, *steps):
         threading.Timer({delay}, os.kill, (os.getpid(), signal.SIGKILL)).start()
 
 Journal.record = counted
-lab = Lab.up(small_cluster(), name={name!r}, persistent={persistent}, state=Path({state!r}))
+lab = Lab.up(small_cluster(disks=Disks({disks!r})), name={name!r}, persistent={persistent}, state=Path({state!r}))
 print("up", flush=True)
 if {stay}:
     time.sleep(60)
 """
 
 
-def _run_maker(name: str, state: Path, *, step: int = 0, delay: float = 0, persistent: bool = False) -> str:
+def _run_maker(name: str, state: Path, disks: Disks = Disks.THROTTLE, *, step: int = 0, delay: float = 0,
+               persistent: bool = False) -> str:  # fmt: skip
     script = MAKER.format(tests=str(Path(__file__).parent), step=step, delay=delay, name=name, state=str(state),
-                          persistent=persistent, stay=False)  # fmt: skip
+                          persistent=persistent, stay=False, disks=disks.value)  # fmt: skip
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr
     return done.stdout.strip()
@@ -62,12 +65,19 @@ def _only_where_labs_can_be_made() -> None:
     require_lab()
 
 
-def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_path: Path) -> None:
-    """Every single step of coming up: 3 of network and groups, image and settings of 2 disks, nodes, 2 limits."""
+@pytest.fixture(params=list(Disks))
+def disks(request: pytest.FixtureRequest) -> Disks:
+    kind: Disks = request.param
+    require_emulator(kind)
+    return kind
+
+
+def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_path: Path, disks: Disks) -> None:
+    """Every single step of coming up: network and groups, images, settings of 2 disks, nodes; daemon, or limits."""
     name = unique_name("kill")
     steps_that_killed = 0
     for step in range(1, 40):
-        if _run_maker(name, tmp_path, step=step) == "up":
+        if _run_maker(name, tmp_path, disks, step=step) == "up":
             break
         assert [status.state for status in labs(tmp_path)] == ["abandoned"]
         assert len(clear_abandoned(tmp_path)) == 1
@@ -75,22 +85,22 @@ def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_p
         steps_that_killed += 1
     clear_abandoned(tmp_path)  # the last one came up, and its owner ended without removing it
     assert left_of(name, tmp_path) == []
-    assert steps_that_killed >= 10
+    assert steps_that_killed >= 9
 
 
 @pytest.mark.parametrize("delay_s", [0.001, 0.03, 0.08])
-def test_an_owner_killed_while_the_nodes_boot_leaves_nothing(tmp_path: Path, delay_s: float) -> None:
+def test_an_owner_killed_while_the_nodes_boot_leaves_nothing(tmp_path: Path, delay_s: float, disks: Disks) -> None:
     name = unique_name("boot")
-    _run_maker(name, tmp_path, delay=delay_s)
+    _run_maker(name, tmp_path, disks, delay=delay_s)
     clear_abandoned(tmp_path)
     assert left_of(name, tmp_path) == []
 
 
-def test_a_persistent_lab_outlives_its_owner_and_is_removed_on_order(tmp_path: Path) -> None:
+def test_a_persistent_lab_outlives_its_owner_and_is_removed_on_order(tmp_path: Path, disks: Disks) -> None:
     name = unique_name("stay")
-    assert _run_maker(name, tmp_path, persistent=True) == "up"
+    assert _run_maker(name, tmp_path, disks, persistent=True) == "up"
     assert clear_abandoned(tmp_path) == []
-    lab = Lab.attach(name, tmp_path, described=small_cluster())
+    lab = Lab.attach(name, tmp_path, described=small_cluster(disks=disks))
     assert ssh(lab.cluster.master.address, "echo alive") == "alive"
     with pytest.raises(LabError, match="in use"):
         remove(name, tmp_path)
@@ -101,10 +111,10 @@ def test_a_persistent_lab_outlives_its_owner_and_is_removed_on_order(tmp_path: P
     assert left_of(name, tmp_path) == []
 
 
-def test_busy_nodes_do_not_delay_removal_or_survive_it(tmp_path: Path) -> None:
+def test_busy_nodes_do_not_delay_removal_or_survive_it(tmp_path: Path, disks: Disks) -> None:
     """Processes that ignore SIGTERM, leave their session, and write to a slow disk are gone, and its file too."""
     name = unique_name("busy")
-    lab = Lab.up(small_cluster(), name=name, persistent=False, state=tmp_path)
+    lab = Lab.up(small_cluster(disks=disks), name=name, persistent=False, state=tmp_path)
     worker = lab.cluster.workers[0].address
     ssh(worker, "setsid sh -c 'trap \"\" TERM; cd /mnt/ssd; while :; do sleep 1; done' >/dev/null 2>&1 & true")
     ssh(worker, "setsid dd if=/dev/zero of=/mnt/hdd/x bs=1M count=190 >/dev/null 2>&1 & sleep 0.3")
@@ -112,9 +122,11 @@ def test_busy_nodes_do_not_delay_removal_or_survive_it(tmp_path: Path) -> None:
     assert left_of(name, tmp_path) == []
 
 
-def test_removal_can_be_repeated_and_goes_on_where_it_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removal_can_be_repeated_and_goes_on_where_it_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disks: Disks
+) -> None:
     name = unique_name("again")
-    lab = Lab.up(small_cluster(), name=name, persistent=True, state=tmp_path)
+    lab = Lab.up(small_cluster(disks=disks), name=name, persistent=True, state=tmp_path)
     lab.detach()
     monkeypatch.setattr(undo, "DETACH_WAIT_S", 0.3)
     block = lab.facts["nodes"]["worker"]["devices"]["hdd"]["block"]

@@ -22,9 +22,9 @@ _PREFIX = r"(?P<prefix>Ki|Mi|Gi|Ti|Pi|[kKMGTP])?"
 BYTES_PATTERN = rf"^{_NUMBER}{_PREFIX}B$"
 BYTE_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}B/s$"
 BIT_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}bit/s$"
-_DURATION_UNITS = {"ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60), "h": Fraction(3600),
-                   "d": Fraction(86400), "y": Fraction(365 * 86400)}  # fmt: skip
-DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>ms|s|min|h|d|y)$"
+_DURATION_UNITS = {"us": Fraction(1, 10**6), "ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60),
+                   "h": Fraction(3600), "d": Fraction(86400), "y": Fraction(365 * 86400)}  # fmt: skip
+DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>us|ms|s|min|h|d|y)$"
 _CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
 MONEY_PATTERN = r"^(?:(?P<sign>[$€£])\s*(?P<a>\d[\d,]*(?:\.\d+)?)|(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<code>[A-Z]{3}))$"
 SCALE_PATTERN = r"^1(?:\s*/\s*(?P<divisor>\d+(?:\.\d+)?))?$"

@@ -17,6 +17,7 @@ CPU_LIMIT_SHARE = 0.85
 _RELEVANT = re.compile(
     r"(?:^|\.)(?:kernel|jvm|java|java_options|assay|distribution|sysctls|limits|cpu|memory|clock_source)(?:\.|$)"
     r"|\.file_systems\..*\.(?:type|options)$"
+    r"|^lab\.disks\.emulator$"
 )
 """What of an environment can change a result and does not change by itself, unlike device numbers, ports or times."""
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table
-from assay.model.baseline import Baseline, Measurement
+from assay.model.baseline import DEVIATION_MAX, Baseline, Measurement
 from assay.model.cluster import Cluster
 from assay.units import format_bit_rate, format_byte_rate
 
@@ -62,7 +62,7 @@ def _json(measured: Baseline) -> dict[str, Any]:
         "tools": measured.tools,
         "measurements": [
             {"node": one.node, "subject": one.subject, "metric": one.metric, "value": one.value,
-             "expected": one.expected, "deviation": one.deviation}
+             "expected": one.expected, "deviation": one.deviation, "off": one.is_off}
             for one in measured.measurements
         ],
     }  # fmt: skip
@@ -82,11 +82,14 @@ def _figure(metric: str) -> str:
 
 def _print(measured: Baseline) -> None:
     print_table(
-        ("node", "device or link", "figure", "measured", "specification", "deviation"),
+        ("node", "device or link", "figure", "measured", "specification", "deviation", ""),
         [
             (one.node, one.subject, _figure(one.metric), _amount(one, one.value), _amount(one, one.expected),
-             "" if one.deviation is None else f"{one.deviation:+.1%}")
+             "" if one.deviation is None else f"{one.deviation:+.1%}", "off" if one.is_off else "")
             for one in measured.measurements
         ],
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),
     )  # fmt: skip
+    off = sum(one.is_off for one in measured.measurements)
+    if off:
+        _say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "layout": ("assay.cli.layout", "layout", "Split devices into directories by bandwidth; show how they fill."),
     "serve": ("assay.cli.serve", "serve", "Show the repository in a browser, and offer it to pull and push."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
+    "device": ("assay.cli.device", "device", "Put a disk of your own into the lab: from fio's report to its numbers."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),
 }
 

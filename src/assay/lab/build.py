@@ -20,19 +20,16 @@ from assay.lab.cgroups import NodeGroup, throttle_directory
 from assay.lab.commands import parallel
 from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
 from assay.lab.journal import Journal, Step
+from assay.lab.modelled import ModelledLoop, model_json
 from assay.lab.network import Network, make_network, plan_network
 from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
-from assay.lab.probe import Capabilities
-from assay.model.cluster import Address, Cluster, LabSettings, Node, NodeType
+from assay.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
+from assay.model.cluster import Address, Cluster, Disks, LabSettings, Node, NodeType
 from assay.units import format_bytes
 
 PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 HOME = f"{SYSTEM_DIRECTORY}/assay"
-NEVER_EMULATED = (
-    "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost what one costs",
-    "disk utilisation: the limits act before the kernel's accounting; read bytes against the limit, not iostat's %util",
-    "network latency: links have a rate, and no more delay than this machine's",
-)
+NEVER_EMULATED = ("network latency: links have a rate, and no more delay than this machine's",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +70,7 @@ def build(cluster: Cluster, site: Site) -> Built:
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
     make_network(network, site.journal, shaped=site.capabilities.shaped)
     refused = _make_groups(cluster, settings, groups, site.journal)
-    emulator = ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
+    emulator = choose_emulator(settings, groups, site)
     disks = _make_disks(cluster, settings, emulator, site)
     nodes = [
         LabNode(node.name, site.directory / "nodes" / node.name, groups[node.name],
@@ -87,10 +84,43 @@ def build(cluster: Cluster, site: Site) -> Built:
     # Only now, or mounting would take as long as on the slow disks.
     refused += [words for found in parallel(lambda disk: emulator.limit(disk, site.journal), disks) for words in found]
     refused += [words for disk in disks for words in disk.not_emulated]
-    facts = _facts(cluster, settings, network, nodes)
-    facts["not_emulated"] = list(dict.fromkeys([*NEVER_EMULATED, *site.capabilities.not_emulated, *refused]))
+    facts = _facts(cluster, settings, network, nodes, emulator.kind)
+    facts["disks"] = _emulator_facts(emulator, settings, site)
+    never = (*emulator.not_emulated, *NEVER_EMULATED)
+    facts["not_emulated"] = list(dict.fromkeys([*never, *site.capabilities.not_emulated, *refused]))
     facts["warnings"] = _overcommitment(cluster, settings, disks, site.directory)
-    return Built(_reachable(cluster, network, key, known_hosts), facts, tuple(processes))
+    reachable = _reachable(cluster, network, key, known_hosts)
+    # Whoever measures the disks has to know how they are emulated.
+    reachable = replace(reachable, lab=replace(settings, disks=emulator.kind))
+    return Built(reachable, facts, (*processes, *emulator.processes))
+
+
+def choose_emulator(settings: LabSettings, groups: dict[str, NodeGroup], site: Site) -> DiskEmulator:
+    """Return the device model where the machine has it, unless the cluster file wants throttling.
+
+    Raises LabError when the file wants what the machine lacks.
+    """
+    found = site.capabilities
+    if settings.disks is not Disks.THROTTLE and found.diskd:
+        return ModelledLoop(found.diskd, site.directory)
+    for wanted, name in ((Disks.MODEL, DEVICE_MODEL), (Disks.THROTTLE, DISK_RATES)):
+        if settings.disks is wanted and not found.has(name):
+            raise LabError(
+                f"disks: {wanted.value} is not possible on this machine: {found.detail(name)}",
+                hint="leave disks out of the cluster file's lab section, and the lab uses what there is",
+            )
+    return ThrottledLoop({name: throttle_directory(group) for name, group in groups.items()})
+
+
+def _emulator_facts(emulator: DiskEmulator, settings: LabSettings, site: Site) -> dict[str, str]:
+    """Return how disks are emulated and why so; it is kept with each run."""
+    if settings.disks is not None:
+        reason = "the cluster file says so"
+    elif emulator.kind is Disks.MODEL:
+        reason = "this machine can"
+    else:
+        reason = f"no device model here: {site.capabilities.detail(DEVICE_MODEL)}"
+    return {"emulator": emulator.kind.value, "reason": reason}
 
 
 def _check_names(cluster: Cluster) -> None:
@@ -130,11 +160,11 @@ def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, Node
 def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: Site) -> list[EmulatedDisk]:
     images = site.directory / "images"
     specs = [
-        scaled_disk(node.name, device, settings.scale, images / f"{node.name}.{device.name}.img")
+        scaled_disk(node.name, device, settings.scale, images / f"{node.name}.{device.name}.img", emulator.kind)
         for node in cluster.nodes for device in node.type.devices
     ]  # fmt: skip
     site.begin(f"making {len(specs)} disks")
-    return parallel(lambda spec: emulator.create(spec, site.journal), specs)
+    return emulator.create(specs, site.journal)
 
 
 def _overcommitment(
@@ -170,7 +200,9 @@ def _reachable(cluster: Cluster, network: Network, key: Path, known_hosts: Path)
     return replace(cluster, nodes=nodes, home=HOME)
 
 
-def _facts(cluster: Cluster, settings: LabSettings, network: Network, nodes: Sequence[LabNode]) -> dict[str, Any]:
+def _facts(
+    cluster: Cluster, settings: LabSettings, network: Network, nodes: Sequence[LabNode], kind: Disks
+) -> dict[str, Any]:
     by_name = {node.name: node for node in cluster.nodes}
     return {
         "scale": settings.scale,
@@ -185,20 +217,22 @@ def _facts(cluster: Cluster, settings: LabSettings, network: Network, nodes: Seq
                 "cores_described": by_name[node.name].type.cores,
                 "cgroup": {key: str(found) for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
                            if (found := node.group.directory(controller))},
-                "devices": {disk.spec.name: _disk_facts(disk) for disk in node.disks},
+                "devices": {disk.spec.name: _disk_facts(disk, kind) for disk in node.disks},
             }
             for node in nodes
         },
     }  # fmt: skip
 
 
-def _disk_facts(disk: EmulatedDisk) -> dict[str, Any]:
+def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
+    numbers = model_json(disk.spec) if kind is Disks.MODEL else asdict(disk.spec.limits)
     return {
         "block": str(disk.block),
         "major_minor": disk.major_minor,
         "directory": f"/mnt/{disk.spec.name}",
         "capacity_bytes": disk.spec.capacity_bytes,
         "request_bytes": disk.spec.request_bytes,
+        "readahead_bytes": disk.spec.readahead_bytes,
         "dirty_bytes": disk.spec.dirty_bytes,
-        **asdict(disk.spec.limits),
+        **numbers,
     }

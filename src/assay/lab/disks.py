@@ -1,11 +1,11 @@
-"""A node's disks, behind one seam: :class:`DiskEmulator` turns a :class:`DiskSpec` into a block device that behaves so.
+"""A node's disks, behind one seam: a :class:`DiskEmulator` turns :class:`DiskSpec` into block devices that behave so.
 
-:class:`ThrottledLoop` is a loop device over a sparse file, formatted with ext4, with the block-I/O controller's limits
-on bytes/s and requests/s. It emulates transfer rates, not seeks. Three settings shrink with the scale, so that a
-request, a readahead window and the dirty pages of a device stand for as much *time* as they do at full size:
+There are two. Under :class:`~assay.lab.modelled.ModelledLoop` a daemon takes the time that an arm or flash channels
+take; :class:`ThrottledLoop` is a loop device over a sparse file with the block-I/O controller's limits on bytes/s and
+requests/s, which emulates transfer rates and no seeks. Both are formatted with ext4. Two settings shrink with the
+scale, so that they stand for as much *time* as they do at full size:
 
-- the largest request and the readahead window: 1280 KiB (what Linux gives a disk) times the scale, 128 KiB at one
-  tenth, but enough that the IOPS limit, which counts sequential requests too, leaves the bandwidth alone;
+- the largest request and the readahead window: :mod:`assay.model.requests`;
 - dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes.
 
 In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
@@ -14,19 +14,19 @@ is changed, as a loop device keeps its settings for its next user.
 
 from __future__ import annotations
 
+import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from assay.errors import LabError
 from assay.lab.cgroups import Limits, throttle
-from assay.lab.commands import read_text, run, write_text
+from assay.lab.commands import parallel, read_text, run, write_text
 from assay.lab.journal import Journal, Step
-from assay.model.cluster import Device, DeviceKind
+from assay.model.cluster import Device, DeviceKind, Disks
+from assay.model.requests import readahead_bytes, request_bytes
 
-FULL_REQUEST_BYTES = 1280 * 1024
-REQUEST_BYTES_MIN = 16 * 1024
-SEQUENTIAL_IOPS_MARGIN = 1.25
 DIRTY_S = 0.5
 DIRTY_BYTES_MIN = 4 * 2**20
 CAPACITY_BYTES_MIN = 64 * 2**20
@@ -39,29 +39,48 @@ class DiskSpec:
 
     node: str
     name: str
-    rotational: bool
+    device: Device
+    """As described, not scaled."""
+    scale: float
     image: Path
     capacity_bytes: int
     limits: Limits
     request_bytes: int
+    readahead_bytes: int
     dirty_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class EmulatedDisk:
-    """A formatted block device, and in words what about it could not be emulated."""
+    """A formatted block device over the file ``backing``, and in words what about it could not be emulated."""
 
     spec: DiskSpec
+    backing: Path
     block: Path
     major_minor: str
     not_emulated: tuple[str, ...]
 
 
 class DiskEmulator(Protocol):
-    """How a disk is emulated. Everything that is made is first recorded in the journal, and undone from there."""
+    """How disks are emulated. Everything that is made is first recorded in the journal, and undone from there."""
 
-    def create(self, spec: DiskSpec, journal: Journal) -> EmulatedDisk:
-        """Return a formatted device without limits yet; raise LabError when it can't be made."""
+    @property
+    def kind(self) -> Disks:
+        """Which of the ways this is."""
+        ...
+
+    @property
+    def not_emulated(self) -> tuple[str, ...]:
+        """What disks of this emulator never show, in words."""
+        ...
+
+    @property
+    def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
+        """Children of this process that the disks need."""
+        ...
+
+    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+        """Return formatted devices, perhaps without limits yet; raise LabError when one can't be made."""
         ...
 
     def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
@@ -69,7 +88,7 @@ class DiskEmulator(Protocol):
         ...
 
 
-def scaled_disk(node: str, device: Device, scale: float, image: Path) -> DiskSpec:
+def scaled_disk(node: str, device: Device, scale: float, image: Path, kind: Disks) -> DiskSpec:
     """Return what to emulate for ``device`` at ``scale``; raise LabError when so little capacity can't be formatted."""
     capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
     if capacity_bytes < CAPACITY_BYTES_MIN:
@@ -81,21 +100,11 @@ def scaled_disk(node: str, device: Device, scale: float, image: Path) -> DiskSpe
         device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
     )
     return DiskSpec(
-        node=node, name=device.name, rotational=device.kind is DeviceKind.HDD, image=image,
-        capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(limits, scale),
+        node=node, name=device.name, device=device, scale=scale, image=image,
+        capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(device, scale, kind),
+        readahead_bytes=readahead_bytes(device, scale, kind),
         dirty_bytes=max(DIRTY_BYTES_MIN, round(device.write_bytes_per_s * scale * DIRTY_S)),
     )  # fmt: skip
-
-
-def request_bytes(limits: Limits, scale: float) -> int:
-    """Return the largest request, a power of two times 4 KiB except at full scale: see the module's description."""
-    per_request = [
-        rate / iops * SEQUENTIAL_IOPS_MARGIN
-        for rate, iops in ((limits.read_bytes_per_s, limits.read_iops), (limits.write_bytes_per_s, limits.write_iops))
-        if rate and iops
-    ]
-    wanted = max(FULL_REQUEST_BYTES * scale, REQUEST_BYTES_MIN, *per_request)
-    return min(1 << (int(wanted) - 1).bit_length(), FULL_REQUEST_BYTES)
 
 
 def backing_image(block: Path) -> Path | None:
@@ -110,28 +119,66 @@ def loops_over(image: Path) -> list[Path]:
     return [block for block in blocks if backing_image(block) == image]
 
 
+def make_image(spec: DiskSpec) -> None:
+    """Make the sparse file and format it: without later background work, and before anything is slow."""
+    spec.image.parent.mkdir(parents=True, exist_ok=True)
+    with spec.image.open("wb") as file:
+        file.truncate(spec.capacity_bytes)
+    run(["mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-T", "largefile", "-L", spec.name[:16],
+         "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", str(spec.image)])  # fmt: skip
+
+
+def attach(spec: DiskSpec, backing: Path, journal: Journal) -> EmulatedDisk:
+    """Make ``backing`` a block device past the host's page cache, with the queue of the described disk at scale."""
+    block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(backing)]).strip())
+    major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
+    missing = _tune(spec, backing, block, major_minor, journal)
+    if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
+        missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
+    return EmulatedDisk(spec, backing, block, major_minor, tuple(missing))
+
+
+def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal: Journal) -> list[str]:
+    queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
+    settings = {  # in this order: the kernel resets the readahead when the others change
+        queue / "rotational": str(int(spec.device.kind is DeviceKind.HDD)),
+        queue / "max_sectors_kb": str(spec.request_bytes // 1024),
+        queue / "read_ahead_kb": str(spec.readahead_bytes // 1024),
+        bdi / "strict_limit": "1",
+    }
+    before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
+    known = {str(path): value for path, value in before.items() if value is not None}
+    journal.record(Step("settings", {"block": str(block), "image": str(backing), "values": known}))
+    refused = [path.name for path, value in settings.items() if not write_text(path, value)]
+    # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
+    if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
+        refused.append("max_bytes")
+    return [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []
+
+
 class ThrottledLoop:
     """A loop device over a sparse file, throttled by the block-I/O controller in the directory ``throttles(node)``."""
+
+    kind = Disks.THROTTLE
+    not_emulated = (
+        "seeks and rotation: a disk has a rate and an IOPS limit, so interleaved streams cost what one costs",
+        "disk utilisation: the limits act before the kernel's accounting; read bytes against the limit, not iostat's "
+        "%util",
+    )
+    processes: tuple[subprocess.Popen[bytes], ...] = ()
 
     def __init__(self, throttles: dict[str, Path | None]) -> None:
         self._throttles = throttles
 
-    def create(self, spec: DiskSpec, journal: Journal) -> EmulatedDisk:
-        """Make the file, attach it past the host's page cache, tune the queue, and format it without later background
-        work.
-        """
-        journal.record(Step("image", {"path": str(spec.image)}))
-        spec.image.parent.mkdir(parents=True, exist_ok=True)
-        with spec.image.open("wb") as file:
-            file.truncate(spec.capacity_bytes)
-        block = Path(run(["losetup", "--direct-io=on", "--find", "--show", str(spec.image)]).strip())
-        run(["mkfs.ext4", "-q", "-m", "0", "-T", "largefile", "-L", spec.name[:16],
-             "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", str(block)])  # fmt: skip
-        major_minor = read_text(SYS_BLOCK / block.name / "dev") or ""
-        missing = self._tune(spec, block, major_minor, journal)
-        if read_text(SYS_BLOCK / block.name / "loop" / "dio") != "1":
-            missing.append("reads past the host's page cache: the file system below the lab has no direct I/O")
-        return EmulatedDisk(spec, block, major_minor, tuple(missing))
+    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+        """Format and attach each file; the limits come later, or mounting would take as long as on the slow disks."""
+
+        def made(spec: DiskSpec) -> EmulatedDisk:
+            journal.record(Step("image", {"path": str(spec.image)}))
+            make_image(spec)
+            return attach(spec, spec.image, journal)
+
+        return parallel(made, specs)
 
     def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
         """Write the limits into the node's throttle directory."""
@@ -143,20 +190,3 @@ class ThrottledLoop:
         if throttle(directory, disk.major_minor, disk.spec.limits):
             return ()
         return (f"disk bandwidth and IOPS: the kernel refused a limit in {directory}",)
-
-    def _tune(self, spec: DiskSpec, block: Path, major_minor: str, journal: Journal) -> list[str]:
-        queue, bdi = SYS_BLOCK / block.name / "queue", Path("/sys/class/bdi") / major_minor
-        settings = {
-            queue / "rotational": str(int(spec.rotational)),
-            queue / "max_sectors_kb": str(spec.request_bytes // 1024),
-            queue / "read_ahead_kb": str(spec.request_bytes // 1024),
-            bdi / "strict_limit": "1",
-        }
-        before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}
-        known = {str(path): value for path, value in before.items() if value is not None}
-        journal.record(Step("settings", {"block": str(block), "image": str(spec.image), "values": known}))
-        refused = [path.name for path, value in settings.items() if not write_text(path, value)]
-        # Before Linux 6.2 there is no max_bytes, and the finest step is one per cent of all memory.
-        if not write_text(bdi / "max_bytes", str(spec.dirty_bytes)) and not write_text(bdi / "max_ratio", "1"):
-            refused.append("max_bytes")
-        return [f"disk queue settings: the kernel refused {', '.join(refused)}"] if refused else []

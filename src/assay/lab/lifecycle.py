@@ -23,6 +23,7 @@ import msgspec
 
 from assay.errors import LabError
 from assay.lab.build import Site, build
+from assay.lab.diskd import daemon_of
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.links import Links
 from assay.lab.owner import Owner
@@ -55,7 +56,7 @@ class Description:
 
 @dataclass(frozen=True, slots=True)
 class LabStatus:
-    """What is known of a lab without entering it. ``state``: ``up``, ``in the making`` or ``abandoned``."""
+    """What is known of a lab without entering it. ``state``: ``up``, ``broken``, ``in the making`` or ``abandoned``."""
 
     name: str
     state: str
@@ -128,13 +129,17 @@ class Lab:
     def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Lab:
         """Return the lab ``name``, held by this process until :meth:`detach`.
 
-        Raises LabError when it is not up, is in use, or was not made from ``described``, where that is given.
+        Raises LabError when it is not up, is in use, has lost its disks, or was not made from ``described``, where that
+        is given.
         """
         directory = lab_directory(name, state)
         description = _read_description(directory)
         if description is None:
             others = ", ".join(path.name for path in lab_directories(state)) or "none"
             raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
+        if _lost_disks(directory):
+            raise LabError(f"the daemon behind the disks of the lab {name} is gone, and they with it",
+                           where=str(directory), hint=f"remove the lab: assay lab down {name}")  # fmt: skip
         if described not in (None, description.described):
             raise LabError(
                 f"the lab {name} is up, but it was made from another description", where=str(directory),
@@ -224,12 +229,19 @@ def labs(state: Path | None = None) -> list[LabStatus]:
 def _status(directory: Path) -> LabStatus:
     header, _ = read_journal(directory)
     description = _read_description(directory)
-    words = "abandoned" if _abandoned(directory) else "up" if description else "in the making"
+    ready = "broken" if _lost_disks(directory) else "up"
+    words = "abandoned" if _abandoned(directory) else ready if description else "in the making"
     return LabStatus(
         name=directory.name, state=words, persistent=header.persistent if header else False,
         owner=header.owner if header else None, used_by=lock_holder(directory / "lock"), directory=directory,
         cluster=description.cluster if description else None, facts=description.facts if description else None,
     )  # fmt: skip
+
+
+def _lost_disks(directory: Path) -> bool:
+    """Whether a daemon that serves the lab's disks has died."""
+    _, steps = read_journal(directory)
+    return any(not daemon_of(step.arguments).pids() for step in steps if step.kind == "diskd")
 
 
 def _abandoned(directory: Path) -> bool:

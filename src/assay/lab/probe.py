@@ -7,16 +7,19 @@ that nothing is left behind in whatever way it ends.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import LabError
 from assay.lab.cgroups import Controller, find_controllers
 from assay.lab.commands import ENVIRONMENT, run
+from assay.lab.diskd import FUSE, PROGRAM, find_daemon
 from assay.lab.state import state_root
 
 FREE_BYTES_MIN = 2 * 10**9
@@ -27,13 +30,26 @@ PROGRAMS = {
     "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux", "sshd": "openssh-server",
     "ssh-keygen": "openssh-client",
 }  # fmt: skip
+DISK_RATES = "disk rates"
+DEVICE_MODEL = "device model"
 # Controller to its title, what its absence means, and whether it is required.
 WANTED_CONTROLLERS = {
-    "io": ("disk rates", "disks would run at full speed: boot with blkio (version 1) or io (version 2)", True),
+    "io": (DISK_RATES, "disks would run at full speed: boot with blkio (version 1) or io (version 2)", True),
     "memory": ("memory limits", "nodes share the machine's memory and page cache", False),
     "cpu": ("CPU shares", "nodes compete for the CPU without shares", False),
     "cpuacct": ("CPU accounting", "there is no CPU trace per node", False),
 }
+PROBE_MODEL_BYTES = 2**20
+# The daemon in the background until it is ready and a page can be read; it ends with the namespaces.
+PROBE_MODEL_SCRIPT = """\
+"$1" "$2" > "$2.log" 2>&1 &
+for _ in $(seq 100); do
+  grep -qx ready "$2.log" && exec head -c 4096 "$3/probe" > /dev/null
+  kill -0 $! 2> /dev/null || break
+  sleep 0.02
+done
+cat "$2.log" >&2
+exit 1"""
 IN_NAMESPACES = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "sh", "-ec"]
 
 
@@ -56,6 +72,16 @@ class Capabilities:
     """The control-group controllers that can be used."""
     shaped: bool
     """Whether links can be given a rate."""
+    diskd: Path | None = None
+    """The program that serves modelled disks; None when disks can only be throttled."""
+
+    def has(self, name: str) -> bool:
+        """Whether the capability ``name`` was probed and is there."""
+        return any(item.name == name and item.ok for item in self.items)
+
+    def detail(self, name: str) -> str:
+        """Return what was found of the capability ``name``, in words."""
+        return next((item.detail for item in self.items if item.name == name), "it was not probed")
 
     @property
     def missing(self) -> tuple[Capability, ...]:
@@ -77,11 +103,15 @@ def probe(state: Path | None = None) -> Capabilities:
     shaping = _shaping()
     if items[-1].ok:
         items += [_namespaces(), _links(), shaping, _loop(state_root(state))]
+    daemon = find_daemon()
+    model = _device_model(daemon, state_root(state))
     found = find_controllers(Path("/proc/self/mountinfo").read_text())
     groups = {name: _control_group(found.get(name), *words) for name, words in WANTED_CONTROLLERS.items()}
-    items += [*groups.values(), _dirty_limit(), _space(state_root(state))]
+    if model.ok:  # modelled disks need no limits
+        groups["io"] = replace(groups["io"], required=False)
+    items += [model, *groups.values(), _dirty_limit(), _space(state_root(state))]
     usable = {name: found[name] for name, group in groups.items() if group.ok}
-    return Capabilities(tuple(items), usable, shaped=shaping.ok)
+    return Capabilities(tuple(items), usable, shaped=shaping.ok, diskd=daemon if model.ok else None)
 
 
 def _tried(name: str, attempt: Callable[[], str], remedy: str, *, required: bool = True) -> Capability:
@@ -150,6 +180,32 @@ def _loop(root: Path) -> Capability:
     return _tried(
         "loop devices", attempt, "the kernel needs the module loop (modprobe loop), a container /dev/loop-control"
     )
+
+
+def _device_model(daemon: Path | None, root: Path) -> Capability:
+    """Let the daemon serve a small disk in namespaces that end with it."""
+    words = "disks are throttled instead: seeks and utilisation do not show"
+
+    def attempt() -> str:
+        if daemon is None:
+            raise LabError(f"there is no {PROGRAM} (build it with: cargo build --release in rust/, or set ASSAY_DISKD)")
+        if not FUSE.exists():
+            raise LabError(f"there is no {FUSE} (modprobe fuse; a container needs it as a device)")
+        root.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix="probe-", dir=root) as folder:
+            image, mount = Path(folder, "image"), Path(folder, "model")
+            mount.mkdir()
+            image.write_bytes(bytes(PROBE_MODEL_BYTES))
+            model = {"kind": "ssd", "read_bytes_per_s": 1e8, "write_bytes_per_s": 1e8, "burst_write_bytes_per_s": 1e8,
+                     "burst_bytes": 0, "channels": 1, "read_latency_s": 1e-4, "write_latency_s": 1e-4,
+                     "queue_depth": 1}  # fmt: skip
+            disk = {"name": "probe", "image": str(image), "size": PROBE_MODEL_BYTES, "model": model}
+            specification = Path(folder, "model.json")
+            specification.write_text(json.dumps({"mount": str(mount), "seed": 1, "devices": [disk]}))
+            run([*IN_NAMESPACES, PROBE_MODEL_SCRIPT, "sh", str(daemon), str(specification), str(mount)])
+        return f"{daemon}"
+
+    return _tried(DEVICE_MODEL, attempt, words, required=False)
 
 
 def _control_group(controller: Controller | None, title: str, absent: str, required: bool) -> Capability:

@@ -19,6 +19,7 @@ from typing import Any
 from assay.errors import AssayError, LabError
 from assay.lab.cgroups import Limits, member_pids, throttle
 from assay.lab.commands import parallel, run, write_text
+from assay.lab.diskd import daemon_of
 from assay.lab.disks import backing_image, loops_over
 from assay.lab.journal import Step, read_journal
 from assay.lab.owner import boot_id
@@ -83,8 +84,8 @@ def _undo_settings(arguments: dict[str, Any]) -> str | None:
     return None
 
 
-def _undo_image(arguments: dict[str, Any]) -> str | None:
-    """Detach the loop device as soon as nothing has it mounted, then delete the file."""
+def _undo_loop(arguments: dict[str, Any]) -> str | None:
+    """Detach the loop device as soon as nothing has it mounted."""
     image = Path(arguments["path"])
 
     def detached() -> bool:
@@ -95,8 +96,20 @@ def _undo_image(arguments: dict[str, Any]) -> str | None:
 
     if not _wait_until(detached, DETACH_WAIT_S):
         return f"{', '.join(map(str, loops_over(image)))} over {image} is still in use"
-    image.unlink(missing_ok=True)
     return None
+
+
+def _undo_image(arguments: dict[str, Any]) -> str | None:
+    """Delete the file of a disk, detached if it was attached itself."""
+    left = _undo_loop(arguments)
+    if left is None:
+        Path(arguments["path"]).unlink(missing_ok=True)
+    return left
+
+
+def _undo_diskd(arguments: dict[str, Any]) -> str | None:
+    """Unmount the modelled disks' files and end the daemon behind them."""
+    return daemon_of(arguments).end()
 
 
 def _undo_link(arguments: dict[str, Any]) -> str | None:
@@ -132,6 +145,8 @@ UNDO: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "throttle": _undo_throttle,
     "settings": _undo_settings,
     "image": _undo_image,
+    "loop": _undo_loop,
+    "diskd": _undo_diskd,
     "link": _undo_link,
     "namespace": _undo_namespace,
     "cgroup": _undo_cgroup,

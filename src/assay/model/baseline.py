@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DEVIATION_MAX = 0.1
+"""A figure that is further from the specification is told apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
@@ -13,7 +16,8 @@ class Measurement:
     subject: str
     """Device name, or ``A→B`` for a link."""
     metric: str
-    """``sequential_read_bytes_per_s``, ``sequential_write_bytes_per_s``, ``random_read_iops``, ``link_bits_per_s``."""
+    """``sequential_read_bytes_per_s``, ``sequential_write_bytes_per_s``, ``streams_8_read_bytes_per_s``,
+    ``random_read_iops``, ``link_bits_per_s``."""
     value: float
     expected: float | None
 
@@ -21,6 +25,11 @@ class Measurement:
     def deviation(self) -> float | None:
         """``value / expected - 1``; None without an expectation."""
         return self.value / self.expected - 1 if self.expected else None
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it is further from the specification than :data:`DEVIATION_MAX`."""
+        return self.deviation is not None and abs(self.deviation) > DEVIATION_MAX
 
 
 @dataclass(frozen=True, slots=True)

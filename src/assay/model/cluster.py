@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
 from assay.units import Money
 
 
@@ -41,6 +42,20 @@ class Device:
     price: Money | None = None
     directory: str | None = None
     """Where the device is mounted on a real host; None in a lab, which mounts it itself."""
+    hdd: HddModel | None = None
+    """How an HDD works inside; None: as most of its kind do."""
+    flash: FlashModel | None = None
+    """The same of an SSD or NVMe device."""
+
+    @property
+    def hdd_model(self) -> HddModel:
+        """How it works inside, if it is an HDD: as described, else as usual for its requests per second."""
+        return self.hdd or usual_hdd(self.read_iops)
+
+    @property
+    def flash_model(self) -> FlashModel:
+        """The same, if it is flash."""
+        return self.flash or usual_flash(nvme=self.kind is DeviceKind.NVME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +103,13 @@ class Node:
     address: Address | None = None
 
 
+class Disks(StrEnum):
+    """How a lab emulates disks: by a device model that seeks, or by limits on bytes/s and requests/s."""
+
+    MODEL = "model"
+    THROTTLE = "throttle"
+
+
 @dataclass(frozen=True, slots=True)
 class LabSettings:
     """How the emulated cluster differs from the described one."""
@@ -96,6 +118,8 @@ class LabSettings:
     """0 < scale <= 1; bandwidths, memory and data are multiplied by it."""
     memory_floor_bytes: int
     """A node gets at least this much memory, because JVMs do not shrink with the scale."""
+    disks: Disks | None = None
+    """How disks are emulated; None: by the model where this machine can. A lab that is up says which it is."""
 
 
 class Placement(StrEnum):

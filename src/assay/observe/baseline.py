@@ -2,10 +2,13 @@
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same time, as
-they are in use: first each is written for some three seconds, then read, then read at random, past the page cache.
-Links are measured from the master to the first worker, then from every worker to the next, all at once, as in a
-shuffle. Random reads of flash devices are left out in a lab, where they would measure the machine's CPU. The test file
-is removed; it spans a small part of the device, so a real disk's random reads are short-stroked.
+they are in use: first each is written for some seconds, then read in sequence, by eight streams that each read their
+own part, and at random. All but the streams go past the page cache. In a lab whose disks are modelled, the
+specification of each figure is computed from the model's numbers (:mod:`assay.analysis.device_rates`); elsewhere it is
+what the description states. Links are measured from the master to the first worker, then from every worker to the next,
+all at once, as in a shuffle. Random reads of throttled flash are left out in a lab, where they would measure the
+machine's CPU; of modelled flash they are made with larger requests and fewer at once. The test file is removed; it
+spans a small part of the device, so a disk's seeks are short ones.
 """
 
 from __future__ import annotations
@@ -13,20 +16,26 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from assay.analysis import device_rates
+from assay.analysis.device_rates import Measured
 from assay.errors import FormatError, HostError
 from assay.formats.fio import FioReport, parse_fio
 from assay.formats.iperf3 import Iperf3Report, parse_iperf3
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.baseline import Baseline, Measurement
-from assay.model.cluster import Cluster, Device, DeviceKind, Node, Placement
+from assay.model.cluster import Cluster, Device, DeviceKind, Disks, Node, Placement
+from assay.model.requests import request_bytes
 
-WRITE_S = 3.0
-READ_S = 3
+WRITE_S = 2.5
+READ_S = 2
 RANDOM_S = 2
+STREAMS = 8
+STREAM_READ_BYTES = 64 * 1024
+"""What a DataNode reads at once, at any scale."""
 LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 LINK_TIMEOUT_S = 30.0
@@ -35,6 +44,11 @@ IPERF3_PORT = 5201
 SEQUENTIAL_REQUEST_BYTES = 512 * 1024
 FILE_BYTES_MIN = 4 * 2**20
 FILE_SHARE_MAX = 0.1
+RANDOM_REQUEST_BYTES = 4096
+FLASH_DEPTH = 32
+LAB_FLASH_REQUEST_BYTES = 16 * 1024
+LAB_FLASH_DEPTH = 4
+"""Random reads of modelled flash: few enough a second that two cores carry twelve devices."""
 FOLDER = ".assay-baseline"
 COMMAND_NOT_FOUND = 127
 Pair = tuple[Node, Node]
@@ -81,53 +95,80 @@ async def _measure_devices(
 ) -> tuple[dict[str, str], list[Measurement]]:
     devices = [device for device in node.type.devices if device.directory]
     folders = [f"{device.directory}/{FOLDER}" for device in devices]
-    random = [device for device in devices if device.kind is DeviceKind.HDD or cluster.placement is not Placement.LAB]
+    throttled = cluster.lab is not None and cluster.lab.disks is not Disks.MODEL
+    random = [device for device in devices if device.kind is DeviceKind.HDD or not throttled]
     await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
-        writes = await _fio(transport, [_job("write", device, cluster.scale) for device in devices])
-        jobs = [_job("read", device, cluster.scale) for device in devices]
-        jobs += [_job("randread", device, cluster.scale, first=device is random[0]) for device in random]
+        writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
+        jobs = [_job("read", device, cluster) for device in devices]
+        jobs += [_job("streams", device, cluster, first=device is devices[0]) for device in devices]
+        jobs += [_job("randread", device, cluster, first=device is random[0]) for device in random]
         reads = await _fio(transport, jobs)
     finally:
         with contextlib.suppress(HostError):
             await asyncio.shield(transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S))
-    found = [value for device in devices for value in _sequential(cluster, node, device, writes, reads)]
-    found += [
-        Measurement(node.name, device.name, "random_read_iops", reads.job(f"randread.{device.name}").read.iops,
-                    device.read_iops)
-        for device in random
-    ]  # fmt: skip
+    found = [value for device in devices for value in _found(cluster, node, device, writes, reads)]
     return {"fio": reads.version.removeprefix("fio-")}, found
 
 
-def _sequential(
-    cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport
-) -> tuple[Measurement, Measurement]:
-    read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
+def _found(cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport) -> Iterator[Measurement]:
+    modelled = cluster.lab is not None and cluster.lab.disks is Disks.MODEL
+    how = _how(device, cluster)
+    expected = (
+        device_rates.modelled(device, cluster.scale, how) if modelled else device_rates.stated(device, cluster.scale)
+    )
+
+    def figure(metric: str, value: float, stated: float | None) -> Measurement:
+        return Measurement(node.name, device.name, metric, value, stated)
+
+    def rate(job: str) -> float:
+        return sum(one.read.bytes_per_s for one in reads.jobs if one.name == f"{job}.{device.name}")
+
+    yield figure("sequential_read_bytes_per_s", rate("read"), expected.read_bytes_per_s)
     write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
-    read_expected, write_expected = (
-        rate * cluster.scale for rate in (device.read_bytes_per_s, device.write_bytes_per_s)
-    )
-    return (
-        Measurement(node.name, device.name, "sequential_read_bytes_per_s", read_rate, read_expected),
-        Measurement(node.name, device.name, "sequential_write_bytes_per_s", write_rate, write_expected),
-    )
+    yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s)
+    yield figure("streams_8_read_bytes_per_s", rate("streams"), expected.streams_bytes_per_s)
+    if rate("randread"):
+        iops = reads.job(f"randread.{device.name}").read.iops
+        yield figure("random_read_iops", iops, expected.random_read_iops)
 
 
-def _job(kind: str, device: Device, scale: float, *, first: bool = False) -> list[str]:
-    """Return fio's options for one job; ``first`` of a stage waits until the jobs before it have ended."""
+def _how(device: Device, cluster: Cluster) -> Measured:
+    """Return how ``device`` is measured: by a file of some seconds, in whole requests."""
+    scale = cluster.scale
+    disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * WRITE_S)
-    requests = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // SEQUENTIAL_REQUEST_BYTES
-    file_bytes = max(1, requests) * SEQUENTIAL_REQUEST_BYTES  # whole requests, or fio writes the file anew to read it
-    options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data", f"--size={file_bytes}"]
-    if kind == "randread":
-        depth = 1 if device.kind is DeviceKind.HDD else 32
-        options += ["--rw=randread", "--bs=4k", f"--iodepth={depth}", "--time_based", f"--runtime={RANDOM_S}"]
+    stream_bytes = request_bytes(device, scale, disks)
+    # Whole requests in each stream's part, or fio writes the file anew to read it.
+    unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
+    units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
+    hdd, in_lab = device.kind is DeviceKind.HDD, cluster.placement is Placement.LAB
+    random = (RANDOM_REQUEST_BYTES, 1) if hdd else (
+        (LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH)
+    )  # fmt: skip
+    return Measured(max(1, units) * unit, STREAMS, stream_bytes, *random)
+
+
+def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) -> list[str]:
+    """Return fio's options for one job; ``first`` of a stage waits until the jobs before it have ended."""
+    how = _how(device, cluster)
+    options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
+    if kind == "streams":
+        part_bytes = how.span_bytes // how.streams
+        # Through the page cache, as Hadoop reads; fio empties it of the file before it begins. Half takes long enough.
+        options += ["--rw=read", f"--bs={STREAM_READ_BYTES}", "--direct=0", "--ioengine=psync",
+                    f"--numjobs={how.streams}", f"--size={part_bytes // 2}",
+                    f"--offset_increment={part_bytes}"]  # fmt: skip
+    elif kind == "randread":
+        options += [f"--size={how.span_bytes}", "--rw=randread", f"--bs={how.random_request_bytes}",
+                    f"--iodepth={how.random_depth}", "--time_based", f"--runtime={RANDOM_S}"]  # fmt: skip
     else:
-        options += [f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
+        options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
     if kind == "read":
         options += ["--time_based", f"--runtime={READ_S}"]
+    if kind == "write":
+        options += ["--end_fsync=1"]  # what is in a drive's cache is not written yet
     return [*options, "--stonewall"] if first else options
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from assay.model.cluster import (
     Address,
     Cluster,
     Device,
     DeviceKind,
+    Disks,
     LabSettings,
     Network,
     Nic,
@@ -18,8 +22,17 @@ from assay.model.cluster import (
     Placement,
     Role,
 )
+from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
 from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
-from assay.spec.cluster_file import ClusterFile, DeviceGroup, NetworkSection, NodeGroup, NodeTypeSection, SshSection
+from assay.spec.cluster_file import (
+    ClusterFile,
+    DeviceGroup,
+    LabSection,
+    NetworkSection,
+    NodeGroup,
+    NodeTypeSection,
+    SshSection,
+)
 from assay.spec.document import Problems, read_document
 from assay.spec.section import parse
 
@@ -41,7 +54,7 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     types = {name: _node_type(name, section, device_home) for name, section in file.node_types.items()}
     ssh = file.ssh or SshSection()
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
-    lab = LabSettings(file.lab.scale, file.lab.memory_floor) if file.lab else None
+    lab = _lab(file.lab) if file.lab else None
     networks = {name: Network(name, section.rate, _addresses(file, section)) for name, section in file.networks.items()}
     return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home, networks)
 
@@ -53,6 +66,10 @@ def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:
         for group, addresses in (network.addresses or {}).items()
         for node, address in zip(node_names(group, file.nodes[group]), addresses, strict=True)
     }
+
+
+def _lab(section: LabSection) -> LabSettings:
+    return LabSettings(section.scale, section.memory_floor, Disks(section.disks) if section.disks else None)
 
 
 def _default_home(file: ClusterFile) -> str:
@@ -85,9 +102,43 @@ def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> li
             capacity_bytes=group.capacity,
             price=group.price,
             directory=directory,
+            hdd=_hdd(group),
+            flash=_flash(group),
         )
         for name, directory in zip(names, directories, strict=True)
     ]
+
+
+_HDD_FIELDS = {
+    "inner_share": "inner_share", "seek_track": "seek_track_s", "seek_full": "seek_full_s", "rpm": "rpm",
+    "write_cache": "write_cache_bytes", "queue_depth": "queue_depth",
+}  # fmt: skip
+_FLASH_FIELDS = {
+    "channels": "channels", "read_latency": "read_latency_s", "write_latency": "write_latency_s",
+    "burst": "burst_bytes", "burst_write": "burst_write_bytes_per_s", "queue_depth": "queue_depth",
+}  # fmt: skip
+"""Key of the file to field of the model."""
+
+
+def _given(group: DeviceGroup, fields: Mapping[str, str]) -> dict[str, Any]:
+    return {field: getattr(group, key) for key, field in fields.items() if getattr(group, key) is not None}
+
+
+def _hdd(group: DeviceGroup) -> HddModel | None:
+    """Return the model of an HDD of which the file says more than it must; what it does not say is as usual."""
+    given = _given(group, _HDD_FIELDS)
+    if group.kind != DeviceKind.HDD or not given:
+        return None
+    return replace(usual_hdd(group.iops or group.read_iops, replace(HddModel(), **given)), **given)
+
+
+def _flash(group: DeviceGroup) -> FlashModel | None:
+    """Return the same of flash."""
+    given = _given(group, _FLASH_FIELDS)
+    kind = DeviceKind(group.kind)
+    if kind is DeviceKind.HDD or not given:
+        return None
+    return replace(usual_flash(nvme=kind is DeviceKind.NVME), **given)
 
 
 def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, folder: Path) -> list[Node]:

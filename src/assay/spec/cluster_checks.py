@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.model.cluster import Placement, Role
-from assay.spec.cluster_file import ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection
+from assay.model.cluster import DeviceKind, Placement, Role
+from assay.model.device_model import usual_hdd
+from assay.spec.cluster_file import FLASH_KEYS, HDD_KEYS, ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection
 from assay.spec.document import Location, Problems
 from assay.spec.fields import unknown
 from assay.units import Money
@@ -44,6 +45,8 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
     _check_duplicates(file, problems)
     for name, node_type in file.node_types.items():
         _check_directories(name, node_type, placement, name in _worker_types(file), problems)
+        for device, group_of_devices in node_type.devices.items():
+            _check_model(group_of_devices, ("node_types", name, "devices", device), problems)
     _check_workers_alike(file, problems)
     _check_currency(file, problems)
     _check_networks(file, placement, problems)
@@ -153,6 +156,24 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
                 problems.add((*at, group), f"{len(addresses)} addresses for {count} nodes; write one for each")
         every = [((*at, group), one) for group, addresses in network.addresses.items() for one in addresses]
         _check_distinct(every, "address", problems)
+
+
+def _check_model(group: DeviceGroup, at: Location, problems: Problems) -> None:
+    """Note numbers of the other kind of device, and those that contradict each other."""
+    is_hdd = group.kind == DeviceKind.HDD
+    own, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
+    for key in others:
+        if getattr(group, key) is not None:
+            words = f"{key} is not for kind {group.kind}, which has {', '.join(own)} and queue_depth"
+            problems.add((*at, key), words)
+    seek_track_s = group.seek_track or usual_hdd().seek_track_s
+    if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:
+        problems.add((*at, "seek_full"), f"the longest seek is shorter than the shortest, {seek_track_s * 1000:g}ms")
+    for key, needed in (("burst", "burst_write"), ("burst_write", "burst")):
+        if getattr(group, key) is not None and getattr(group, needed) is None:
+            problems.add((*at, key), f"{key} needs {needed} beside it")
+    if group.burst_write is not None and group.burst_write < group.write:
+        problems.add((*at, "burst_write"), "the burst rate is below the sustained rate, write")
 
 
 def _check_workers_alike(file: ClusterFile, problems: Problems) -> None:

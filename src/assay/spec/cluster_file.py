@@ -10,21 +10,27 @@ from typing import Annotated, Any, Self
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from assay.model.cluster import DeviceKind, Role
+from assay.model.cluster import DeviceKind, Disks, Role
 from assay.spec.fields import (
     BitRate,
     ByteRate,
+    Channels,
     Count,
     Directory,
     HostAddress,
     HostName,
     Label,
+    Latency,
     Name,
     Port,
     Positive,
     Price,
+    QueueDepth,
+    Rpm,
     Scale,
+    Share,
     Size,
+    SizeOrZero,
     Text,
     UserName,
     choice,
@@ -35,6 +41,12 @@ MEMORY_FLOOR_BYTES = 3 * 2**29
 
 KindName = Annotated[str, choice("device kind", DeviceKind)]
 RoleName = Annotated[str, choice("role", Role)]
+DisksName = Annotated[str, choice("way of emulating disks", Disks)]
+
+HDD_KEYS = ("inner_share", "seek_track", "seek_full", "rpm", "write_cache")
+"""What only a disk with an arm has."""
+FLASH_KEYS = ("channels", "read_latency", "write_latency", "burst", "burst_write")
+"""What only flash has."""
 
 
 class DeviceGroup(Section):
@@ -60,6 +72,28 @@ class DeviceGroup(Section):
     """Price of one device."""
     directories: list[Directory] | None = None
     """Where the devices are mounted, one directory for each; required on hosts reached by SSH, not allowed in a lab."""
+    inner_share: Share | None = None
+    """HDD: bandwidth at the inner edge, as a share of the outer edge's, ``read`` and ``write``; 55% when absent."""
+    seek_track: Latency | None = None
+    """HDD: seek to the next track; 1ms when absent."""
+    seek_full: Latency | None = None
+    """HDD: seek over the whole disk; when absent, what makes the stated ``iops`` come true, or 14ms."""
+    rpm: Rpm | None = None
+    """HDD: turns per minute; 7200 when absent."""
+    write_cache: SizeOrZero | None = None
+    """HDD: what the drive's own cache holds of writes; none when absent."""
+    channels: Channels | None = None
+    """Flash: requests that are served side by side; 8, NVMe 16, when absent."""
+    read_latency: Latency | None = None
+    """Flash: time that a read takes besides its transfer; 100us, NVMe 80us, when absent."""
+    write_latency: Latency | None = None
+    """Flash: the same of a write; 50us, NVMe 20us, when absent."""
+    burst: Size | None = None
+    """Flash: what can be written at ``burst_write`` before the rate falls to ``write``; none when absent."""
+    burst_write: ByteRate | None = None
+    """Flash: write bandwidth until ``burst`` is used up."""
+    queue_depth: QueueDepth | None = None
+    """Requests that the device takes in at once; 32, NVMe 128, when absent."""
 
     @model_validator(mode="after")
     def _iops_once(self) -> Self:
@@ -121,6 +155,8 @@ class LabSection(Section):
 
     scale: Scale
     """Bandwidths, memory and data are multiplied by it; IOPS are not."""
+    disks: DisksName | None = None
+    """model: disks that seek, by a daemon; throttle: limits on bandwidth and IOPS. When absent, the first possible."""
     memory_floor: Size = Field(default=MEMORY_FLOOR_BYTES, json_schema_extra={"default": "1.5GiB"})
     """A node gets at least this much memory, because Java processes do not shrink with the scale."""
 

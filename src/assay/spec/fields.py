@@ -26,6 +26,7 @@ _UNIT_LENGTH_MAX = 40
 COUNT_MAX = 1000
 WHOLE_MAX = 1_000_000_000
 SCALE_DIVISOR_MAX = 1000
+LATENCY_S_MAX = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,15 +72,15 @@ def _text_schema(pattern: str, description: str, *examples: str) -> dict[str, An
     return {"type": "string", "pattern": plain, "description": description, "examples": list(examples)}
 
 
-def _quantity(parse: Callable[[str], float], schema: dict[str, Any]) -> Form:
-    """Return the form of a number with a unit; it must be finite and above zero."""
+def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bool = False) -> Form:
+    """Return the form of a number with a unit; it must be finite and above zero, or zero where that is allowed."""
 
     def validate(value: object) -> float:
         text = text_of(value)
         if len(text) > _UNIT_LENGTH_MAX:
             raise ValueError(f"{text[:12]!r}… is too long for a quantity")
         number = parse(text)
-        if not 0 < number < math.inf:
+        if not (0 < number < math.inf or (zero and number == 0)):
             raise ValueError(f"{text!r} must be more than 0")
         return number
 
@@ -100,18 +101,32 @@ def _parse_scale(text: str) -> float:
     return scale
 
 
+def _parse_latency(text: str) -> float:
+    latency_s = units.parse_duration(text)
+    if latency_s > LATENCY_S_MAX:
+        raise ValueError(f"{text!r} is too long for a disk; the longest is {LATENCY_S_MAX:g}s")
+    return latency_s
+
+
 _SIZE = _text_schema(units.BYTES_PATTERN, "A size in bytes", "64GB", "128MiB")
+_SIZE_OR_ZERO = {
+    **_text_schema(f"{units.BYTES_PATTERN}|^0$", "A size in bytes, or 0", "64MB", "0"),
+    "type": ["string", "integer"], "minimum": 0, "maximum": 0,
+}  # fmt: skip
 _BYTE_RATE = _text_schema(units.BYTE_RATE_PATTERN, "A bandwidth", "120MB/s", "1.2GB/s")
 _BIT_RATE = _text_schema(units.BIT_RATE_PATTERN, "A link rate", "1Gbit/s", "100Mbit/s")
 _DURATION = _text_schema(units.DURATION_PATTERN, "A duration", "30s", "10min", "2h")
+_LATENCY = _text_schema(units.DURATION_PATTERN, "A short time, 1 s at most", "8.5ms", "90us")
 _PRICE = _text_schema(units.MONEY_PATTERN, "An amount of money", "$400", "€12.50", "400 CHF")
 _SCALE = _text_schema(units.SCALE_PATTERN, "A lab's scale; 1 is full size", "1/20", "1/10")
 
 SIZE = _quantity(units.parse_bytes, _SIZE)
 Size: TypeAlias = Annotated[int, SIZE]
+SizeOrZero: TypeAlias = Annotated[int, _quantity(units.parse_bytes, _SIZE_OR_ZERO, zero=True)]
 ByteRate: TypeAlias = Annotated[float, _quantity(units.parse_byte_rate, _BYTE_RATE)]
 BitRate: TypeAlias = Annotated[float, _quantity(units.parse_bit_rate, _BIT_RATE)]
 Duration: TypeAlias = Annotated[float, _quantity(units.parse_duration, _DURATION)]
+Latency: TypeAlias = Annotated[float, _quantity(_parse_latency, _LATENCY)]
 Scale: TypeAlias = Annotated[
     float, _quantity(_parse_scale, {**_SCALE, "type": ["string", "integer"], "minimum": 1, "maximum": 1})
 ]
@@ -136,6 +151,9 @@ Count: TypeAlias = Annotated[int, COUNT]
 Positive: TypeAlias = Annotated[int, POSITIVE]
 Seed: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
 Port: TypeAlias = Annotated[int, whole(1, 65535)]
+Rpm: TypeAlias = Annotated[int, whole(1000, 100_000)]
+QueueDepth: TypeAlias = Annotated[int, whole(1, 1024)]
+Channels: TypeAlias = Annotated[int, whole(1, 256)]
 
 
 _PLAIN_NUMBER = r"(?P<number>\d+(?:\.\d+)?)"
@@ -164,6 +182,9 @@ _PERCENTAGE = _decimal(_PLAIN_NUMBER + r"\s*%", "0", "100", "a percentage", "10%
 Percentage: TypeAlias = Annotated[
     Decimal, Form(lambda value: _PERCENTAGE.parse(value) / 100, {**_PERCENTAGE.schema, "default": "0%"})
 ]
+_SHARE = _decimal(_PLAIN_NUMBER + r"\s*%", "1", "100", "a share", "55%")
+Share: TypeAlias = Annotated[float, Form(lambda value: float(_SHARE.parse(value) / 100), _SHARE.schema)]
+"""At least 1 %, as a number up to 1."""
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 
@@ -180,7 +201,7 @@ def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
 
 
 DOTTED = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
-_HOST_NAME = _matching(
+HOST_NAME = _matching(
     r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?", "a name",
     "use at most 30 lower-case letters, digits and hyphens, a letter first", "worker", "hdd",
 )  # fmt: skip
@@ -210,7 +231,7 @@ _PARAMETER = _matching(
     "dfs.replication", "dfs.blocksize",
 )  # fmt: skip
 
-HostName: TypeAlias = Annotated[str, _HOST_NAME]
+HostName: TypeAlias = Annotated[str, HOST_NAME]
 Name: TypeAlias = Annotated[str, _NAME]
 Label: TypeAlias = Annotated[str, LABEL]
 FactorName: TypeAlias = Annotated[str, _FACTOR]

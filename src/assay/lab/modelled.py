@@ -1,0 +1,83 @@
+"""Disks that take a disk's time: loop devices over files that the device model's daemon serves.
+
+The daemon sleeps inside the device as an arm, a platter or flash channels would, so interleaved streams cost what they
+cost on the described disk, and utilisation, queue and await come out true in the kernel's own accounting. In: disks
+after scaling. Out: block devices over ``model/NODE.DEVICE``, whose content is in the images. The images are formatted
+before the daemon starts, at the machine's own speed.
+
+Order, and backwards the order of removal: images, daemon, loop devices.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from assay.lab.commands import parallel
+from assay.lab.diskd import Daemon
+from assay.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
+from assay.lab.journal import Journal, Step
+from assay.model.cluster import DeviceKind, Disks
+
+SEED = 1
+
+
+class ModelledLoop:
+    """Loop devices over the files of ``program``, mounted at ``directory/model``."""
+
+    kind = Disks.MODEL
+    not_emulated = ("small requests at scale: a page is as large as ever, and the bandwidth is scaled",)
+
+    def __init__(self, program: Path, directory: Path) -> None:
+        self.daemon = Daemon(program, directory / "model.json", directory / "model")
+        self.processes: tuple[subprocess.Popen[bytes], ...] = ()
+
+    def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
+        """Format the images, start the daemon over them, attach its files."""
+        journal.record(*(Step("image", {"path": str(spec.image)}) for spec in specs))
+        parallel(make_image, specs)
+        if not specs:
+            return []
+        self.processes = (self.daemon.start([device_json(spec) for spec in specs], SEED, journal),)
+        files = [self.daemon.mount / file_name(spec) for spec in specs]
+        journal.record(*(Step("loop", {"path": str(file)}) for file in files))
+        return parallel(lambda pair: attach(*pair, journal), list(zip(specs, files, strict=True)))
+
+    def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:  # noqa: ARG002 - the seam's signature
+        """Do nothing: the model holds from the first request."""
+        return ()
+
+
+def file_name(spec: DiskSpec) -> str:
+    """Return the name of the device's file in the daemon's mount."""
+    return f"{spec.node}.{spec.name}"
+
+
+def device_json(spec: DiskSpec) -> dict[str, Any]:
+    """Return the daemon's description of a disk: bandwidth, capacity, caches at scale; times as they are."""
+    return {
+        "name": file_name(spec), "image": str(spec.image), "size": spec.capacity_bytes, "model": model_json(spec),
+    }  # fmt: skip
+
+
+def model_json(spec: DiskSpec) -> dict[str, Any]:
+    """Return the numbers of the disk's model at scale."""
+    rates = {"read_bytes_per_s": spec.limits.read_bytes_per_s, "write_bytes_per_s": spec.limits.write_bytes_per_s}
+    if spec.device.kind is DeviceKind.HDD:
+        hdd = spec.device.hdd_model
+        return {
+            "kind": "hdd", **rates, "inner_share": hdd.inner_share, "seek_track_s": hdd.seek_track_s,
+            "seek_full_s": hdd.seek_full_s, "rpm": hdd.rpm, "queue_depth": hdd.queue_depth,
+            "write_cache_bytes": round(hdd.write_cache_bytes * spec.scale),
+        }  # fmt: skip
+    flash = spec.device.flash_model
+    burst_bytes_per_s = (flash.burst_write_bytes_per_s or spec.device.write_bytes_per_s) * spec.scale
+    caps = {"read_iops": spec.limits.read_iops, "write_iops": spec.limits.write_iops}
+    return {
+        "kind": "ssd", **rates, "channels": flash.channels, "read_latency_s": flash.read_latency_s,
+        "write_latency_s": flash.write_latency_s, "burst_write_bytes_per_s": burst_bytes_per_s,
+        "burst_bytes": round(flash.burst_bytes * spec.scale), "queue_depth": flash.queue_depth,
+        **{name: cap for name, cap in caps.items() if cap is not None},
+    }  # fmt: skip
