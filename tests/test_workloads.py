@@ -186,9 +186,29 @@ def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:
 
 def test_options_of_a_plan_become_a_size() -> None:
     options = {"maps": "3", "iterations": "2", "clusters": "7", "seed": "5", "payload": "random", "waves": "1"}
-    size = Size.of(1000, 2, options)
+    size = Size.of(1000, {"dfs.replication": "2"}, options)
     assert size == Size(1000, 2, maps=3, iterations=2, clusters=7, seed=5, payload="random")
-    assert Size.of(1000, 2, {}) == Size(1000, 2)
+    stated = {"dfs.replication": "2", "dfs.blocksize": "32MiB", "mapreduce.terasort.output.replication": "1"}
+    assert Size.of(1000, stated, {}) == Size(1000, 2, block_bytes=32 * MIB, sorted_replication=1)
+    assert Size.of(1000, {**stated, "dfs.blocksize": "4194304"}, {}).block_bytes == 4 * MIB
+
+
+@pytest.mark.parametrize("name", sorted(name for name, workload in WORKLOADS.items() if workload.input(SIZE)))
+def test_blocks_of_another_size_make_another_input(name: str) -> None:
+    workload = WORKLOADS[name]
+    places = [workload.input(replace(SIZE, block_bytes=block)) for block in (None, 32 * MIB, 64 * MIB)]
+    assert len({place.place for place in places if place}) == 3
+
+
+def test_sorted_rows_may_have_fewer_copies_than_the_rows() -> None:
+    single = replace(SIZE, sorted_replication=1)
+    program = WORKLOADS["terasort"].program(single, "/assay/input/x")
+    assert program.options["mapreduce.terasort.output.replication"] == "1"
+    rows = WORKLOADS["teravalidate"].input(single)
+    assert rows is not None
+    assert rows.replication == 1
+    assert rows.needs is not None
+    assert rows.needs.replication == SIZE.replication
 
 
 def test_every_workload_can_be_named_in_a_plan_and_has_an_estimate() -> None:

@@ -138,7 +138,7 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
     """Return the workload's size in bytes after the lab's scale, and its counts."""
     return Size.of(
         round(planned.workload.data_bytes * plan.cluster.scale),
-        int(planned.configuration.parameters["dfs.replication"]),
+        planned.configuration.parameters,
         planned.workload.parameters,
     )
 

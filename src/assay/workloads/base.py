@@ -15,6 +15,7 @@ from typing import Protocol
 from assay.analysis.throughput import Measured
 from assay.model.program import OWN_JOBS, Outcome, Program, Stored
 from assay.model.run import Check, Task
+from assay.units import parse_bytes
 
 ROOT = "/assay"
 INPUT = f"{ROOT}/input"
@@ -58,12 +59,29 @@ class Size:
     seed: int = 1
     payload: str = "pattern"
     """``pattern``: as stock jobs have it; ``random``: seeded bytes that can't be compressed."""
+    block_bytes: int | None = None
+    """Size of HDFS blocks, input's too; None: the engine's default."""
+    sorted_replication: int | None = None
+    """Copies of TeraSort's output, where these are not ``replication``."""
 
     @classmethod
-    def of(cls, data_bytes: int, replication: int, options: Mapping[str, str]) -> Size:
-        """Return the size that a plan's workload options say; the names are those of the fields."""
+    def of(cls, data_bytes: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Size:
+        """Return the size that a plan's workload options say (the names are those of the fields), with what engine
+        parameters say of the data.
+        """
         counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
-        return cls(data_bytes, replication, payload=options.get("payload", "pattern"), **counts)
+        block, copies = parameters.get("dfs.blocksize"), parameters.get("mapreduce.terasort.output.replication")
+        return cls(
+            data_bytes, int(parameters["dfs.replication"]), payload=options.get("payload", "pattern"),
+            block_bytes=(int(block) if block.isdecimal() else parse_bytes(block)) if block else None,
+            sorted_replication=int(copies) if copies else None, **counts,
+        )  # fmt: skip
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The options that say how data are stored; inputs that differ in them are different inputs."""
+        block = {"dfs.blocksize": str(self.block_bytes)} if self.block_bytes else {}
+        return {"dfs.replication": str(self.replication), **block}
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,11 @@ def _files(size: Size) -> int:
     return size.files or DEFAULT_FILES
 
 
+def _folder(size: Size) -> str:
+    """Return where the files lie: blocks of another size make other files."""
+    return f"{_FOLDER}-{size.block_bytes}" if size.block_bytes else _FOLDER
+
+
 def _file_mib(size: Size) -> int:
     """Return the size of one file in whole MiB, as TestDFSIO counts it; at least 1."""
     return max(1, math.floor(size.data_bytes / _files(size) / _MIB + 0.5))
@@ -39,7 +44,7 @@ def _program(operation: str, size: Size) -> Program:
         _CLASS,
         (f"-{operation}", "-nrFiles", str(_files(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
         # The program's default is one replica whatever the cluster's is, so it is always stated.
-        {"test.build.data": _FOLDER, "dfs.replication": str(size.replication)},
+        {"test.build.data": _folder(size), **size.stored},
     )
 
 
@@ -96,7 +101,7 @@ class DfsioWrite(Defaults):
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check the bytes that were written and every replica of them."""
         result = _result(outcome)
-        stored = await facts.files.stored(f"{_FOLDER}/io_data")
+        stored = await facts.files.stored(f"{_folder(size)}/io_data")
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
@@ -118,7 +123,9 @@ class DfsioRead(Defaults):
 
     def input(self, size: Size) -> Input | None:
         """Need the files; they are written when they are not there in the wanted number and size."""
-        return Input(_program("write", size), "dfsio", _total_bytes(size), size.replication, place=f"{_FOLDER}/io_data")
+        return Input(
+            _program("write", size), "dfsio", _total_bytes(size), size.replication, place=f"{_folder(size)}/io_data"
+        )
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Read the files."""

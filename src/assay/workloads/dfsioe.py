@@ -80,7 +80,7 @@ def _total_bytes(size: Size) -> int:
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
     options = {
-        "dfs.replication": str(size.replication),
+        **size.stored,
         "assay.payload": size.payload,
         "assay.seed": str(size.seed),
     }

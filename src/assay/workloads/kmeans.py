@@ -42,7 +42,7 @@ def _points(size: Size) -> int:
 def _generator(size: Size, path: str) -> Program:
     options = {
         "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        "dfs.replication": str(size.replication),
+        **size.stored,
         "assay.seed": str(size.seed),
     }
     return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)

@@ -43,7 +43,7 @@ def _pages(size: Size) -> int:
 def _graph(size: Size, path: str) -> Program:
     options = {
         "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        "dfs.replication": str(size.replication),
+        **size.stored,
         "assay.seed": str(size.seed),
     }
     return own_program("LinkGraph", _pages(size), path, options=options)
@@ -67,7 +67,7 @@ class PageRank(Defaults):
     def program(self, size: Size, input_path: str | None) -> Program:
         """Rank them, in one job for each iteration."""
         iterations = size.iterations or DEFAULT_ITERATIONS
-        options = {"dfs.replication": str(size.replication), **reducing(size)}
+        options = {**size.stored, **reducing(size)}
         return own_program("PageRank", input_path or "", _OUTPUT, _pages(size), iterations, options=options)
 
     def outputs(self) -> tuple[str, ...]:

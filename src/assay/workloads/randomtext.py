@@ -39,7 +39,7 @@ def _writer(size: Size, path: str, output_format: str) -> Program:
     options = {
         "mapreduce.randomtextwriter.totalbytes": str(size.data_bytes),
         "mapreduce.randomtextwriter.bytespermap": str(max(1, size.data_bytes // maps)),
-        "dfs.replication": str(size.replication),
+        **size.stored,
     }
     return Program("org.apache.hadoop.examples.RandomTextWriter", ("-outFormat", output_format, path), options)
 
@@ -105,7 +105,7 @@ class Sort(Defaults):
         """Sort them; without ``reduces``, the program takes nine tenths of what the cluster can run at once."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
-        return Program("org.apache.hadoop.examples.Sort", arguments, {"dfs.replication": str(size.replication)})
+        return Program("org.apache.hadoop.examples.Sort", arguments, size.stored)
 
     def outputs(self) -> tuple[str, ...]:
         """Name the sorted records."""

@@ -42,7 +42,7 @@ def _visits(size: Size) -> int:
 def _tables(size: Size, path: str) -> Program:
     options = {
         "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        "dfs.replication": str(size.replication),
+        **size.stored,
         "assay.seed": str(size.seed),
     }
     visits = _visits(size)
@@ -78,7 +78,7 @@ class SqlQuery(Defaults):
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Run the query."""
-        options = {"dfs.replication": str(size.replication), **reducing(size)}
+        options = {**size.stored, **reducing(size)}
         return own_program(self.main_class, input_path or "", f"{OUTPUT}/{self.name}", options=options)
 
     def outputs(self) -> tuple[str, ...]:

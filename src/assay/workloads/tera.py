@@ -48,11 +48,16 @@ def _bytes(size: Size) -> int:
 
 def _teragen(size: Size, path: str) -> Program:
     maps = {"mapreduce.job.maps": str(size.maps)} if size.maps else {}
-    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, "dfs.replication": str(size.replication)})
+    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, **size.stored})
+
+
+def _copies(size: Size) -> int:
+    """Return how many copies of sorted data there are."""
+    return size.sorted_replication or size.replication
 
 
 def _terasort(size: Size, source: str, target: str) -> Program:
-    options = {"mapreduce.terasort.output.replication": str(size.replication)}  # its own default is 1
+    options = {"mapreduce.terasort.output.replication": str(_copies(size))}  # its own default is 1
     if size.reduces:
         options["mapreduce.job.reduces"] = str(size.reduces)
     return Program(f"{_PACKAGE}.TeraSort", (source, target), options)
@@ -150,7 +155,7 @@ class TeraSort(Defaults):
         checks = [
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
-            replicas(stored, size.replication),
+            replicas(stored, _copies(size)),
         ]
         if outcome.exit_status == 0:
             report = await _report_check(facts) if validated else Check("sorted output", False, "TeraValidate failed")
@@ -171,7 +176,7 @@ class TeraValidate(Defaults):
     def input(self, size: Size) -> Input | None:
         """Need sorted rows: TeraGen's, sorted."""
         rows = _rows_input(size)
-        wanted = Input(_terasort(size, rows.place, ""), "terasort", rows.data_bytes, size.replication, needs=rows)
+        wanted = Input(_terasort(size, rows.place, ""), "terasort", rows.data_bytes, _copies(size), needs=rows)
         place = wanted.place_in("data")
         return wanted.with_program(_terasort(size, rows.place, place), place=place)
 
