@@ -186,12 +186,15 @@ MISTAKES = [
     (SSH, "port: 2222", "port: 70000", "cluster.yaml:13: port: '70000' is not a whole number from 1 to 65535"),
     (LAB, "scale: 1/20", "scale: 1/20, disks: modelled",
      "cluster.yaml:2: disks: unknown way of emulating disks 'modelled'; did you mean 'model'? valid: model, throttle"),
-    (LAB, "kind: ssd,", "kind: ssd, rpm: 7200,", "cluster.yaml:11: rpm is not for kind ssd, which has channels,"),
+    (LAB, "kind: ssd,", "kind: ssd, rpm: 7200,", "cluster.yaml:11: rpm is not for kind ssd, which has channels, "
+     "read_latency, write_latency, burst, burst_write and queue_depth"),
     (LAB, "kind: hdd,", "kind: hdd, read_latency: 90us,",
-     "cluster.yaml:10: read_latency is not for kind hdd, which has inner_share,"),
+     "cluster.yaml:10: read_latency is not for kind hdd, which has inner_share, seek_track, seek_full, rpm, "
+     "write_cache and queue_depth"),
     (LAB, "kind: hdd,", "kind: hdd, seek_track: 2ms, seek_full: 1ms,",
      "cluster.yaml:10: the longest seek is shorter than the shortest, 2ms"),
-    (LAB, "kind: hdd,", "kind: hdd, seek_full: 14,", "cluster.yaml:10: seek_full: '14' is not a duration;"),
+    (LAB, "kind: hdd,", "kind: hdd, seek_full: 14,",
+     "cluster.yaml:10: seek_full: '14' is not a latency; write \"8.5ms\" or \"90us\""),
     (LAB, "kind: hdd,", "kind: hdd, seek_full: 14s,",
      "cluster.yaml:10: seek_full: '14s' is too long for a disk; the longest is 1s"),
     (LAB, "kind: hdd,", "kind: hdd, inner_share: 155%,",
