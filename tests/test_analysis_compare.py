@@ -198,6 +198,16 @@ def test_effective_parameters_that_were_not_varied_on_purpose_are_a_warning() ->
     assert found.warnings == ("parameters.io.sort was not the same in all runs: HD2 against SS2",)
 
 
+def test_throttled_disks_against_modelled_ones_are_a_warning() -> None:
+    emulators = {"HD2": "throttle", "SS2": "model"}
+    runs = [
+        replace(run, environment={"lab": {"disks": {"emulator": emulators[run.layout], "reason": run.layout}}})
+        for run in runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
+    ]
+    (found,) = compare(runs, factor="layout", baseline="HD2")
+    assert found.warnings == ("lab.disks.emulator was not the same in all runs: throttle against model",)
+
+
 def test_phases_and_throughputs_stand_side_by_side() -> None:
     runs = runs_with({"HD2": [20.0] * 3, "SS2": [10.0] * 3})
     runs = [

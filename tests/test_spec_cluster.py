@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Address, DeviceKind, Placement, Role
+from assay.model.cluster import Address, DeviceKind, Disks, LabSettings, Placement, Role
+from assay.model.device_model import FlashModel, usual_flash
 from assay.spec import load_cluster
 from assay.units import parse_money
 
@@ -183,6 +184,24 @@ MISTAKES = [
      "cluster.yaml:11: real hosts are counted by their addresses; remove count"),
     (SSH, "type: data,", "type: head,", "cluster.yaml:3: node type 'head' is a worker's and needs devices"),
     (SSH, "port: 2222", "port: 70000", "cluster.yaml:13: port: '70000' is not a whole number from 1 to 65535"),
+    (LAB, "scale: 1/20", "scale: 1/20, disks: modelled",
+     "cluster.yaml:2: disks: unknown way of emulating disks 'modelled'; did you mean 'model'? valid: model, throttle"),
+    (LAB, "kind: ssd,", "kind: ssd, rpm: 7200,", "cluster.yaml:11: rpm is not for kind ssd, which has channels, "
+     "read_latency, write_latency, burst, burst_write and queue_depth"),
+    (LAB, "kind: hdd,", "kind: hdd, read_latency: 90us,",
+     "cluster.yaml:10: read_latency is not for kind hdd, which has inner_share, seek_track, seek_full, rpm, "
+     "write_cache and queue_depth"),
+    (LAB, "kind: hdd,", "kind: hdd, seek_track: 2ms, seek_full: 1ms,",
+     "cluster.yaml:10: the longest seek is shorter than the shortest, 2ms"),
+    (LAB, "kind: hdd,", "kind: hdd, seek_full: 14,",
+     "cluster.yaml:10: seek_full: '14' is not a latency; write \"8.5ms\" or \"90us\""),
+    (LAB, "kind: hdd,", "kind: hdd, seek_full: 14s,",
+     "cluster.yaml:10: seek_full: '14s' is too long for a disk; the longest is 1s"),
+    (LAB, "kind: hdd,", "kind: hdd, inner_share: 155%,",
+     "cluster.yaml:10: inner_share: '155%' is not a share from 1 to 100; write 55%"),
+    (LAB, "kind: ssd,", "kind: ssd, burst: 20GB,", "cluster.yaml:11: burst needs burst_write beside it"),
+    (LAB, "kind: ssd,", "kind: ssd, burst: 20GB, burst_write: 400MB/s,",
+     "cluster.yaml:11: the burst rate is below the sustained rate, write"),
     (LOCAL, "worker]}", "worker]}\n  other: {type: machine, roles: [worker]}",
      "cluster.yaml:10: local is one node with both roles, but the file has 2 nodes"),
 ]  # fmt: skip
@@ -194,6 +213,29 @@ def test_a_mistake_is_named_with_file_line_and_choices(
 ) -> None:
     assert old in text
     assert expected in refusal(tmp_path, text.replace(old, new, 1))
+
+
+def test_a_devices_model_is_as_described_and_else_as_usual(tmp_path: Path) -> None:
+    text = LAB.replace("kind: hdd,", "kind: hdd, rpm: 5400, inner_share: 45%, write_cache: 64MB,").replace(
+        "kind: ssd,", "kind: ssd, read_latency: 90us, burst: 20GB, burst_write: 500MB/s, channels: 4,"
+    )
+    hdd, _, ssd = load_cluster(write(tmp_path, text)).workers[0].type.devices
+    model = hdd.hdd_model
+    assert (model.rpm, model.inner_share, model.write_cache_bytes) == (5400, 0.45, 64 * 10**6)
+    assert 1 / (model.seek_mean_s + model.half_turn_s) == pytest.approx(120)  # the stated requests per second
+    assert ssd.flash_model == FlashModel(4, pytest.approx(90e-6), 50e-6, 500e6, 20 * 10**9)  # type: ignore[arg-type]
+    plain, _, flash = load_cluster(write(tmp_path, LAB)).workers[0].type.devices
+    assert (plain.hdd, flash.flash) == (None, None)
+    assert plain.hdd_model.write_cache_bytes == 0
+    assert flash.flash_model == usual_flash(nvme=False)
+    off = load_cluster(write(tmp_path, LAB.replace("kind: hdd,", "kind: hdd, write_cache: 0, seek_full: 20ms,")))
+    assert off.workers[0].type.devices[0].hdd_model.seek_full_s == 0.02
+
+
+def test_a_lab_says_how_its_disks_are_emulated_or_leaves_it_to_the_machine(tmp_path: Path) -> None:
+    assert load_cluster(write(tmp_path, LAB)).lab == LabSettings(1 / 20, 3 * 2**29, None)
+    throttled = load_cluster(write(tmp_path, LAB.replace("1/20", "1/20, disks: throttle"))).lab
+    assert throttled == LabSettings(1 / 20, 3 * 2**29, Disks.THROTTLE)
 
 
 def test_all_mistakes_of_a_file_are_reported_in_the_order_of_its_lines(tmp_path: Path) -> None:

@@ -39,11 +39,10 @@ def calibrate(report: Path, name: str | None, kind: str | None, capacity: str | 
     from assay.formats.fio_figures import figures
     from assay.model.cluster import DeviceKind
 
+    capacity_bytes = _capacity_bytes(capacity)
     try:
         fio = parse_fio(report.read_bytes())
-        found = calibrated(
-            figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=_capacity_bytes(capacity)
-        )
+        found = calibrated(figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=capacity_bytes)
     except FormatError as error:
         raise FormatError(error.message, where=error.where or str(report), hint=error.hint) from error
     called = _name(name or found.kind.value)

@@ -27,6 +27,7 @@ COUNT_MAX = 1000
 WHOLE_MAX = 1_000_000_000
 SCALE_DIVISOR_MAX = 1000
 LATENCY_S_MAX = 1
+_LATENCY_PATTERN = r"^\d+(?:\.\d+)?\s*(?:us|ms|s)$"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +103,8 @@ def _parse_scale(text: str) -> float:
 
 
 def _parse_latency(text: str) -> float:
+    if re.match(_LATENCY_PATTERN, text.strip()) is None:
+        raise ValueError(f'{text!r} is not a latency; write "8.5ms" or "90us"')
     latency_s = units.parse_duration(text)
     if latency_s > LATENCY_S_MAX:
         raise ValueError(f"{text!r} is too long for a disk; the longest is {LATENCY_S_MAX:g}s")
@@ -116,7 +119,7 @@ _SIZE_OR_ZERO = {
 _BYTE_RATE = _text_schema(units.BYTE_RATE_PATTERN, "A bandwidth", "120MB/s", "1.2GB/s")
 _BIT_RATE = _text_schema(units.BIT_RATE_PATTERN, "A link rate", "1Gbit/s", "100Mbit/s")
 _DURATION = _text_schema(units.DURATION_PATTERN, "A duration", "30s", "10min", "2h")
-_LATENCY = _text_schema(units.DURATION_PATTERN, "A short time, 1 s at most", "8.5ms", "90us")
+_LATENCY = _text_schema(_LATENCY_PATTERN, "A short time, 1 s at most", "8.5ms", "90us")
 _PRICE = _text_schema(units.MONEY_PATTERN, "An amount of money", "$400", "€12.50", "400 CHF")
 _SCALE = _text_schema(units.SCALE_PATTERN, "A lab's scale; 1 is full size", "1/20", "1/10")
 
