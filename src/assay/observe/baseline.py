@@ -156,7 +156,7 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
     options = [f"--name={kind}.{device.name}", f"--filename={device.directory}/{FOLDER}/data"]
     if kind == "streams":
         part_bytes = how.span_bytes // how.streams
-        # Through the page cache, as Hadoop reads; fio empties it of the file first. Half takes long enough.
+        # Through the page cache, of which fio empties the file first; it also tells the kernel that it reads in order.
         options += ["--rw=read", f"--bs={STREAM_READ_BYTES}", "--direct=0", "--ioengine=psync",
                     f"--numjobs={how.streams}", f"--size={part_bytes // 2}",
                     f"--offset_increment={part_bytes}"]  # fmt: skip
