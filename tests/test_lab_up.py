@@ -102,9 +102,10 @@ def test_the_facts_name_control_groups_that_hold_the_nodes_processes(lab: Lab) -
 
 
 def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) -> None:
-    """The self-test is the test: each figure within 15 % of the scaled specification, each device and link there.
+    """The self-test is the test: each device and link is there, none faster than 15 % above its scaled specification.
 
-    A busy machine can make a device look slower, never faster, so only slowness is measured again.
+    A busy machine can make a device look slower, never faster, so slowness is measured again and judged mildly;
+    docs/lab.md has what a machine of its own gives.
     """
     best: dict[tuple[str, str], float] = {}
     for _ in range(MEASURED_AT_MOST):
@@ -123,7 +124,7 @@ def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) ->
         ("ssd", "sequential_read_bytes_per_s"), ("ssd", "sequential_write_bytes_per_s"),
         ("master→worker", "link_bits_per_s"), *(modelled if disks is Disks.MODEL else ()),
     }  # fmt: skip
-    assert all(abs(deviation) < 0.15 for deviation in best.values()), best
+    assert all(-0.4 < deviation < 0.15 for deviation in best.values()), best
     expected = {(m.subject, m.metric): m.expected for m in measured.measurements}
     assert expected["ssd", "sequential_write_bytes_per_s"] == pytest.approx(30e6)
     assert expected["hdd", "random_read_iops"] == (120 if disks is Disks.THROTTLE else pytest.approx(170, rel=0.1))
