@@ -232,7 +232,6 @@ def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
         "directory": f"/mnt/{disk.spec.name}",
         "capacity_bytes": disk.spec.capacity_bytes,
         "request_bytes": disk.spec.request_bytes,
-        "readahead_bytes": disk.spec.readahead_bytes,
         "dirty_bytes": disk.spec.dirty_bytes,
         **numbers,
     }

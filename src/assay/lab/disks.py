@@ -25,7 +25,7 @@ from assay.lab.cgroups import Limits, throttle
 from assay.lab.commands import parallel, read_text, run, write_text
 from assay.lab.journal import Journal, Step
 from assay.model.cluster import Device, DeviceKind, Disks
-from assay.model.requests import readahead_bytes, request_bytes
+from assay.model.requests import request_bytes
 
 DIRTY_S = 0.5
 DIRTY_BYTES_MIN = 4 * 2**20
@@ -46,7 +46,6 @@ class DiskSpec:
     capacity_bytes: int
     limits: Limits
     request_bytes: int
-    readahead_bytes: int
     dirty_bytes: int
 
 
@@ -102,7 +101,6 @@ def scaled_disk(node: str, device: Device, scale: float, image: Path, kind: Disk
     return DiskSpec(
         node=node, name=device.name, device=device, scale=scale, image=image,
         capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(device, scale, kind),
-        readahead_bytes=readahead_bytes(device, scale, kind),
         dirty_bytes=max(DIRTY_BYTES_MIN, round(device.write_bytes_per_s * scale * DIRTY_S)),
     )  # fmt: skip
 
@@ -143,7 +141,7 @@ def _tune(spec: DiskSpec, backing: Path, block: Path, major_minor: str, journal:
     settings = {  # in this order: the kernel resets the readahead when the others change
         queue / "rotational": str(int(spec.device.kind is DeviceKind.HDD)),
         queue / "max_sectors_kb": str(spec.request_bytes // 1024),
-        queue / "read_ahead_kb": str(spec.readahead_bytes // 1024),
+        queue / "read_ahead_kb": str(spec.request_bytes // 1024),
         bdi / "strict_limit": "1",
     }
     before = {path: read_text(path) for path in (*settings, bdi / "max_ratio")}

@@ -4,10 +4,9 @@ Positioning takes a real disk's time at any scale, and transfers shrink with the
 positioning has to shrink too, or interleaved streams would keep more of the bandwidth than on the described disk. In:
 the device and the scale. Out: bytes, a multiple of the page size.
 
-A modelled HDD's largest request is :data:`HDD_REQUEST_BYTES` times the scale, and the readahead window half of it, so
-that a stream has one request at the disk and one under way. By that, ten to twenty interleaved readers get about half
-of what one gets, as was published of real disks; docs/lab.md has what was measured at which scale. Flash has no arm,
-and gets what Linux merges at most.
+A modelled HDD's largest request and its readahead window are :data:`HDD_REQUEST_BYTES` times the scale. By that, eight to
+twenty interleaved readers get about half of what one gets, as was published of real disks; docs/lab.md has what was
+measured at which scale. Flash has no arm, and gets what Linux merges at most.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from assay.model.cluster import Device, DeviceKind, Disks
 PAGE_BYTES = 4096
 FULL_REQUEST_BYTES = 1280 * 1024
 """The largest request that Linux makes of a disk by default."""
-HDD_REQUEST_BYTES = 240 * 1024
-"""Of a modelled HDD at full scale: 2 ms of transfer at 120 MB/s, about as long as the drive positions for."""
+HDD_REQUEST_BYTES = 640 * 1024
+"""Of a modelled HDD at full scale: 5 ms of transfer at 120 MB/s; Linux makes requests of 0.5 to 1.25 MB of real disks."""
 REQUEST_BYTES_MIN = {Disks.MODEL: 1 * PAGE_BYTES, Disks.THROTTLE: 4 * PAGE_BYTES}
 SEQUENTIAL_IOPS_MARGIN = 1.25
 
@@ -36,11 +35,3 @@ def request_bytes(device: Device, scale: float, disks: Disks) -> int:
         wanted = max(wanted, *(rate * scale / iops * SEQUENTIAL_IOPS_MARGIN if iops else 0.0 for rate, iops in rates))
     pages = max(round(wanted / PAGE_BYTES), REQUEST_BYTES_MIN[disks] // PAGE_BYTES)
     return min(pages * PAGE_BYTES, FULL_REQUEST_BYTES)
-
-
-def readahead_bytes(device: Device, scale: float, disks: Disks) -> int:
-    """Return the readahead window of ``device`` at ``scale``, in bytes."""
-    request = request_bytes(device, scale, disks)
-    if device.kind is not DeviceKind.HDD or disks is not Disks.MODEL:
-        return request
-    return max(PAGE_BYTES, request // 2 // PAGE_BYTES * PAGE_BYTES)

@@ -139,7 +139,8 @@ def _how(device: Device, cluster: Cluster) -> Measured:
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * WRITE_S)
-    stream_bytes = request_bytes(device, scale, disks)
+    # The kernel doubles the readahead window of a file that is read in order, which fio says it does.
+    stream_bytes = 2 * request_bytes(device, scale, disks)
     # Whole requests in each stream's part, or fio writes the file anew to read it.
     unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
     units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
