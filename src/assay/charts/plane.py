@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from assay.charts.identity import shape_of
 from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 380
@@ -111,6 +112,8 @@ def cost_plane(
                       "color": colour}},
         {"mark": {"type": "point", "filled": True, "opacity": 1},
          "encoding": {**at, "color": colour, "tooltip": tooltip,
+                      "shape": {"field": "layout", "type": "nominal", "legend": None,
+                                "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]}},
                       "size": {"field": "front", "type": "nominal", "legend": None,
                                "scale": {"domain": [False, True], "range": [50, 130]}}}},
     ]  # fmt: skip

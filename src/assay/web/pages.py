@@ -18,10 +18,11 @@ from assay.analysis.overview import counts_of, usual_baseline
 from assay.analysis.series import SeriesName, series_of
 from assay.analysis.table import RunTable
 from assay.analysis.tasks import timeline
+from assay.charts.identity import SHAPE_PATHS, colours_of, shape_of
 from assay.charts.one_run import phase_bars, trace_lines
 from assay.charts.runs import request_sizes, task_timeline
 from assay.charts.speedups import matched_forest
-from assay.charts.style import FULL_PX, PALETTE, Spec, colours
+from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.errors import SpecificationError
 from assay.report import words
 from assay.report.observed import Observed
@@ -66,7 +67,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.globals.update(
         interval=words.interval, money_interval=words.money_interval, metric_text=shown.metric_text,
-        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)], facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
     )  # fmt: skip
     return environment
 
@@ -130,9 +131,9 @@ def static(request: Request, stamp: str, name: str) -> Response:
 
 
 def palette(table: RunTable, factor: str) -> dict[str, str]:
-    """Return a colour for each level of a factor: the same on every page."""
+    """Return a colour for each level of a factor: the same on every page, and in every order of the index."""
     column = table.columns.get(factor)
-    return colours(column.levels) if column is not None else {}
+    return colours_of(column.levels) if column is not None else {}
 
 
 @router.get("/", dependencies=READERS)
