@@ -59,7 +59,7 @@ def _of_luminance(colour: str, wanted: float) -> str:
 
 
 def _shade(hue: int, step: int) -> str:
-    """Return a hue of the palette: as it is at step 0, then at luminances that are far from that, the farthest first."""
+    """Return a hue of the palette: as it is at step 0, then at luminances far from that, the farthest first."""
     colour = PALETTE[hue % len(PALETTE)]
     steps = sorted(_LIGHTNESS, key=lambda wanted: -abs(wanted - luminance(colour)))
     return colour if step % _ROUNDS == 0 else _of_luminance(colour, steps[step % _ROUNDS - 1])

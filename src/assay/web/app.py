@@ -19,7 +19,7 @@ from assay import __version__
 from assay.errors import AssayError, FormatError, RepositoryError, SpecificationError
 from assay.model.price import PriceBook
 from assay.repository.transfer import RefusedBundleError
-from assay.web import api_bundles, api_runs, api_views, pages, pages_cost
+from assay.web import api_bundles, api_compare, api_runs, api_views, pages, pages_compare, pages_cost
 from assay.web.context import Context, DeniedError, NotFoundError, bearer_of
 from assay.web.security import COOKIE, HEADERS, SAFE_METHODS, Guard, Refusal, Roles
 from assay.web.store import Store
@@ -44,7 +44,15 @@ def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: P
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
     )  # fmt: skip
     app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max)
-    for router in (api_runs.router, api_views.router, api_bundles.router, pages.router, pages_cost.router):
+    for router in (
+        api_runs.router,
+        api_views.router,
+        api_bundles.router,
+        api_compare.router,
+        pages.router,
+        pages_cost.router,
+        pages_compare.router,
+    ):
         app.include_router(router)
     pages.mount_static(app)
     app.add_exception_handler(AssayError, _told)

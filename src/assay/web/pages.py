@@ -16,6 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.analysis.overview import counts_of, usual_baseline
 from assay.analysis.series import SeriesName, series_of
+from assay.analysis.side_by_side import SIDES_MAX
 from assay.analysis.table import RunTable
 from assay.analysis.tasks import timeline
 from assay.charts.identity import SHAPE_PATHS, colours_of, shape_of
@@ -66,8 +67,10 @@ def _environment() -> Environment:
         segment=lambda text: quote(str(text), safe=""),
     )  # fmt: skip
     environment.globals.update(
-        interval=words.interval, money_interval=words.money_interval, metric_text=shown.metric_text,
-        shape=lambda level: SHAPE_PATHS[shape_of(level)], facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
+        interval=words.interval, interval_s=shown.interval_s, money_interval=words.money_interval,
+        metric_text=shown.metric_text,
+        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)],
     )  # fmt: skip
     return environment
 
@@ -155,12 +158,14 @@ def runs(
     request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
     sort: Annotated[str, Query(max_length=300)] = "-started_unix_s",
     offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0, columns: Texts = [],  # noqa: B006
+    pick: Texts = [],  # noqa: B006
 ) -> Response:  # fmt: skip
     """Show the runs that match, with the counts beside each further choice."""
     usual = [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
-    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS)
+    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS,
+                           tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX])  # fmt: skip
     return page_of(
         request,
         "runs",
@@ -168,6 +173,7 @@ def runs(
         state=state,
         chosen=chosen,
         usual=usual,
+        most=SIDES_MAX,
         colours=palette(context.store.table(), "layout"),
     )
 

@@ -10,12 +10,19 @@ function vega() {
 }
 
 const LEAST_PX = 240;
+const PANEL_AXIS_PX = 60;
 const NARROW_PX = 520; // legends stand in one column below this
 
 export async function draw(place, spec) {
   const embed = await vega();
   const width = Math.max(LEAST_PX, place.clientWidth - 2);
   const sized = typeof spec.width === "number" ? { ...spec, width } : { ...spec };
+  if (spec.facet && typeof spec.spec?.width === "number") {
+    // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
+    const columns = width < NARROW_PX ? 1 : spec.columns ?? 1;
+    const panel = Math.floor((width - PANEL_AXIS_PX - (columns - 1) * (spec.spacing ?? 20)) / columns);
+    Object.assign(sized, { columns, spec: { ...spec.spec, width: panel } });
+  }
   if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
   drawn.get(place)?.result?.finalize();
   const target = document.createElement("div");
