@@ -164,3 +164,33 @@ def test_a_price_that_is_changed_is_seen_at_once_and_goes_into_the_link(watched:
     page.locator("#prices").fill("nonsense: [")
     page.wait_for_selector("#results [role=alert]")
     watched.check()
+
+
+def test_cost_over_years_is_shown_as_sandisk_does(watched: Watched) -> None:
+    page = watched.open("/cost?view=years&cluster=lab-small")
+    page.locator("#prices").fill(PRICES_YAML)
+    page.wait_for_selector("#cost-per-job.drawn svg", timeout=DRAWN_MS)
+    jobs = page.get_by_role("region", name="Jobs and cost per job").locator("tbody tr")
+    assert jobs.count() == 6
+    first = jobs.first.locator("td").nth(4).inner_text()
+    page.locator("#cost-form [name=years]").fill("6")
+    page.locator("#cost-form [name=years]").press("Tab")
+    page.get_by_role("heading", name="6 years of use").wait_for()
+    twice = page.get_by_role("region", name="Jobs and cost per job").locator("tbody tr").first.locator("td").nth(4)
+    assert int(twice.inner_text().replace(",", "")) == pytest.approx(2 * int(first.replace(",", "")), abs=2)
+    assert "years=6" in page.url
+    assert page.get_by_role("region", name="Cost per performance and per capacity").locator("tbody tr").count() == 1
+    page.locator("#cost-form [name=years]").fill("-1")
+    page.locator("#cost-form [name=years]").press("Tab")
+    page.wait_for_selector("#results [role=alert]")
+    watched.check()
+
+
+def test_the_plane_has_bscs_quadrants_in_real_units(watched: Watched) -> None:
+    page = watched.open("/cost?workload=terasort")
+    page.locator("#prices").fill(PRICES_YAML.replace("per: cluster,", "per: cluster-hour,"))
+    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    assert "slow, economical" in page.locator("#plane-1").text_content()
+    names = page.locator("#results tbody tr").all_inner_texts()
+    assert any("fast, economical" in name or "fast, expensive" in name for name in names)
+    watched.check()

@@ -63,7 +63,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         seconds=words.seconds, ratio=words.ratio, money=words.money, moment=words.moment, title=words.workload_title,
-        bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
+        count=words.count, bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
     )  # fmt: skip
     environment.globals.update(
