@@ -6,7 +6,7 @@ import io
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Literal
+from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
@@ -72,7 +72,9 @@ def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
     return kept_sides(context, run, of)
 
 
-_FILE = {200: {"content": {kind: {} for kind in _FORMS.values()}, "description": "The file."}}
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in _FORMS.values()}, "description": "The file."}
+}
 
 
 @router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE})

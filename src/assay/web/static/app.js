@@ -17,7 +17,7 @@ document.getElementById("theme")?.addEventListener("click", () => {
 });
 
 // Empty fields do not belong in an address.
-for (const form of document.querySelectorAll('form[method="get"]')) {
+for (const form of document.querySelectorAll('form[method="get"]:not([data-whole])')) {
   form.addEventListener("submit", () => {
     for (const field of form.elements) if (field.name && field.value === "") field.disabled = true;
   });
@@ -102,3 +102,4 @@ if (live.length) {
 drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");
 if (document.getElementById("trace-form")) import("./trace.js");
+if (document.getElementById("plan-form")) import("./plan.js");
