@@ -23,6 +23,7 @@ from assay.web import (
     api_bundles,
     api_compare,
     api_plan,
+    api_quality,
     api_runs,
     api_views,
     pages,
@@ -57,7 +58,8 @@ def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: P
     )  # fmt: skip
     app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max,
                                 tuple(cluster_folders), campaigns)  # fmt: skip
-    routers = (api_runs, api_views, api_compare, api_plan, api_bundles, pages, pages_cost, pages_compare, pages_plan)
+    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, pages, pages_cost,
+               pages_compare, pages_plan)  # fmt: skip
     for module in routers:
         app.include_router(module.router)
     pages.mount_static(app)

@@ -28,7 +28,7 @@ from assay.errors import SpecificationError
 from assay.report import words
 from assay.report.observed import Observed
 from assay.units import format_bytes, format_duration
-from assay.web import api_runs, api_views, shown
+from assay.web import api_quality, api_runs, api_views, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
@@ -284,8 +284,13 @@ def speedup(
 
 
 @router.get("/quality", dependencies=READERS)
-def quality(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
-    """Show what is odd, and how many runs did not end well."""
+def quality(request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
+            precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * api_quality.PRECISION
+            ) -> Response:  # fmt: skip
+    """Show which runs did not end well and why, what is missing, what is odd, and what should be repeated.
+
+    ``precision``: the half-width that is asked for, in per cent.
+    """
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "quality", empty=True)
@@ -294,7 +299,10 @@ def quality(request: Request, context: ContextOf, where: Texts = []) -> Response
         ("counts", tuple(where)),
         lambda all_runs: counts_of(api_views.selected(all_runs, where), ("status", "cold", "origin")),
     )
-    return page_of(request, "quality", empty=False, odd=odd, counts=counts, where=where,
+    return page_of(request, "quality", empty=False, precision=precision, causes=api_quality.causes(context, where),
+                   coverage=api_quality.coverage(context, where),
+                   needs=api_quality.needs(context, where, precision / 100),
+                   odd=odd, counts=counts, where=where,
                    workloads=shown.levels(table, "workload"), colours=palette(table, "layout"))  # fmt: skip
 
 
