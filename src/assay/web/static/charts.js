@@ -28,6 +28,8 @@ export async function draw(place, spec) {
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
+  // The figure itself has the role of an image and a text; its marks are not read one by one.
+  target.querySelector("svg")?.setAttribute("aria-hidden", "true");
   place.replaceChildren(target);
   place.classList.add("drawn");
   drawn.set(place, { spec, width, result });
