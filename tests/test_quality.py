@@ -15,7 +15,7 @@ from assay.analysis.significance import half_width, runs_needed
 from assay.analysis.table import table_of
 from assay.model.run import Check, FailureClass, Run, RunStatus
 from assay.repository.coverage import traced_runs
-from builders import make_run, make_trace, runs_with, study_runs
+from builders import build_repository, make_run, make_trace, runs_with, study_runs
 from web_support import client_of, filled
 
 
@@ -80,6 +80,9 @@ def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:
     assert causes["not_valid"] == sum(cause["runs"] for cause in causes["causes"]) > 0
     (coverage,) = client.get("/api/v1/coverage", params={"where": "plan=hdd-vs-ssd"}).json()
     assert (coverage["traced"], coverage["cold"] + coverage["warm"] + coverage["unknown"]) == (1, coverage["runs"])
+    bare = client_of(build_repository(tmp_path / "bare", [make_run(0, plan="")]).root)
+    assert [(row["plan"], row["runs"]) for row in bare.get("/api/v1/coverage").json()] == [("no plan named", 1)]
+    assert bare.get("/quality").status_code == 200
     loose = client.get("/api/v1/precision", params={"wanted": 5}).json()
     tight = client.get("/api/v1/precision", params={"wanted": 0.01}).json()
     assert loose["more_runs"] < tight["more_runs"]

@@ -12,7 +12,7 @@ from assay.analysis.causes import Cause, causes_of
 from assay.analysis.facets import level_counts
 from assay.analysis.keys import Floats, has_level
 from assay.analysis.precision import precision
-from assay.analysis.table import RunTable
+from assay.analysis.table import Column, RunTable
 from assay.model.run import RunStatus
 from assay.repository.coverage import traced_runs
 from assay.web.api_views import Where, selected
@@ -25,6 +25,7 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(r
 NOT_VALID_MAX = 2_000
 """Of how many runs the causes are read at most: the newest."""
 NEEDS_MAX = 100
+NO_PLAN = "no plan named"
 PRECISION = 0.05
 Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
 
@@ -95,7 +96,11 @@ def coverage(context: Context, where: Sequence[str]) -> list[Coverage]:
         there = context.store.answer(("traced",), traced)
         marked = RunTable(table.rows, table.columns, {**table.values, "traced": there}, table.source)
         chosen = selected(marked, where)
-        plans, every = chosen.columns["plan"], np.ones(len(chosen), np.bool_)
+        every = np.ones(len(chosen), np.bool_)
+        nameless = Column(np.zeros(len(chosen), np.int32), (NO_PLAN,))
+        named = chosen.columns.get("plan", nameless)
+        plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32),
+                       (*named.levels, NO_PLAN))  # fmt: skip
         cold, warm = (has_level(chosen, "cold", level) for level in ("cold", "warm"))
         counts = [level_counts(plans, mask) for mask in (every, chosen.values["traced"].astype(bool), cold, warm)]
         return [

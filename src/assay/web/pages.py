@@ -300,6 +300,7 @@ def quality(request: Request, context: ContextOf, where: Texts = [],  # noqa: B0
         lambda all_runs: counts_of(api_views.selected(all_runs, where), ("status", "cold", "origin")),
     )
     return page_of(request, "quality", empty=False, precision=precision, causes=api_quality.causes(context, where),
+                   no_plan=api_quality.NO_PLAN,
                    coverage=api_quality.coverage(context, where),
                    needs=api_quality.needs(context, where, precision / 100),
                    odd=odd, counts=counts, where=where,
