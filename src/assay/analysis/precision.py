@@ -97,7 +97,7 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
     squares = np.bincount(code, weights=(logs - mean[code]) ** 2)
     own = runs > 1
     scatter = np.sqrt(squares / np.maximum(runs - 1, 1))
-    scatter = np.where(own, scatter, _pooled(table, rows[first], squares, runs))
+    scatter = np.where(own, scatter, _pooled(table, rows[first], squares.astype(np.float64), runs))
     from scipy.special import stdtrit
 
     half = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * scatter / np.sqrt(runs))
