@@ -10,8 +10,20 @@ function vega() {
 }
 
 const LEAST_PX = 240;
+const NARROW_COLUMNS = 3;
 const PANEL_AXIS_PX = 60;
 const NARROW_PX = 520; // legends stand in one column below this
+
+// A legend that says its own number of columns says one that does not fit a phone.
+function narrowLegend(spec) {
+  const inner = spec.spec ?? spec;
+  const legend = inner.encoding?.color?.legend;
+  if (!(legend?.columns > NARROW_COLUMNS)) return;
+  const color = { ...inner.encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } };
+  const changed = { ...inner, encoding: { ...inner.encoding, color } };
+  if (spec.spec) spec.spec = changed;
+  else Object.assign(spec, changed);
+}
 
 export async function draw(place, spec) {
   const embed = await vega();
@@ -25,6 +37,7 @@ export async function draw(place, spec) {
   }
   if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
   drawn.get(place)?.result?.finalize();
+  if (width < NARROW_PX) narrowLegend(sized);
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
