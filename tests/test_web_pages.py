@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from assay.web.app import create_app
+from browser_support import DRAWN_MS, Watched, opened_browser, watched_page
 from builders import PRICES_YAML, make_run
 from web_support import filled, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser
 
-CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 RUN = f"/runs/{make_run(0).run_id}"
-DRAWN_MS = 30_000
 RUN_CHARTS = 2
 
 
@@ -31,46 +28,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"SKIPPED LOUDLY: no {CHROMIUM}, so no page was opened in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+    with opened_browser() as opened:
         yield opened
-        opened.close()
-
-
-class Watched:
-    """A page with what it asked for and what went wrong."""
-
-    def __init__(self, page: Page, server: str) -> None:
-        self.page, self.server = page, server
-        self.foreign: list[str] = []
-        self.problems: list[str] = []
-        page.on("request", lambda request: self.foreign.append(request.url)
-                if not request.url.startswith((server + "/", "data:")) else None)  # fmt: skip
-        page.on("console", lambda message: self.problems.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
-
-    def open(self, address: str) -> Page:
-        """Go to a page and wait for its charts."""
-        self.page.goto(self.server + address)
-        self.page.wait_for_selector("body[data-charts=drawn]", timeout=DRAWN_MS)
-        return self.page
-
-    def check(self) -> None:
-        """Nothing was asked of another host, nothing went wrong, and the page is not wider than its window."""
-        assert self.foreign == []
-        assert self.problems == []
-        assert self.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 @pytest.fixture
 def watched(browser: Browser, server: str) -> Iterator[Watched]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield Watched(context.new_page(), server)
-    context.close()
+    with watched_page(browser, server) as page:
+        yield page
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark")])
@@ -82,15 +47,13 @@ def watched(browser: Browser, server: str) -> Iterator[Watched]:
 def test_every_page_is_drawn_by_this_server_alone(
     browser: Browser, server: str, address: str, charts: int, width_px: int, scheme: str
 ) -> None:
-    context = browser.new_context(viewport={"width": width_px, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
-    watched = Watched(context.new_page(), server)
-    page = watched.open(address)
-    assert page.locator(".drawing.drawn svg").count() == charts
-    assert page.locator("h1").count() == 1
-    if address != f"{RUN}/logs/job.log":
-        assert page.locator(".badge[class*=origin-]").count() >= 1, "where numbers come from is always shown"
-    watched.check()
-    context.close()
+    with watched_page(browser, server, width_px, color_scheme=scheme) as watched:
+        page = watched.open(address)
+        assert page.locator(".drawing.drawn svg").count() == charts
+        assert page.locator("h1").count() == 1
+        if address != f"{RUN}/logs/job.log":
+            assert page.locator(".badge[class*=origin-]").count() >= 1, "where numbers come from is always shown"
+        watched.check()
 
 
 def test_filters_go_into_the_address_and_back(watched: Watched) -> None:
@@ -200,4 +163,34 @@ def test_a_price_that_is_changed_is_seen_at_once_and_goes_into_the_link(watched:
     assert page.locator("#results").inner_text() == changed, "a link shows a colleague the same"
     page.locator("#prices").fill("nonsense: [")
     page.wait_for_selector("#results [role=alert]")
+    watched.check()
+
+
+def test_cost_over_years_is_shown_as_sandisk_does(watched: Watched) -> None:
+    page = watched.open("/cost?view=years&cluster=lab-small")
+    page.locator("#prices").fill(PRICES_YAML)
+    page.wait_for_selector("#cost-per-job.drawn svg", timeout=DRAWN_MS)
+    jobs = page.get_by_role("region", name="Jobs and cost per job").locator("tbody tr")
+    assert jobs.count() == 6
+    first = jobs.first.locator("td").nth(4).inner_text()
+    page.locator("#cost-form [name=years]").fill("6")
+    page.locator("#cost-form [name=years]").press("Tab")
+    page.get_by_role("heading", name="6 years of use").wait_for()
+    twice = page.get_by_role("region", name="Jobs and cost per job").locator("tbody tr").first.locator("td").nth(4)
+    assert int(twice.inner_text().replace(",", "")) == pytest.approx(2 * int(first.replace(",", "")), abs=2)
+    assert "years=6" in page.url
+    assert page.get_by_role("region", name="Cost per performance and per capacity").locator("tbody tr").count() == 1
+    page.locator("#cost-form [name=years]").fill("-1")
+    page.locator("#cost-form [name=years]").press("Tab")
+    page.wait_for_selector("#results [role=alert]")
+    watched.check()
+
+
+def test_the_plane_has_bscs_quadrants_in_real_units(watched: Watched) -> None:
+    page = watched.open("/cost?workload=terasort")
+    page.locator("#prices").fill(PRICES_YAML.replace("per: cluster,", "per: cluster-hour,"))
+    page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
+    assert "slow, economical" in page.locator("#plane-1").inner_html()
+    names = page.locator("#results tbody tr").all_inner_texts()
+    assert any("fast, economical" in name or "fast, expensive" in name for name in names)
     watched.check()

@@ -104,7 +104,8 @@ def _pairs(baseline: Sequence[Run], candidate: Sequence[Run]) -> list[tuple[Run,
     return None
 
 
-def _estimate(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[Estimate | None, bool]:
+def speed_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[Estimate | None, bool]:
+    """Return baseline time / candidate time with its interval, and whether blocks were paired; None without runs."""
     if not baseline or not candidate:
         return None, False
     pairs = _pairs(baseline, candidate)
@@ -123,7 +124,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         summarise(runs, workload=group.workload, context=group.context, level=level, like=group.example)
         for level, runs in ((baseline, b_runs), (candidate, c_runs))
     )
-    estimate, paired = _estimate(b_runs, c_runs)
+    estimate, paired = speed_ratio(b_runs, c_runs)
     verdict = judge(baseline, candidate, b.n, c.n, estimate)
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
     excluded = [sum(count.get(level, 0) for level in (baseline, candidate))

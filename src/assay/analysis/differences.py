@@ -64,6 +64,20 @@ def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run], fact
     return sentences
 
 
+def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str, ...], ...]]:
+    """Return each fact recorded of the hosts that is not the same in all runs, with every side's values.
+
+    A side that does not have the fact has no values; a fact that only one side has is no difference that is known.
+    """
+    facts = [_facts(side, "") for side in sides]
+    found = {}
+    for path in dict.fromkeys(path for side in facts for path in side):
+        values = tuple(tuple(sorted(side.get(path, ()))) for side in facts)
+        if sum(map(bool, values)) > 1 and len({text for side in values for text in side}) > 1:
+            found[path] = values
+    return found
+
+
 def cpu_limited(busy_share: float | None) -> bool:
     """Return whether a busy share means that the CPU was the limit; an unknown share does not."""
     return busy_share is not None and busy_share > CPU_LIMIT_SHARE

@@ -65,14 +65,17 @@ class Row:
 
 
 def prepare(plan: Plan, repository: Repository | None, *, again: bool, only: Sequence[str] = (),
-            stop: Stop | None = None, write: bool = True) -> Schedule:  # fmt: skip
+            stop: Stop | None = None, write: bool = True,
+            history: Sequence[Run] | None = None) -> Schedule:  # fmt: skip
     """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun.
 
-    ``repository`` may be None in a preview (``write=False``) before there is one.
+    ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
+    where the caller has them; else all runs are read.
     """
     runs = schedule(plan, expand(plan))
     selection = parse_selection(only, runs)
-    history = repository.runs(environment=False) if repository else []
+    if history is None:
+        history = repository.runs(environment=False) if repository else []
     campaign, continued = None, False
     if repository and write:
         campaign, continued = open_campaign(repository.root, plan, history, runs, again=again)

@@ -40,9 +40,13 @@ def phase_bars(phases: Sequence[Phase], duration_s: float, width_px: int = FULL_
 
 
 def trace_lines(
-    series: Sequence[Series], title: str, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX
-) -> Spec:
-    """Return a line for each series, coloured by subject and metric and dashed by node; drag to choose a span."""
+    series: Sequence[Series], title: str, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *,
+    highest: float | None = None,
+) -> Spec:  # fmt: skip
+    """Return a line for each series, coloured by subject and metric and dashed by node; drag to choose a span.
+
+    ``highest``: the value that the axis reaches at least, for charts that are to be read side by side.
+    """
     rows = [
         {"t": t, "value": value, "node": one.node, "what": one.subject.partition(":")[2] or one.subject}
         for one in series
@@ -62,7 +66,8 @@ def trace_lines(
             "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3, "clip": True},
             "encoding": {
                 "x": {"field": "t", **_time_axis(end_s, start_s)},
-                "y": {"field": "value", "type": "quantitative", "title": f"{title} ({unit})" if unit else title},
+                "y": {"field": "value", "type": "quantitative", "title": f"{title} ({unit})" if unit else title,
+                      **({} if highest is None else {"scale": {"domain": [0, highest]}})},
                 "color": {"field": "what", "type": "nominal", "sort": what, "legend": {"symbolType": "stroke"},
                           "scale": {"domain": what, "range": [PALETTE[i % len(PALETTE)] for i in range(len(what))]}},
                 "strokeDash": {"field": "node", "type": "nominal", "sort": nodes, "scale": {"domain": nodes},

@@ -8,12 +8,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from assay.charts.identity import shape_of
 from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 380
 WIDE = 5.0
 LABELS_MAX = 24
 """With more points than this only those of the front are named."""
+
+
+class Quadrants(Protocol):
+    """Where the plane is divided."""
+
+    @property
+    def time_s(self) -> float:
+        """Slower than this is slow."""
+        ...
+
+    @property
+    def cost(self) -> float:
+        """Dearer than this is expensive."""
+        ...
 
 
 class PlanePoint(Protocol):
@@ -76,10 +91,31 @@ def _scale(values: Sequence[float]) -> Spec:
     return {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
 
 
+def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
+    """Return the two lines that divide the plane, and the name of each quadrant in its corner."""
+    rule: Spec = {"type": "rule", "color": INK, "opacity": 0.3}
+    layers: list[Spec] = [
+        {"data": {"values": [{"time": divide.time_s}]}, "mark": rule, "encoding": {"x": {"field": "time", **x}}},
+        {"data": {"values": [{"cost": divide.cost}]}, "mark": rule, "encoding": {"y": {"field": "cost", **y}}},
+    ]
+    for side, speed in (("left", "fast"), ("right", "slow")):
+        for end, price in (("bottom", "economical"), ("top", "expensive")):
+            mark = {"type": "text", "align": side, "baseline": end, "fontStyle": "italic", "opacity": 0.65,
+                    "x": 6 if side == "left" else "width", "y": 6 if end == "top" else "height",
+                    "xOffset": 0 if side == "left" else -6, "yOffset": 0 if end == "top" else -6}  # fmt: skip
+            layers.append({"data": {"values": [{"name": f"{speed}, {price}"}]}, "mark": mark,
+                           "encoding": {"text": {"field": "name"}}})  # fmt: skip
+    return layers
+
+
 def cost_plane(
-    points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX
-) -> Spec:
-    """Return the plane: a point for each configuration, its intervals, its name, and a line along the front."""
+    points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX, *,
+    divide: Quadrants | None = None,
+) -> Spec:  # fmt: skip
+    """Return the plane: a point for each configuration, its intervals, its name, and a line along the front.
+
+    ``divide``: where it is divided into fast and slow, economical and expensive.
+    """
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
@@ -111,9 +147,13 @@ def cost_plane(
                       "color": colour}},
         {"mark": {"type": "point", "filled": True, "opacity": 1},
          "encoding": {**at, "color": colour, "tooltip": tooltip,
+                      "shape": {"field": "layout", "type": "nominal", "legend": None,
+                                "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]}},
                       "size": {"field": "front", "type": "nominal", "legend": None,
                                "scale": {"domain": [False, True], "range": [50, 130]}}}},
     ]  # fmt: skip
+    if divide is not None:
+        layers = [*_quadrants(divide, x, y), *layers]
     for below in (False, True):
         encoding: Spec = {**at, "text": {"field": "name"}}
         mark: Spec = {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9}

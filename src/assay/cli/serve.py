@@ -24,9 +24,12 @@ DEFAULT_PORT = 8710
 @click.option("--certificate", type=click.Path(path_type=Path, dir_okay=False), help="TLS certificate (PEM).")
 @click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The certificate's key (PEM).")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML) to show costs with.")
+@click.option("--clusters", type=click.Path(path_type=Path, file_okay=False, exists=True),
+              help="Folder with cluster files (YAML) that plans can be made for in the page Plan.")  # fmt: skip
+@click.option("--campaigns", is_flag=True, help="Let tokens with the role run start campaigns on those clusters.")
 @click.option("--upload-limit", default="8GB", show_default=True, help="Largest bundle that is taken.")
 def serve(repository: Path, host: str, port: int, token_file: Path | None, certificate: Path | None, key: Path | None,
-          prices: Path | None, upload_limit: str) -> None:  # fmt: skip
+          prices: Path | None, clusters: Path | None, campaigns: bool, upload_limit: str) -> None:  # fmt: skip
     """Show the repository in a browser, and offer it to `assay pull` and `assay push`."""
     import uvicorn  # imported here: the web libraries are slow to load
 
@@ -45,6 +48,9 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
             f"{host} can be reached by others, and there are no tokens", where="--host",
             hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
         )  # fmt: skip
+    if campaigns and token_file is None:
+        raise SpecificationError("without tokens nobody may start a campaign", where="--campaigns",
+                                 hint="--token-file FILE, with a token that has the role run")  # fmt: skip
     try:
         limit = parse_bytes(upload_limit)
     except ValueError as error:
@@ -52,6 +58,7 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
     app = create_app(
         repository, tokens=read_tokens(token_file) if token_file else None, upload_bytes_max=limit,
         book=load_prices(prices) if prices else None, book_text=prices.read_text(encoding="utf-8") if prices else "",
+        cluster_folders=[clusters] if clusters else [], campaigns=campaigns,
     )  # fmt: skip
     if token_file and certificate is None and not is_loopback(host):
         click.echo(

@@ -142,3 +142,26 @@ def plane(times: Times, book: Priced, *, draws: int = DRAWS, seed: int = 0) -> P
         cost_high=cost_high,
         draws=draws,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Quadrants:
+    """Where the plane is divided into fast and slow, economical and expensive: as in BSC 2015, figure 7, in real units.
+
+    BSC scales times and costs to 0 … 1 between the best and the worst and divides at the middle.
+    """
+
+    time_s: float
+    cost: float
+
+    def name(self, time_s: float, cost: float) -> str:
+        """Return BSC's name of the quadrant that a configuration lies in."""
+        speed = "fast" if time_s <= self.time_s else "slow"
+        return f"{speed}, {'economical' if cost <= self.cost else 'expensive'}"
+
+
+def quadrants(times_s: Sequence[float], costs: Sequence[float]) -> Quadrants | None:
+    """Return the middles between the best and the worst; None where there are not two configurations that differ."""
+    if len(times_s) < 2 or min(times_s) == max(times_s) or min(costs) == max(costs):
+        return None
+    return Quadrants((min(times_s) + max(times_s)) / 2, (min(costs) + max(costs)) / 2)

@@ -24,11 +24,12 @@ from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, status_of
 from assay.campaign.status import campaigns as campaign_folders
+from assay.cost.pareto import quadrants
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.report.costs import cost_view
+from assay.report.costs import CostView, cost_view
 from assay.report.plain import to_plain
 from assay.report.planes import PlaneView, Question
 from assay.report.selection import SpeedupView, cost_planes, published_figures, speedup_view
@@ -227,7 +228,9 @@ def _plane(view: PlaneView) -> CostPlane:
     flips = [FlipPrice(name=f.price.name, per=f.price.per, amount=float(f.price.amount), below=f.below,
                        below_winner=f.below_winner, above=f.above, above_winner=f.above_winner)
              for f in view.flips]  # fmt: skip
-    return CostPlane(job=view.job, book=view.book, currency=view.currency, date=view.date, source=view.source,
+    divide = quadrants([row.time_s for row in rows], [row.cost for row in rows])
+    return CostPlane(quadrants=divide, job=view.job, book=view.book, currency=view.currency, date=view.date,
+                     source=view.source,
                      by=list(view.by), take=view.take, rows=rows, flips=flips, unpriced=view.unpriced,
                      left_out=view.left_out, draws=view.draws)  # fmt: skip
 
@@ -250,25 +253,30 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
     return planes(context, asked)
 
 
+def tco_view(context: Context, asked: TcoQuestion) -> CostView:
+    """Return jobs and money over years."""
+
+    def make(table: RunTable) -> CostView:
+        runs = whole_runs(context, table, asked.where)
+        return cost_view(runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding,
+                         baseline=asked.baseline)  # fmt: skip
+
+    return context.store.answer(("tco", asked.model_dump_json()), make)
+
+
 @router.post("/tco")
 def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
     """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
-
-    def make(table: RunTable) -> Tco:
-        runs = whole_runs(context, table, asked.where)
-        view = cost_view(runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding,
-                         baseline=asked.baseline)  # fmt: skip
-        rows = [
-            TcoLine(workload=r.workload, layout=r.layout, runs=r.n, runtime_s=r.runtime_s, jobs_per_day=r.jobs_per_day,
-                    jobs=r.jobs, price=float(r.price), cost_per_job=r.cost_per_job,
-                    cost_per_job_low=r.cost_per_job_low, cost_per_job_high=r.cost_per_job_high)
-            for r in view.rows
-        ]  # fmt: skip
-        return Tco(book=view.book, currency=view.currency, date=view.date, years=view.years, rounding=view.rounding,
-                   baseline=view.baseline, note=view.note, rows=rows, ratios=to_plain(view.ratios),
-                   performance=to_plain(view.performance))  # fmt: skip
-
-    return context.store.answer(("tco", asked.model_dump_json()), make)
+    view = tco_view(context, asked)
+    rows = [
+        TcoLine(workload=r.workload, layout=r.layout, runs=r.n, runtime_s=r.runtime_s, jobs_per_day=r.jobs_per_day,
+                jobs=r.jobs, price=float(r.price), cost_per_job=r.cost_per_job,
+                cost_per_job_low=r.cost_per_job_low, cost_per_job_high=r.cost_per_job_high)
+        for r in view.rows
+    ]  # fmt: skip
+    return Tco(book=view.book, currency=view.currency, date=view.date, years=view.years, rounding=view.rounding,
+               baseline=view.baseline, note=view.note, rows=rows, ratios=to_plain(view.ratios),
+               performance=to_plain(view.performance))  # fmt: skip
 
 
 @router.get("/campaigns")

@@ -6,7 +6,7 @@ In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -19,7 +19,18 @@ from assay import __version__
 from assay.errors import AssayError, FormatError, RepositoryError, SpecificationError
 from assay.model.price import PriceBook
 from assay.repository.transfer import RefusedBundleError
-from assay.web import api_bundles, api_runs, api_views, pages, pages_cost
+from assay.web import (
+    api_bundles,
+    api_compare,
+    api_plan,
+    api_quality,
+    api_runs,
+    api_views,
+    pages,
+    pages_compare,
+    pages_cost,
+    pages_plan,
+)
 from assay.web.context import Context, DeniedError, NotFoundError, bearer_of
 from assay.web.security import COOKIE, HEADERS, SAFE_METHODS, Guard, Refusal, Roles
 from assay.web.store import Store
@@ -34,18 +45,23 @@ _STATUS: tuple[tuple[type[AssayError], int], ...] = (
 
 
 def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: PriceBook | None = None,
-               book_text: str = "", upload_bytes_max: int = UPLOAD_BYTES_MAX) -> FastAPI:  # fmt: skip
+               book_text: str = "", upload_bytes_max: int = UPLOAD_BYTES_MAX,
+               cluster_folders: Sequence[Path] = (), campaigns: bool = False) -> FastAPI:  # fmt: skip
     """Return the application over the repository at ``root``. Raises RepositoryError when there is none.
 
+    ``cluster_folders``: where the cluster files lie that plans can be made for; ``campaigns``: whether it starts any.
     Without ``tokens`` anybody who reaches it may read; whoever starts it listens on loopback then.
     """
     app = FastAPI(
         title="assay", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json",
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
     )  # fmt: skip
-    app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max)
-    for router in (api_runs.router, api_views.router, api_bundles.router, pages.router, pages_cost.router):
-        app.include_router(router)
+    app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max,
+                                tuple(cluster_folders), campaigns)  # fmt: skip
+    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, pages, pages_cost,
+               pages_compare, pages_plan)  # fmt: skip
+    for module in routers:
+        app.include_router(module.router)
     pages.mount_static(app)
     app.add_exception_handler(AssayError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)

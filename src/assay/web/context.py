@@ -6,7 +6,10 @@ Handlers take these by FastAPI's dependencies; there are no globals.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import Popen
+from threading import Lock
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -31,6 +34,13 @@ class Context:
     book_text: str
     """The price book's file as it is, to begin an edit from; empty without one."""
     upload_bytes_max: int
+    cluster_folders: tuple[Path, ...] = ()
+    """Folders whose cluster files plans can be made for."""
+    campaigns: bool = False
+    """Whether it may start campaigns."""
+    starting: Lock = field(default_factory=Lock)
+    started: list[Popen[bytes]] = field(default_factory=list)
+    """The campaigns that it started, under ``starting``."""
     version: str = __version__
 
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 from assay.analysis.facets import Facet
 from assay.analysis.overview import Counts, Leader
 from assay.analysis.series import Series, SeriesName
+from assay.cost.pareto import Quadrants
 from assay.model.run import Run, Task
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
@@ -187,6 +188,7 @@ class CostPlane(Model):
     take: str
     rows: list[CostRow]
     flips: list[FlipPrice]
+    quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
     unpriced: dict[str, str]
     left_out: int
     draws: int

@@ -16,17 +16,19 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.analysis.overview import counts_of, usual_baseline
 from assay.analysis.series import SeriesName, series_of
+from assay.analysis.side_by_side import SIDES_MAX
 from assay.analysis.table import RunTable
 from assay.analysis.tasks import timeline
+from assay.charts.identity import SHAPE_PATHS, colours_of, shape_of
 from assay.charts.one_run import phase_bars, trace_lines
 from assay.charts.runs import request_sizes, task_timeline
 from assay.charts.speedups import matched_forest
-from assay.charts.style import FULL_PX, PALETTE, Spec, colours
+from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.errors import SpecificationError
 from assay.report import words
 from assay.report.observed import Observed
 from assay.units import format_bytes, format_duration
-from assay.web import api_runs, api_views, shown
+from assay.web import api_quality, api_runs, api_views, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
@@ -61,12 +63,14 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters.update(
         seconds=words.seconds, ratio=words.ratio, money=words.money, moment=words.moment, title=words.workload_title,
-        bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
+        count=words.count, bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
     )  # fmt: skip
     environment.globals.update(
-        interval=words.interval, money_interval=words.money_interval, metric_text=shown.metric_text,
+        interval=words.interval, interval_s=shown.interval_s, money_interval=words.money_interval,
+        metric_text=shown.metric_text,
         facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)],
     )  # fmt: skip
     return environment
 
@@ -130,9 +134,9 @@ def static(request: Request, stamp: str, name: str) -> Response:
 
 
 def palette(table: RunTable, factor: str) -> dict[str, str]:
-    """Return a colour for each level of a factor: the same on every page."""
+    """Return a colour for each level of a factor: the same on every page, and in every order of the index."""
     column = table.columns.get(factor)
-    return colours(column.levels) if column is not None else {}
+    return colours_of(column.levels) if column is not None else {}
 
 
 @router.get("/", dependencies=READERS)
@@ -154,12 +158,14 @@ def runs(
     request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
     sort: Annotated[str, Query(max_length=300)] = "-started_unix_s",
     offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0, columns: Texts = [],  # noqa: B006
+    pick: Texts = [],  # noqa: B006
 ) -> Response:  # fmt: skip
     """Show the runs that match, with the counts beside each further choice."""
     usual = [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
-    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS)
+    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS,
+                           tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX])  # fmt: skip
     return page_of(
         request,
         "runs",
@@ -167,6 +173,7 @@ def runs(
         state=state,
         chosen=chosen,
         usual=usual,
+        most=SIDES_MAX,
         colours=palette(context.store.table(), "layout"),
     )
 
@@ -277,8 +284,13 @@ def speedup(
 
 
 @router.get("/quality", dependencies=READERS)
-def quality(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
-    """Show what is odd, and how many runs did not end well."""
+def quality(request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
+            precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * api_quality.PRECISION
+            ) -> Response:  # fmt: skip
+    """Show which runs did not end well and why, what is missing, what is odd, and what should be repeated.
+
+    ``precision``: the half-width that is asked for, in per cent.
+    """
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "quality", empty=True)
@@ -287,7 +299,11 @@ def quality(request: Request, context: ContextOf, where: Texts = []) -> Response
         ("counts", tuple(where)),
         lambda all_runs: counts_of(api_views.selected(all_runs, where), ("status", "cold", "origin")),
     )
-    return page_of(request, "quality", empty=False, odd=odd, counts=counts, where=where,
+    return page_of(request, "quality", empty=False, precision=precision, causes=api_quality.causes(context, where),
+                   no_plan=api_quality.NO_PLAN,
+                   coverage=api_quality.coverage(context, where),
+                   needs=api_quality.needs(context, where, precision / 100),
+                   odd=odd, counts=counts, where=where,
                    workloads=shown.levels(table, "workload"), colours=palette(table, "layout"))  # fmt: skip
 
 

@@ -1,4 +1,8 @@
-"""The page of costs: a price book edited in the page, priced at once, and never written anywhere."""
+"""The page of costs: a price book edited in the page, priced at once, and never written anywhere.
+
+It has two views: what a run costs where time is paid for by the hour, and what a job costs where the hardware is bought
+and used for years (``view=years``).
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,17 @@ from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
+from assay.analysis.overview import usual_baseline
+from assay.charts.identity import colours_of
+from assay.charts.money import cost_bars
 from assay.charts.plane import cost_plane
+from assay.charts.storage import storage_costs
 from assay.errors import AssayError, SpecificationError
+from assay.model.plan import LAYOUT_FACTOR
+from assay.report.costs import CostView
 from assay.web import api_views, shown
 from assay.web.context import Context, ContextOf, get_context, require
-from assay.web.models import CostQuestion
+from assay.web.models import CostQuestion, TcoQuestion
 from assay.web.pages import Text, page_of, palette
 from assay.web.security import Role
 
@@ -22,19 +32,24 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
                    dependencies=[Depends(require(Role.READ))])  # fmt: skip
 PLANES_MAX = 12
 """Workloads that are drawn on one page."""
+YEARS = "3"
+View = Literal["run", "years"]
 Take = Literal["best", "all", "fastest"]
 
 
 @router.get("/cost")
-def cost(request: Request, context: ContextOf, workload: Text = None, by: Text = None,
-         take: Annotated[Take, Query()] = "best") -> Response:  # fmt: skip
+def cost(request: Request, context: ContextOf, workload: Text = None, cluster: Text = None, by: Text = None,
+         take: Annotated[Take, Query()] = "best", view: View = "run",
+         years: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = float(YEARS),
+         rounding: Literal["none", "paper"] = "none") -> Response:  # fmt: skip
     """Show what runs cost, and the prices to change."""
     table, own = context.store.table(), context.book is not None
-    workloads = shown.levels(table, "workload")
-    chosen = workload if workload in workloads else ""
-    results = _results(context, {"workload": chosen, "by": by or "", "take": take}) if own else {}
+    workloads, clusters = shown.levels(table, "workload"), shown.levels(table, "cluster")
+    state = {"workload": workload if workload in workloads else "", "cluster": cluster if cluster in clusters else "",
+             "by": by or "", "take": take, "view": view, "years": f"{years:g}", "rounding": rounding}  # fmt: skip
+    results = _results(context, state) if own and len(table) else {}
     return page_of(
-        request, "cost", empty=len(table) == 0, workloads=workloads, workload=chosen, take=take, by=by or "",
+        request, "cost", empty=len(table) == 0, workloads=workloads, clusters=clusters, state=state,
         factors=shown.comparable(table), text=context.book_text, has_book=own,
         book_name=context.book.name if context.book else "", **{**_NOTHING, **results},
     )  # fmt: skip
@@ -49,26 +64,48 @@ async def results(request: Request) -> Response:
     return page_of(request, "cost_results", **await run_in_threadpool(_results, context, asked))
 
 
-_NOTHING: dict[str, Any] = {"planes": [], "problem": None, "colours": {}}
+_NOTHING: dict[str, Any] = {"planes": [], "tco": None, "drawn": {}, "problem": None, "colours": {}}
 
 
 def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
-    """Return what the results show: the planes with their charts, or why there are none."""
-    text, workload = asked.get("prices"), asked.get("workload", "")
+    """Return what the results show: planes or years with their charts, or why there are none."""
+    text = asked.get("prices")
     if not (text or "").strip():
         if context.book is None:
             return _NOTHING
         text = None
+    prices = None if text is None else text.replace("\r\n", "\n")
+    where = [f"{name}={asked[name]}" for name in ("workload", "cluster") if asked.get(name)]
     try:
-        question = CostQuestion(
-            prices=None if text is None else text.replace("\r\n", "\n"), by=[asked["by"]] if asked.get("by") else [],
-            where=[f"workload={workload}"] if workload else [], take=asked.get("take", "best"),
-        )  # fmt: skip
-        planes = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)[:PLANES_MAX]
+        if asked.get("view") == "years":
+            return _NOTHING | _years(context, asked, prices, where)
+        return _NOTHING | _planes(context, asked, prices, where)
     except ValidationError as error:
         return {**_NOTHING, "problem": SpecificationError(str(error.errors()[0]["msg"]), where="the form")}
     except AssayError as error:
         return {**_NOTHING, "problem": error}
+
+
+def _planes(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
+    question = CostQuestion(prices=prices, by=[asked["by"]] if asked.get("by") else [], where=where,
+                            take=asked.get("take", "best"))  # fmt: skip
+    planes = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)[:PLANES_MAX]
     colours = palette(context.store.table(), "layout")
-    return {"planes": [(plane, cost_plane(plane.rows, colours, plane.currency)) for plane in planes],
-            "problem": None, "colours": colours}  # fmt: skip
+    drawn = [(plane, cost_plane(plane.rows, colours, plane.currency, divide=plane.quadrants)) for plane in planes]
+    return {"planes": drawn, "colours": colours}
+
+
+def _years(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
+    baseline = usual_baseline(api_views.selected(context.store.table(), where), LAYOUT_FACTOR)
+    question = TcoQuestion(prices=prices, where=where, years=asked.get("years") or YEARS, baseline=baseline,
+                           rounding=asked.get("rounding") or "none")  # fmt: skip
+    view = api_views.tco_view(context, question)
+    colours = colours_of([*palette(context.store.table(), "layout"), *view.bills])
+    return {"tco": view, "colours": colours, "drawn": _drawn(view, colours)}
+
+
+def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:
+    found = {"jobs": cost_bars(view.rows, colours, view.titles)} if view.rows else {}
+    if any(row.cost_per_capacity is not None for row in view.performance):
+        found["storage"] = storage_costs(view.performance, view.baseline, colours)
+    return found

@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from assay.analysis.table import DESCRIPTIVE, RunTable
 from assay.errors import AssayError
 from assay.model.run import Run, Task
-from assay.report.words import scale_text, workload_title
+from assay.report.words import NOTHING, scale_text, seconds, workload_title
 from assay.units import format_bit_rate, format_byte_rate, format_bytes
 from assay.web import api_views
 from assay.web.context import Context
@@ -55,6 +55,11 @@ def level_text(name: str, level: str) -> str:
     return level.rpartition(".")[2] if name.endswith(".codec") else level
 
 
+def interval_s(low_s: float | None, high_s: float | None) -> str:
+    """Return an interval of seconds, or a dash."""
+    return NOTHING if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
+
+
 def share(value: float) -> str:
     """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
     return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1 %" if value < 0.5 else ">99 %"
@@ -85,10 +90,13 @@ class RunsState:
     offset: int
     columns: tuple[str, ...]
     page: int
+    picked: tuple[str, ...] = ()
+    """Ids of the runs that are chosen to be compared."""
 
     def address(self) -> str:
         """Return the address of the list."""
         pairs = [("where", text) for text in self.where] + [("columns", name) for name in self.columns]
+        pairs += [("pick", run_id) for run_id in self.picked]
         if self.sort != "-started_unix_s":
             pairs.append(("sort", self.sort))
         if self.offset:
@@ -110,6 +118,14 @@ class RunsState:
     def moved(self, pages: int) -> str:
         """Return the address of another page of the list."""
         return replace(self, offset=max(0, self.offset + pages * self.page)).address()
+
+    def cleared(self) -> str:
+        """Return the address without conditions."""
+        return replace(self, where=(), offset=0).address()
+
+    def unpicked(self) -> str:
+        """Return the address with nothing chosen to be compared."""
+        return replace(self, picked=()).address()
 
     def query(self) -> str:
         """Return the conditions for the API."""

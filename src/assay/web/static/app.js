@@ -17,7 +17,7 @@ document.getElementById("theme")?.addEventListener("click", () => {
 });
 
 // Empty fields do not belong in an address.
-for (const form of document.querySelectorAll('form[method="get"]')) {
+for (const form of document.querySelectorAll('form[method="get"]:not([data-whole])')) {
   form.addEventListener("submit", () => {
     for (const field of form.elements) if (field.name && field.value === "") field.disabled = true;
   });
@@ -37,7 +37,7 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
 const filters = document.getElementById("filters");
 if (filters) {
   filters.classList.add("automatic");
-  filters.addEventListener("change", () => filters.requestSubmit());
+  filters.addEventListener("change", (event) => { if (event.target.form === filters) filters.requestSubmit(); });
   filters.addEventListener("submit", () => {
     // The usual columns do not belong in an address either.
     const boxes = [...filters.querySelectorAll("[name=columns]")];
@@ -46,6 +46,41 @@ if (filters) {
   });
   const side = document.getElementById("side");
   if (matchMedia("(max-width: 60rem)").matches) side.open = false;
+}
+
+// Runs that are chosen to be compared: their number is shown at once, and the address and every link on keep them.
+const picking = document.getElementById("compare");
+if (picking) {
+  const boxes = () => [...picking.elements].filter((field) => field.type === "checkbox");
+  const show = () => {
+    const chosen = new FormData(picking).getAll("run");
+    document.getElementById("picked").textContent = chosen.length;
+    picking.toggleAttribute("data-none", chosen.length === 0);
+    for (const button of picking.querySelectorAll("button")) button.disabled = chosen.length < 2;
+    for (const box of boxes()) box.disabled = !box.checked && chosen.length >= Number(picking.dataset.most);
+    return chosen;
+  };
+  const withPicks = (address, chosen) => {
+    const url = new URL(address, location.href);
+    url.searchParams.delete("pick");
+    for (const id of chosen) url.searchParams.append("pick", id);
+    return url.pathname + url.search;
+  };
+  document.addEventListener("change", (event) => {
+    if (event.target.form !== picking) return;
+    const chosen = show();
+    history.replaceState(null, "", withPicks(location.href, chosen));
+    for (const link of document.querySelectorAll("main a[href^='/runs?'], main a[href='/runs']")) {
+      if (!link.classList.contains("unpick")) link.setAttribute("href", withPicks(link.href, chosen));
+    }
+    for (const old of filters.querySelectorAll("input[name=pick]")) old.remove();
+    for (const id of chosen) {
+      const field = document.createElement("input");
+      Object.assign(field, { type: "hidden", name: "pick", value: id });
+      filters.append(field);
+    }
+  });
+  show();
 }
 
 const live = document.querySelectorAll("[data-campaign]");
@@ -67,3 +102,4 @@ if (live.length) {
 drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");
 if (document.getElementById("trace-form")) import("./trace.js");
+if (document.getElementById("plan-form")) import("./plan.js");

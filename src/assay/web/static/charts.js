@@ -10,17 +10,39 @@ function vega() {
 }
 
 const LEAST_PX = 240;
+const NARROW_COLUMNS = 3;
+const PANEL_AXIS_PX = 60;
 const NARROW_PX = 520; // legends stand in one column below this
+
+// A legend that says its own number of columns says one that does not fit a phone.
+function narrowLegend(spec) {
+  const inner = spec.spec ?? spec;
+  const legend = inner.encoding?.color?.legend;
+  if (!(legend?.columns > NARROW_COLUMNS)) return;
+  const color = { ...inner.encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } };
+  const changed = { ...inner, encoding: { ...inner.encoding, color } };
+  if (spec.spec) spec.spec = changed;
+  else Object.assign(spec, changed);
+}
 
 export async function draw(place, spec) {
   const embed = await vega();
   const width = Math.max(LEAST_PX, place.clientWidth - 2);
   const sized = typeof spec.width === "number" ? { ...spec, width } : { ...spec };
+  if (spec.facet && typeof spec.spec?.width === "number") {
+    // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
+    const columns = width < NARROW_PX ? 1 : spec.columns ?? 1;
+    const panel = Math.floor((width - PANEL_AXIS_PX - (columns - 1) * (spec.spacing ?? 20)) / columns);
+    Object.assign(sized, { columns, spec: { ...spec.spec, width: panel } });
+  }
   if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
   drawn.get(place)?.result?.finalize();
+  if (width < NARROW_PX) narrowLegend(sized);
   const target = document.createElement("div");
   const result = await embed(target, sized, { actions: false, ast: true, renderer: "svg", defaultStyle: false,
     tooltip: { disableDefaultStyle: true }, logLevel: 1 });
+  // The figure itself has the role of an image and a text; its marks are not read one by one.
+  target.querySelector("svg")?.setAttribute("aria-hidden", "true");
   place.replaceChildren(target);
   place.classList.add("drawn");
   drawn.set(place, { spec, width, result });

@@ -20,6 +20,7 @@ async function price() {
   results.innerHTML = text; // the server's own page, escaped there; scripts in it would not run
   const query = new URLSearchParams([...data].filter(([name, value]) => name !== "prices" && value !== ""));
   const edited = prices.value === own ? "" : `#prices=${pack(prices.value)}`;
+  form.dataset.view = form.elements.view.value;
   history.replaceState(null, "", `/cost?${query}${edited}`);
   await drawAll();
 }

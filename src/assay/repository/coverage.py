@@ -1,0 +1,29 @@
+"""Which runs of a repository have a trace: told by the bundles' files, without reading any trace.
+
+In: a repository's folder. Out: ids of runs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.repository.bundle import is_import
+from assay.repository.imports import TRACE_FILE
+from assay.repository.index import bundle_names
+from assay.repository.tables import connection
+
+
+def traced_runs(root: Path) -> set[str]:
+    """Return the ids of the runs that have a trace."""
+    bundles, found, imports = root / "bundles", set(), []
+    for name in bundle_names(bundles):
+        if (bundles / name / TRACE_FILE).exists() and is_import(bundles / name):
+            imports.append(bundles / name / TRACE_FILE)
+        elif (bundles / name / "trace").is_dir():
+            found.add(name)
+    if imports:
+        with connection() as opened:
+            for path in imports:
+                rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
+                found |= {str(run_id) for (run_id,) in rows}
+    return found

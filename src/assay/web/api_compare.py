@@ -1,0 +1,98 @@
+"""The API of runs beside each other, and of runs that leave as files: ``sides`` and ``export``."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from assay.analysis.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
+from assay.errors import SpecificationError
+from assay.model.run import Run
+from assay.repository.exchange import write_csv, write_json_lines, write_parquet
+from assay.web.api_runs import find_run
+from assay.web.api_views import Where, selected
+from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.security import Role
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
+
+LIKE_MAX = 500
+"""Of how many runs a configuration's side is made at most: the newest."""
+EXPORT_RUNS_MAX = 100_000
+Of = Literal["configurations", "runs"]
+RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
+Form = Literal["csv", "parquet", "jsonl"]
+_FORMS: dict[str, str] = {
+    "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson",
+}  # fmt: skip
+_WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_csv, "jsonl": write_json_lines}
+
+
+def sides_of(context: Context, ids: Sequence[str], of: Of) -> Sides:
+    """Return runs, or the configurations that they are of, side by side; the first is compared with."""
+    if len(ids) < SIDES_MIN:
+        raise SpecificationError("there is nothing to compare with", where="run",
+                                 hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs")  # fmt: skip
+    chosen = [find_run(context, run_id) for run_id in ids]
+    if len({run.run_id for run in chosen}) < len(chosen):
+        raise SpecificationError("a run is named twice", where="run")
+    if of == "runs":
+        return side_by_side([[run] for run in chosen])
+
+    def make_side(run: Run) -> list[Run]:
+        table = context.store.table()
+        rows = alike(table, run)[-LIKE_MAX:].tolist()
+        others = context.store.repository.runs_at(table, rows)
+        return [run, *(other for other in others if other.run_id != run.run_id)]
+
+    made = [make_side(run) for run in chosen]
+    for place, side in enumerate(made):
+        twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
+        if twin is not None:
+            raise SpecificationError(
+                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration", where="run",
+                hint="compare them as runs, or choose another",
+            )  # fmt: skip
+    return side_by_side(made)
+
+
+def kept_sides(context: Context, ids: Sequence[str], of: Of) -> Sides:
+    """Return :func:`sides_of`, kept as long as the repository stays as it is."""
+    return context.store.answer(("sides", tuple(ids), of), lambda _: sides_of(context, ids, of))
+
+
+@router.get("/sides")
+def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
+    """Put runs, or the configurations that they are of, side by side: differences, and ratios to the first."""
+    return kept_sides(context, run, of)
+
+
+_FILE: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {} for kind in _FORMS.values()}, "description": "The file."}
+}
+
+
+@router.get("/export", response_class=Response, responses={**PROBLEMS, **_FILE})
+def export(context: ContextOf, form: Form = "csv", where: Where = []) -> Response:  # noqa: B006
+    """Send the runs that match as a table (CSV, Parquet: a row a run) or whole (JSON, one a line)."""
+    chosen = selected(context.store.table(), where)
+    if len(chosen) > EXPORT_RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be sent at most", where="where",
+            hint="choose fewer; `assay export` on the server writes any number",
+        )  # fmt: skip
+    runs = context.store.repository.runs_at(chosen, range(len(chosen)))
+    name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
+    if form == "parquet":
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "runs.parquet"
+            write_parquet(runs, path)
+            return Response(path.read_bytes(), media_type=_FORMS[form], headers=name)
+    text = io.StringIO(newline="")
+    _WRITERS[form](runs, text)
+    return Response(text.getvalue().encode("utf-8", "replace"), media_type=_FORMS[form], headers=name)

@@ -1,0 +1,225 @@
+"""The API of plans to be made: clusters that are served, a plan from its parts, and starting one where that is allowed.
+
+A campaign is started only by a server that was started with ``--campaigns``, for a token with the role ``run``, and
+only on a cluster of a file that the server itself has: the text of a cluster says which hosts are reached and which
+programs run there, so nobody brings one along. It is a process of its own (``assay run``), which outlives the server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from fastapi import APIRouter, Depends
+from pydantic import Field, StringConstraints
+
+from assay.analysis.keys import has_level
+from assay.campaign.compose import Draft, Preview, WorkloadDraft, checked_plan, preview, write_plan
+from assay.campaign.order import schedule
+from assay.campaign.status import campaigns as campaign_folders
+from assay.campaign.status import status_of
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.run import Run
+from assay.spec import expand
+from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, NotFoundError, require
+from assay.web.models import Model, ShortText
+from assay.web.security import Role
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
+READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
+
+CLUSTERS_MAX = 200
+CLUSTER_BYTES_MAX = 200_000
+HISTORY_MAX = 5_000
+_IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
+Texts = Annotated[list[ShortText], Field(max_length=50)]
+
+
+class ClusterText(Model):
+    """One cluster file of the server."""
+
+    name: str
+    text: str
+
+
+class PlannedWorkload(Model):
+    """One workload of a plan."""
+
+    name: ShortText
+    data: ShortText = Field(description="At full scale, such as 2GB.")
+    per_node: bool = Field(False, description="The data is what each worker gets.")
+    options: dict[ShortText, ShortText] = Field(default_factory=dict, max_length=20)
+
+
+class PlanQuestion(Model):
+    """A plan in parts. ``cluster`` names a file of the server; ``cluster_text`` brings one along."""
+
+    name: ShortText = "plan"
+    cluster: ShortText | None = None
+    cluster_text: Annotated[str, StringConstraints(max_length=CLUSTER_BYTES_MAX)] | None = None
+    workloads: list[PlannedWorkload] = Field(min_length=1, max_length=20)
+    layouts: Texts = Field(min_length=1)
+    levels: dict[ShortText, Texts] = Field(default_factory=dict, max_length=10)
+    parameters: dict[ShortText, ShortText] = Field(default_factory=dict, max_length=100)
+    repetitions: int = Field(3, ge=1, le=1000)
+    seed: int = Field(1, ge=0, le=2**31)
+
+
+class Started(Model):
+    """A campaign that was started."""
+
+    plan: str
+    pid: int
+    runs: int
+
+
+def cluster_files(context: Context) -> dict[str, str]:
+    """Return the cluster files of the repository and of the served folder: name to text. No request names a path."""
+    found: dict[str, str] = {}
+    for folder in (*context.cluster_folders, context.store.repository.root / "clusters"):
+        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:CLUSTERS_MAX]:
+            try:
+                if not path.resolve().is_relative_to(folder.resolve()) or path.stat().st_size > CLUSTER_BYTES_MAX:
+                    continue
+                text = path.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                continue
+            if _IS_CLUSTER.search(text):
+                found.setdefault(str(path.relative_to(folder)), text)
+    return found
+
+
+def draft_of(asked: PlanQuestion) -> Draft:
+    """Return the parts of a plan."""
+    return Draft(
+        asked.name, tuple(WorkloadDraft(w.name, w.data, w.per_node, w.options) for w in asked.workloads),
+        tuple(asked.layouts), {name: tuple(levels) for name, levels in asked.levels.items()}, asked.parameters,
+        str(asked.repetitions), str(asked.seed),
+    )  # fmt: skip
+
+
+def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
+    """Return the text of the cluster that is asked for."""
+    if asked.cluster_text is not None:
+        return asked.cluster_text
+    files = cluster_files(context)
+    if asked.cluster is None or asked.cluster not in files:
+        raise NotFoundError(f"this server has no cluster file {asked.cluster!r}",
+                            hint=f"it has: {', '.join(files) or 'none'}; or send the text of one")  # fmt: skip
+    return files[asked.cluster]
+
+
+def previewed(context: Context, asked: PlanQuestion) -> Preview:
+    """Return what carrying out the plan would do."""
+
+    def history(cluster: str) -> Sequence[Run]:
+        table = context.store.table()
+        rows = np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist()
+        return context.store.answer(("history", cluster), lambda _: context.store.repository.runs_at(table, rows))
+
+    return preview(draft_of(asked), cluster_text_of(context, asked), context.store.repository, history, time.time())
+
+
+@router.get("/clusters", dependencies=[READER])
+def clusters(context: ContextOf) -> list[ClusterText]:
+    """List the cluster files that plans can be made for."""
+    return [ClusterText(name=name, text=text) for name, text in cluster_files(context).items()]
+
+
+@router.post("/plan", dependencies=[READER])
+def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
+    """Put a plan together: its YAML, its runs, how long they should take. Nothing is kept, and nothing runs."""
+    return previewed(context, asked)
+
+
+def started(context: Context, asked: PlanQuestion) -> Started:
+    """Start a campaign as a process of its own."""
+    if not context.campaigns:
+        raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
+    if asked.cluster_text is not None:
+        raise DeniedError(403, "a campaign starts on a cluster that the server has a file of",
+                          "put the file into the folder of `assay serve --clusters`")  # fmt: skip
+    text = cluster_text_of(context, asked)
+    checked = checked_plan(draft_of(asked), text)
+    root = context.store.repository.root.resolve()
+    running = [one for one in (status_of(folder, time.time()) for folder in campaign_folders(root)) if one.running]
+    with context.starting:
+        last = context.started[-1] if context.started else None
+        if running or (last is not None and last.poll() is None):
+            name = running[0].plan if running else checked.name
+            raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
+        stamp = hashlib.sha256(f"{draft_of(asked)}{text}".encode()).hexdigest()[:12]
+        folder = root / "plans" / stamp
+        folder.mkdir(parents=True, exist_ok=True)
+        path = write_plan(folder, draft_of(asked), text)
+        process = _run(path, root, folder / "log")
+        context.started.append(process)
+    runs = len(schedule(checked, expand(checked)))
+    return Started(plan=checked.name, pid=process.pid, runs=runs)
+
+
+def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as out:
+        return subprocess.Popen(
+            [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)], stdin=subprocess.DEVNULL,
+            stdout=out, stderr=subprocess.STDOUT, start_new_session=True, cwd=path.parent,
+        )  # fmt: skip
+
+
+@router.post("/plan/start", dependencies=[RUNNER])
+def start(context: ContextOf, asked: PlanQuestion) -> Started:
+    """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
+    return started(context, asked)
+
+
+def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
+    """Return the question in a form's fields: rows of workloads, lines of levels and parameters."""
+
+    def one(name: str, otherwise: str = "") -> str:
+        return form.get(name, [otherwise])[0].strip() or otherwise
+
+    def lines(name: str) -> dict[str, str]:
+        found = {}
+        for line in filter(str.strip, one(name).splitlines()):
+            left, colon, right = line.partition(":")
+            if not colon or not right.strip():
+                raise SpecificationError(f"{line.strip()[:80]!r} has no form NAME: VALUE", where=name)
+            found[left.strip()] = right.strip()
+        return found
+
+    rows = zip(*(form.get(name, []) for name in ("workload", "data", "options")), strict=False)
+    workloads = [
+        {"name": name, "data": data.strip().removesuffix("/node").strip(), "per_node": data.strip().endswith("/node"),
+         "options": dict(_pair(pair) for pair in options.replace(",", " ").split())}
+        for name, data, options in rows if name and data.strip()
+    ]  # fmt: skip
+    if not workloads:
+        raise SpecificationError("choose a workload, and say how much data it gets", where="workloads")
+    values = {
+        "name": one("name", "plan"), "workloads": workloads, "layouts": _listed(one("layouts")),
+        "levels": {name: _listed(text) for name, text in lines("levels").items()}, "parameters": lines("parameters"),
+        "repetitions": one("repetitions", "3"), "seed": one("seed", "1"),
+    }  # fmt: skip
+    pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
+    if not values["layouts"]:
+        raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
+    place = {"cluster_text": pasted} if pasted.strip() else {"cluster": one("cluster")}
+    return PlanQuestion.model_validate({**values, **place})
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.strip("[] ").split(",") if part.strip()]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name or not value:
+        raise SpecificationError(f"{text[:80]!r} has no form NAME=VALUE", where="options of a workload")
+    return name, value

@@ -1,0 +1,121 @@
+"""The page that puts two to six runs or configurations side by side; its address has them, and which of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse
+
+from assay.analysis.phases import occupancy
+from assay.analysis.series import series_of
+from assay.analysis.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
+from assay.analysis.traffic import disk_traffic, grid_step_s
+from assay.charts.disks import disk_traffic_areas
+from assay.charts.one_run import trace_lines
+from assay.charts.runs import request_sizes, task_occupancy, time_shares
+from assay.charts.style import FULL_PX, PALETTE, Spec
+from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.report.observed import Observed
+from assay.web import api_runs
+from assay.web.api_compare import Of, kept_sides
+from assay.web.context import ContextOf, require
+from assay.web.pages import TRACES, Text, page_of, palette
+from assay.web.security import Role
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
+                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
+DISK_TRAFFIC = "disk-traffic"
+
+
+@router.get("/compare")
+def compare(request: Request, context: ContextOf, run: Annotated[list[str], Query(max_length=50)] = [],  # noqa: B006
+            of: Of = "configurations", trace: Text = None) -> Response:  # fmt: skip
+    """Show runs or configurations side by side."""
+    ids = [*dict.fromkeys(filter(None, run))]
+    if not SIDES_MIN <= len(ids) <= SIDES_MAX:
+        return page_of(request, "compare", sides=None, chosen=len(ids), least=SIDES_MIN, most=SIDES_MAX)
+    found = kept_sides(context, ids, of)
+    colours = _colours(found.sides, palette(context.store.table(), "layout"))
+    close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
+    drawn, views, shown = _drawn(found.sides, close, colours, trace)
+
+    def address(first: Sequence[str], kind: str) -> str:
+        pairs = [("run", one) for one in first] + ([("of", kind)] if kind != "configurations" else [])
+        return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []))
+
+    return page_of(
+        request, "compare", sides=found, colours=colours, drawn=drawn, views=views, shown=shown, of=of, ids=ids,
+        kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in Kind],
+        first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
+        without={one: address([other for other in ids if other != one], of) for one in ids},
+        other=address(ids, "runs" if of == "configurations" else "configurations"),
+    )  # fmt: skip
+
+
+def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, str]:
+    """Return a colour for each side: its layout's where that tells them apart, as on every page."""
+    layouts = [side.layout for side in sides]
+    if len(set(layouts)) == len(layouts):
+        return {side.label: of_layouts.get(side.layout, PALETTE[-1]) for side in sides}
+    return {side.label: PALETTE[place] for place, side in enumerate(sides)}
+
+
+def _drawn(sides: Sequence[Side], close: Sequence[Observed], colours: Mapping[str, str], trace: str | None
+           ) -> tuple[dict[str, Spec], dict[str, str], str | None]:  # fmt: skip
+    """Return the charts, the views of traces that there are, and the one that is drawn."""
+    found: dict[str, Spec] = {}
+    summaries = [side.summary for side in sides if side.summary.n]
+    if summaries:
+        found["times"] = runtime_bars(summaries, colours, FULL_PX)
+    if any(rate is not None for summary in summaries for rate in summary.throughputs_mb_per_s.values()):
+        found["throughput"] = throughput_bars(summaries, colours, FULL_PX)
+    seen = {side.label: one for side, one in zip(sides, close, strict=True)}
+    tasks = {label: one for label, one in seen.items() if one.tasks}
+    if len(tasks) > 1:
+        step_s = grid_step_s(max(one.run.duration_s for one in tasks.values()))
+        found["shares"] = time_shares({label: one.detail.breakdown for label, one in tasks.items()}, FULL_PX)
+        found["tasks"] = task_occupancy({label: occupancy(one.run, one.tasks, step_s) for label, one in tasks.items()})
+    elif sum(bool(summary.phases) for summary in summaries) > 1:
+        found["phases"] = phase_timeline(summaries, colours, FULL_PX)
+    uses = {
+        label: one.detail.by_purpose
+        for label, one in seen.items()
+        if any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in one.detail.by_purpose)
+    }
+    if len(uses) > 1:
+        found["requests"] = request_sizes(uses, colours, FULL_PX)
+    traces, views, shown = _traces(seen, colours, trace)
+    return found | traces, views, shown
+
+
+def _traces(seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str | None
+            ) -> tuple[dict[str, Spec], dict[str, str], str | None]:  # fmt: skip
+    on_disks = any(_has(one, "disk:", "read_bytes") for one in seen.values())
+    views = {DISK_TRAFFIC: "Disk traffic, all nodes"} if on_disks else {}
+    views |= {name: title for name, (title, subject, metric) in TRACES.items()
+              if any(_has(one, subject, metric) for one in seen.values())}  # fmt: skip
+    chosen = trace if trace in views else next(iter(views), None)
+    if chosen is None:
+        return {}, views, None
+    longest_s = max(one.run.duration_s for one in seen.values())
+    if chosen == DISK_TRAFFIC:
+        step_s = grid_step_s(longest_s)
+        series = {label: disk_traffic(one.trace, one.run.duration_s, step_s=step_s) for label, one in seen.items()}
+        return {"trace": disk_traffic_areas({k: v for k, v in series.items() if v}, colours, FULL_PX)}, views, chosen
+    title, subject, metric = TRACES[chosen]
+    lines: dict[str, Any] = {}
+    for label, one in seen.items():
+        subjects = sorted({name for name in one.trace.subject if name.startswith(subject)})
+        lines[label] = [line for line in series_of(one.trace, nodes=(), subjects=subjects, metrics=(metric,))
+                        if any(line.values)]  # fmt: skip
+    highest = max((max(line.values) for found in lines.values() for line in found), default=None)
+    return {f"trace {label}": trace_lines(found, title, longest_s, highest=highest)
+            for label, found in lines.items() if found}, views, chosen  # fmt: skip
+
+
+def _has(one: Observed, subject: str, metric: str) -> bool:
+    return any(name.startswith(subject) and what == metric
+               for name, what in set(zip(one.trace.subject, one.trace.metric, strict=True)))  # fmt: skip

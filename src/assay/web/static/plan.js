@@ -1,0 +1,56 @@
+// A plan in parts: every change is counted by the server at once, and goes into the address; nothing is kept there.
+const form = document.getElementById("plan-form");
+const result = document.getElementById("plan-result");
+const pasted = form.elements.cluster_text;
+let waiting;
+let asked = 0;
+
+const pack = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
+const unpack = (text) => new TextDecoder().decode(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+
+async function count() {
+  const number = ++asked;
+  const data = new URLSearchParams(new FormData(form));
+  const answer = await fetch("/plan/preview", { method: "POST", body: data });
+  const text = await answer.text();
+  if (number !== asked || !answer.ok) return;
+  const open = [...result.querySelectorAll("details")].map((part) => part.open);
+  result.innerHTML = text; // the server's own page, escaped there; scripts in it would not run
+  [...result.querySelectorAll("details")].forEach((part, place) => { part.open = open[place] ?? part.open; });
+  const rows = ["workload", "data", "options"]; // they belong together: empty ones keep their places
+  const filled = data.getAll("workload").findLastIndex((name) => name !== "") + 1;
+  const query = new URLSearchParams([...data].filter(([name, value]) =>
+    !rows.includes(name) && name !== "cluster_text" && value !== ""));
+  for (const name of rows) for (const value of data.getAll(name).slice(0, filled)) query.append(name, value);
+  history.replaceState(null, "", `/plan?${query}${pasted.value ? `#cluster=${pack(pasted.value)}` : ""}`);
+}
+
+form.addEventListener("submit", (event) => {
+  if (event.submitter?.formAction && event.submitter.formMethod === "post") return;
+  event.preventDefault();
+  count();
+});
+// A row more as soon as the last one is in use.
+form.addEventListener("change", () => {
+  const body = form.querySelector(".rows tbody");
+  const last = body.lastElementChild;
+  if (last.querySelector("select").value === "") return;
+  const row = last.cloneNode(true);
+  for (const field of row.querySelectorAll("select, input")) {
+    field.value = "";
+    field.setAttribute("aria-label", field.getAttribute("aria-label").replace(/\d+$/, String(body.children.length + 1)));
+  }
+  body.append(row);
+});
+
+form.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(count, 400); });
+
+if (location.hash.startsWith("#cluster=")) {
+  try {
+    pasted.value = unpack(location.hash.slice("#cluster=".length));
+    pasted.closest("details").open = true;
+    count();
+  } catch {
+    // A cut link: the server's clusters hold.
+  }
+}
