@@ -29,20 +29,12 @@ from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.report.costs import CostView, cost_view
+from assay.report.document import Fact, Tile
 from assay.report.observed import Observed
 from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
 
 TILES_MAX = 4
 COMPARISONS_MAX = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One key figure."""
-
-    label: str
-    figure: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +84,6 @@ class Section:
     def has_throughput(self, name: str) -> bool:
         """Return whether any configuration has this throughput."""
         return any(summary.throughputs_mb_per_s.get(name) is not None for summary in self.summaries)
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of how it was measured."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
