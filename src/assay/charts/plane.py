@@ -12,8 +12,8 @@ from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 380
 WIDE = 5.0
-LABELS_MAX = 24
-"""With more points than this only those of the front are named."""
+LABELS_MAX = 8
+"""With more points than this, names would lie on each other: those of the front have one, a legend tells the rest."""
 
 
 class PlanePoint(Protocol):
@@ -80,10 +80,12 @@ def cost_plane(
     points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX
 ) -> Spec:
     """Return the plane: a point for each configuration, its intervals, its name, and a line along the front."""
+    latest = max((p.time_s for p in points), default=0.0)
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
          "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
+         "inwards": p.time_s > latest / 2,
          "name": p.label if p.on_front or len(points) <= LABELS_MAX else ""}
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
     ]  # fmt: skip
@@ -91,7 +93,8 @@ def cost_plane(
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
     y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
          "axis": {"format": "~g"}}  # fmt: skip
-    colour = {"field": "layout", "type": "nominal", "legend": None,
+    legend: Spec | None = {"columns": max(2, width_px // 90)} if len(points) > LABELS_MAX else None
+    colour = {"field": "layout", "type": "nominal", "legend": legend,
               "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     tooltip = [
@@ -115,10 +118,12 @@ def cost_plane(
                                "scale": {"domain": [False, True], "range": [50, 130]}}}},
     ]  # fmt: skip
     for below in (False, True):
-        encoding: Spec = {**at, "text": {"field": "name"}}
-        mark: Spec = {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9}
-        which = "datum.below" if below else "!datum.below"
-        layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
+        for inwards in (False, True):
+            encoding: Spec = {**at, "text": {"field": "name"}}
+            mark: Spec = {"type": "text", "align": "right" if inwards else "left", "dx": -8 if inwards else 8,
+                          "dy": 11 if below else -9}  # fmt: skip
+            which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
+            layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from assay.model.price import PriceBook
     from assay.model.run import Run
     from assay.report.content import ReportContent
-    from assay.report.document import Document, Fact
+    from assay.report.document import Document
     from assay.report.frame import Asked, Frame
     from assay.report.matched import MatchedReport
     from assay.repository import Repository
@@ -84,21 +84,10 @@ def _frame(store: Repository, table: RunTable, examples: Sequence[Run], asked: A
     from assay import __version__
     from assay.campaign.plan_texts import plan_texts
     from assay.report.frame import frame_of
-
-    return frame_of(table, examples, asked, levels=levels, plans=plan_texts(store.root), imports=_imports(store),
-                    assay_version=__version__)  # fmt: skip
-
-
-def _imports(store: Repository) -> list[Fact]:
-    """Return what was imported into the repository, with the checksums of the files."""
-    from assay.report.document import Fact
     from assay.repository.package import imports_of
 
-    return [
-        Fact(f"Import {facts.import_id[:8]}",
-             f"{facts.format}: {', '.join(f'{name} (SHA-256 {digest[:16]}…)' for name, digest in facts.files)}")
-        for facts in imports_of(store)
-    ]  # fmt: skip
+    return frame_of(table, examples, asked, levels=levels, plans=plan_texts(store.root), imports=imports_of(store),
+                    assay_version=__version__)  # fmt: skip
 
 
 def _titled(document: Document, asked: Asked) -> Document:
@@ -107,6 +96,7 @@ def _titled(document: Document, asked: Asked) -> Document:
 
 def _packed(path: Path, store: Repository, table: RunTable, made: _Made, plan: Path | None, prices: Path | None) -> None:
     from assay.report.handover import package_files, plan_files
+    from assay.report.words import plural
     from assay.repository.package import bundles_with, write_package
 
     given = None
@@ -118,7 +108,7 @@ def _packed(path: Path, store: Repository, table: RunTable, made: _Made, plan: P
     plans = plan_files(store.root, made.frame.plans, given)
     book = prices.read_bytes() if prices is not None else None
     size = write_package(path, store, bundles, package_files(made.document, made.frame, plans, book, len(bundles)))
-    click.echo(f"wrote {path}: {len(table):,} runs in {len(bundles):,} bundles, {size / 1e6:.1f} MB", err=True)
+    click.echo(f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True)
 
 
 @click.command("report")

@@ -27,7 +27,7 @@ from assay.report.document import (
 )
 from assay.report.frame import LEVELS_SHOWN, Frame, Setting
 
-_EVIDENCE_NONE = "No two sets of runs differ in what it is about alone."
+_EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
 
 
 def line(*parts: str | Code) -> Line:
@@ -55,9 +55,9 @@ def findings_chapter(frame: Frame) -> Chapter | None:
         "Claims of the published studies, tested on these runs alone: sets of runs that are equal in all else, every "
         "workload counting the same. ", Code("assay findings"), " tests them on the whole repository."))]  # fmt: skip
     for origin, found in frame.findings.items():
-        told = [finding for finding in found if any(one.sets for one in finding.evidence)]
+        told = [finding for finding in found if any(one.ratio is not None for one in finding.evidence)]
         if told:
-            rows = [(f.claim, words.capitalised(f.answer.value), _numbers([str(e) for e in f.evidence]), f.source)
+            rows = [(f.claim, words.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
                     for f in told]  # fmt: skip
             blocks.append(table(("Claim", "Answer", "Numbers", "Claimed by"), rows,
                                 origin if len(frame.findings) > 1 else ""))  # fmt: skip
@@ -68,10 +68,6 @@ def findings_chapter(frame: Frame) -> Chapter | None:
     return Chapter("findings", "Findings", tuple(blocks))
 
 
-def _numbers(texts: Sequence[str]) -> str:
-    return "; ".join(texts)
-
-
 def threats_chapter(threats: Sequence[Threat]) -> Chapter | None:
     """Return what could make the conclusions wrong; None when the runs give no reason for caution."""
     if not threats:
@@ -80,9 +76,11 @@ def threats_chapter(threats: Sequence[Threat]) -> Chapter | None:
 
 
 def _levels(setting: Setting) -> str:
-    shown = [f"{level} ({number:,})" if setting.varies else level for level, number in setting.levels[:LEVELS_SHOWN]]
+    told = [(words.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
+            for level, number in setting.levels[:LEVELS_SHOWN]]  # fmt: skip
+    shown = [f"{level} ({number:,})" if setting.varies else level for level, number in told]
     more = len(setting.levels) - len(shown)
-    texts = [*shown, *([f"and {more} more"] if more else []), *([f"none ({setting.absent:,})"] if setting.absent else [])]
+    texts = [*shown, *([f"and {more} more"] if more else []), *([f"not in {setting.absent:,} runs"] if setting.absent else [])]
     return ", ".join(texts)
 
 
@@ -94,7 +92,7 @@ def appendix_chapter(frame: Frame, runs: Sequence[Block]) -> Chapter:
     if varied:
         blocks.append(table(("What differs", "Levels (runs)"), varied))
     if fixed:
-        blocks.append(Fold(f"What is the same in every run ({len(fixed)})", (table(("Setting", "Level"), fixed),)))
+        blocks.append(Fold(f"What is the same in every run that has it ({len(fixed)})", (table(("Setting", "Level"), fixed),)))
     if frame.hosts:
         blocks += [Heading("Hosts as they were found"), Facts(frame.hosts)]
     blocks += [Heading("Provenance"), Facts(frame.provenance), *runs]

@@ -6,15 +6,16 @@ In: what ``costs.py`` and ``planes.py`` made. Out: chapters of a document. Nothi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from assay.charts.plane import cost_plane
-from assay.charts.style import FULL_PX
+from assay.charts.style import FULL_PX, HALF_PX
 from assay.report import words
 from assay.report.compose import line, table
 from assay.report.content import ReportContent
 from assay.report.costs import CostView
-from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Paragraph
-from assay.report.planes import PlaneView
+from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Pair, Paragraph
+from assay.report.planes import PlaneRow, PlaneView
 
 ROWS_SHOWN = 5
 
@@ -79,20 +80,44 @@ def planes_chapter(
         "All valid runs of each row, whatever else differs between them: ", Code("assay cost"), " shows the best "
         "configuration of each, and at which price the answer changes. On the front: no other row is both cheaper and "
         f"faster. Prices: {first.book}, {first.date} ({first.source})."))]  # fmt: skip
-    for place, (title, view) in enumerate(titled, start=1):
-        if len(titled) > 1:
-            blocks.append(Heading(title))
-        blocks.append(Fold("The plane of time and money", (_plane(title, view, place, palette),)))
-        blocks.append(_rows(title, view))
+    wide = FULL_PX if len(titled) == 1 else HALF_PX
+    cells: list[tuple[Block, ...]] = [
+        (Heading(title), _plane(title, view, f"cost-plane-{place}-{words.slug(title)}", palette, wide))
+        for place, (title, view) in enumerate(titled, start=1)
+    ]
+    planes: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
+    blocks.append(Fold("Time against money, every row", planes))
+    blocks += [_rows(title, view) for title, view in titled]
     blocks += [Paragraph(line(f"Left out: {text}."), "soft") for text in unpriced]
     return Chapter("cost", "Cost", tuple(blocks))
 
 
-def _plane(title: str, view: PlaneView, place: int, palette: Mapping[str, str]) -> Figure:
-    caption = (f"{title}: time and cost of a run, with 95 % intervals; large points are on the front. "
-               f"{words.capitalised(words.plural(len(view.rows), 'row'))}, each of all its valid runs.")  # fmt: skip
-    return Figure(f"cost-plane-{place}-{words.slug(title)}",
-                  lambda width: cost_plane(view.rows, palette, view.currency, width), caption, FULL_PX)  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A row as the chart wants it, with its money as a float."""
+
+    label: str
+    levels: Mapping[str, str]
+    time_s: float
+    time_low_s: float | None
+    time_high_s: float | None
+    cost: float
+    cost_low: float | None
+    cost_high: float | None
+    on_front: bool
+    front_probability: float
+
+
+def _point(row: PlaneRow) -> _Point:
+    return _Point(row.label, row.levels, row.time_s, row.time_low_s, row.time_high_s, float(row.cost), row.cost_low,
+                  row.cost_high, row.on_front, row.front_probability)  # fmt: skip
+
+
+def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> Figure:
+    points = [_point(row) for row in view.rows]
+    caption = (f"{title}: time and cost of a run, with 95 % intervals; {words.plural(len(view.rows), 'row')}, each of "
+               "all its valid runs. Large points are on the front.")  # fmt: skip
+    return Figure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
 
 
 def _rows(title: str, view: PlaneView) -> Block:

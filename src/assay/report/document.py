@@ -111,6 +111,8 @@ class Figure:
     make: Callable[[int], Spec]
     caption: str
     wide_px: int = HALF_PX
+    panels: bool = False
+    """Made of several charts, so that it needs a page's whole width."""
 
 
 @dataclass(frozen=True, slots=True)

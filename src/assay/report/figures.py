@@ -84,6 +84,7 @@ def _section(section: Section, name: str, palette: dict[str, str]) -> SectionFig
         lambda width: disk_traffic_areas(series, palette, width),
         "Disk traffic of the run nearest to the median of each configuration, summed over the nodes; all panels "
         f"have the same axes. Shades are devices, from below: {devices}. {origin}",
+        panels=True,
     )
     time_went = Figure(
         f"{name}-where-time-went",

@@ -18,11 +18,13 @@ from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import PlanText
 from assay.model.run import Run
 from assay.report.document import Fact
+from assay.repository.imports import ImportFacts
 from assay.report.words import joined, plural, size, workload_title
 
 LEVELS_SHOWN = 8
 """A factor with more levels than this is told by the first of them and their number."""
 WORKLOADS_NAMED = 4
+OTHERS_NAMED = 4
 _NO_SETTINGS = ("origin", "lab_scale")
 
 
@@ -82,7 +84,7 @@ def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Seque
         what = plural(len(titles), "workload")
     else:
         what = joined(titles) or "the workloads"
-    if not others or len(others) > LEVELS_SHOWN:
+    if not others or len(others) > OTHERS_NAMED:
         asked = f"How does the time of {what} change with {factor}, against {baseline}"
     else:
         verb = "are" if len(titles) > 1 else "is"
@@ -147,7 +149,7 @@ def _recorded(examples: Sequence[Run], *names: str) -> str:
     return ", ".join(dict.fromkeys(text for run in examples if (text := _text(run.environment, *names))))
 
 
-def _provenance(examples: Sequence[Run], imports: Sequence[Fact], assay_version: str) -> tuple[Fact, ...]:
+def _provenance(examples: Sequence[Run], imports: Sequence[ImportFacts], assay_version: str) -> tuple[Fact, ...]:
     engines = dict.fromkeys(f"{run.engine} {run.engine_version}".strip() for run in examples)
     sources = dict.fromkeys(f"{name}: {source}" for run in examples for name, source in run.sources.items())
     campaigns = dict.fromkeys(run.campaign_id for run in examples if run.campaign_id)
@@ -157,25 +159,30 @@ def _provenance(examples: Sequence[Run], imports: Sequence[Fact], assay_version:
              f"{_recorded(examples, 'assay', 'version') or 'a version that they do not tell'}."),
         Fact("Python of assay", _recorded(examples, "assay", "python")),
         Fact("Campaigns", ", ".join(list(campaigns)[:LEVELS_SHOWN]) if not imports else ""),
-        *imports,
+        *(Fact(f"Import {one.import_id[:8]}", f"{one.format}: {_files(one)}.") for one in imports),
         Fact("Sources of numbers", "; ".join(sources)),
     ]  # fmt: skip
     return tuple(fact for fact in facts if fact.text)
 
 
-def _commands(asked: Asked, plans: Sequence[PlanText], *, imported: bool) -> tuple[str, ...]:
+def _files(facts: ImportFacts) -> str:
+    return ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for name, digest in facts.files)
+
+
+def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
     options = ["--by", asked.factor, "--baseline", asked.baseline]
     for name in ("workload", "prices", "title", "question"):
         value = getattr(asked, name)
         options += [f"--{name}", value] if value else []
     again = [f"assay run {shlex.quote(plan)}.yaml" for plan in dict.fromkeys(plan.plan for plan in plans)]
-    made = ["assay import FILES"] if imported else again or ["assay run PLAN"]
+    taken = [shlex.join(["assay", "import", *(name for name, _ in one.files)]) for one in imports]
+    made = [*again, *taken] or ["assay run PLAN"]
     return (*made, "assay verify", shlex.join(["assay", "report", "-o", "report.html", *options]))
 
 
 def frame_of(
     table: RunTable, examples: Sequence[Run], asked: Asked, *, levels: Sequence[str],
-    plans: Sequence[PlanText] = (), imports: Sequence[Fact] = (), assay_version: str = "",
+    plans: Sequence[PlanText] = (), imports: Sequence[ImportFacts] = (), assay_version: str = "",
 ) -> Frame:  # fmt: skip
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
     campaigns = present(table, "campaign_id")
@@ -191,5 +198,5 @@ def frame_of(
         hosts=_hosts(examples),
         provenance=_provenance(examples, imports, assay_version),
         plans=shown,
-        commands=_commands(asked, shown, imported=bool(imports)),
+        commands=_commands(asked, shown, imports),
     )

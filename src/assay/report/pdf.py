@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from assay.charts.style import FULL_PX
+from assay.charts.style import FULL_PX, NARROW_PX
 from assay.errors import AssayError
 from assay.report import pictures
 from assay.report.document import (
@@ -35,15 +35,19 @@ from assay.report.document import (
     charts_of,
 )
 
-WIDE_PX = 640
-HALF_PX = 470
-"""Widths that charts are drawn in for paper: with these their letters are some 9 points high, as the text's are."""
 MEASURE_PX = 640
-"""As wide as the text."""
+"""As wide as the text: with this a chart's letters are some 9 points high, as the text's are."""
+PAIR_COLUMNS_MAX = 4
+"""A table with more columns than this needs the whole width, so its pair stands below each other."""
 
 
 def _width_px(figure: Figure) -> int:
-    return WIDE_PX if figure.wide_px == FULL_PX else HALF_PX
+    """Return the width to draw in: the text's, or a phone's for what stands beside another."""
+    return MEASURE_PX if _is_wide(figure) else NARROW_PX
+
+
+def _is_wide(figure: Figure) -> bool:
+    return figure.panels or figure.wide_px == FULL_PX
 
 
 def _line(line: Line) -> list[dict[str, str]]:
@@ -55,11 +59,22 @@ def _line(line: Line) -> list[dict[str, str]]:
     ]  # fmt: skip
 
 
+def _pair(pair: Pair) -> list[dict[str, Any]]:
+    """Return the cells two to a row; those that need the whole width below them."""
+    cells: list[list[dict[str, Any]]] = []
+    rest: list[dict[str, Any]] = []
+    for cell in pair.cells:
+        wide = any(len(block.columns) > PAIR_COLUMNS_MAX if isinstance(block, Table)
+                   else isinstance(block, Figure) and _is_wide(block) for block in cell)  # fmt: skip
+        (rest.extend if wide else cells.append)(_blocks(cell))
+    return [*([{"kind": "pair", "cells": cells}] if cells else []), *rest]
+
+
 def _block(block: Block) -> list[dict[str, Any]]:
-    """Return a block as data for the template; pairs stand below each other on paper."""
+    """Return a block as data for the template."""
     match block:
         case Pair():
-            return [one for cell in block.cells for inner in cell for one in _block(inner)]
+            return _pair(block)
         case Fold():
             return [{"kind": "heading", "text": block.title}, *_blocks(block.blocks)]
         case Paragraph():
@@ -77,8 +92,7 @@ def _block(block: Block) -> list[dict[str, Any]]:
         case Listing():
             data = {"text": block.text.rstrip("\n"), "title": block.title}
         case Figure():
-            share = 100 * _width_px(block) / MEASURE_PX
-            data = {"file": f"{block.name}.pdf", "caption": block.caption, "width": share,
+            data = {"file": f"{block.name}.pdf", "caption": block.caption, "wide": _is_wide(block),
                     "description": block.make(_width_px(block))["description"]}  # fmt: skip
     return [{"kind": block.kind, **data}]
 
