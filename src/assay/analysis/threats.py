@@ -155,8 +155,8 @@ def _matched_sets(found: Sequence[Speedup]) -> Iterator[Threat]:
     if few:
         yield Threat(
             "Few matched sets",
-            f"{len(few)} of {len(used)} ratios rest on fewer than {SETS_COMFORTABLE} sets of runs that are equal in all "
-            "else. Such a ratio holds for those configurations at most.",
+            f"{len(few)} of {len(used)} ratios rest on fewer than {SETS_COMFORTABLE} sets of runs that are equal in "
+            "all else. Such a ratio holds for those configurations at most.",
         )
     once = [s for s in used if s.sets and (s.runs_baseline + s.runs_candidate) / (2 * s.sets) < RUNS_MIN]
     if once:
@@ -186,8 +186,8 @@ def _table_origins(table: RunTable) -> Iterator[Threat]:
 def _table_caches(table: RunTable) -> Iterator[Threat]:
     cold = _counts(table, "cold")
     if cold.get("warm"):
-        yield Threat("Warm runs", f"{cold['warm']:,} of {len(table):,} runs were warm: part of the data came from memory. "
-                     "They count only where no cold run exists.")  # fmt: skip
+        yield Threat("Warm runs", f"{cold['warm']:,} of {len(table):,} runs were warm: part of the data came from "
+                     "memory. They count only where no cold run exists.")  # fmt: skip
     if cold.get(""):
         yield Threat("Cache state not proven", f"For {cold['']:,} of {len(table):,} runs it is not known whether the "
                      "caches were cold.")  # fmt: skip
@@ -197,7 +197,7 @@ def matched_threats(table: RunTable, found: Sequence[Speedup], warnings: Sequenc
     """Return what a table of runs, its speedups over matched sets and ``warnings`` give reason to be careful about."""
     bad = {name: number for name, number in _counts(table, "status").items() if name != RunStatus.VALID}
     told = " and ".join(f"{number:,} {name or 'of unknown status'}" for name, number in bad.items())
-    dropped = [Threat("Runs that do not count", f"Of {len(table):,} runs, {told}. If one configuration fails more often, "
-                      "that is a result too.")] if bad else []  # fmt: skip
+    dropped = [Threat("Runs that do not count", f"Of {len(table):,} runs, {told}. If one configuration fails more "
+                      "often, that is a result too.")] if bad else []  # fmt: skip
     differ = [Threat("More than the factor differed", ". ".join(dict.fromkeys(warnings)) + ".")] if warnings else []
     return [*_table_origins(table), *_matched_sets(found), *_table_caches(table), *differ, *dropped]

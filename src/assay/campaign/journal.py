@@ -1,7 +1,7 @@
 """A campaign's folder in the repository: which plan, which runs were begun, and who is carrying it out.
 
-``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out), ``now.json`` (what goes on
-this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out),
+``now.json`` (what goes on this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
 
     connect a call of `assay run` reaches for the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them

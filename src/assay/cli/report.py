@@ -47,7 +47,9 @@ def _many(table: RunTable, factors: Sequence[str]) -> bool:
     return sum(found.sets for found in matched_speedups(table, factors[0])) > COMPARISONS_MAX
 
 
-def _matched(opened: Repository, table: RunTable, factors: Sequence[str], asked: Asked, book: PriceBook | None) -> _Made:
+def _matched(
+    opened: Repository, table: RunTable, factors: Sequence[str], asked: Asked, book: PriceBook | None
+) -> _Made:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     from assay.analysis.matched import matched_speedups
     from assay.report.compose_matched import matched_document
@@ -94,7 +96,9 @@ def _titled(document: Document, asked: Asked) -> Document:
     return replace(document, title=asked.title) if asked.title else document
 
 
-def _packed(path: Path, store: Repository, table: RunTable, made: _Made, plan: Path | None, prices: Path | None) -> None:
+def _packed(
+    path: Path, store: Repository, table: RunTable, made: _Made, plan: Path | None, prices: Path | None
+) -> None:
     from assay.report.handover import package_files, plan_files
     from assay.report.words import plural
     from assay.repository.package import bundles_with, write_package
@@ -108,7 +112,9 @@ def _packed(path: Path, store: Repository, table: RunTable, made: _Made, plan: P
     plans = plan_files(store.root, made.frame.plans, given)
     book = prices.read_bytes() if prices is not None else None
     size = write_package(path, store, bundles, package_files(made.document, made.frame, plans, book, len(bundles)))
-    click.echo(f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True)
+    click.echo(
+        f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
+    )
 
 
 @click.command("report")
@@ -117,7 +123,7 @@ def _packed(path: Path, store: Repository, table: RunTable, made: _Made, plan: P
 @click.option("--charts", type=click.Path(path_type=Path, file_okay=False),
               help="Folder for every chart as SVG and PNG.")  # fmt: skip
 @click.option("--bundle", type=click.Path(path_type=Path, dir_okay=False),
-              help="File (.tar.gz) for the report with its plans, prices and runs, to be checked by others.")  # fmt: skip
+              help="File (.tar.gz) for the report with its plans, prices and runs, for others to check.")  # fmt: skip
 @click.option("--by", "factor", default="layout", show_default=True,
               help="Factor that is compared; several with commas over matched sets.")  # fmt: skip
 @click.option("--baseline", help="Level that the others are compared with; the one that ran first when left out.")
@@ -178,7 +184,9 @@ def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None
     if output is not None:
         form_of(output)
     if bundle is not None and not bundle.name.endswith((".tar.gz", ".tgz")):
-        raise SpecificationError("a package is a .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz")
+        raise SpecificationError(
+            "a package is a .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
+        )
     for path in (output, bundle):
         if path is not None and not path.absolute().parent.is_dir():
             raise AssayError("the report can't be written: No such file or directory", where=str(path))

@@ -80,7 +80,11 @@ def _levels(setting: Setting) -> str:
             for level, number in setting.levels[:LEVELS_SHOWN]]  # fmt: skip
     shown = [f"{level} ({number:,})" if setting.varies else level for level, number in told]
     more = len(setting.levels) - len(shown)
-    texts = [*shown, *([f"and {more} more"] if more else []), *([f"not in {setting.absent:,} runs"] if setting.absent else [])]
+    texts = [
+        *shown,
+        *([f"and {more} more"] if more else []),
+        *([f"not in {setting.absent:,} runs"] if setting.absent else []),
+    ]
     return ", ".join(texts)
 
 
@@ -92,7 +96,9 @@ def appendix_chapter(frame: Frame, runs: Sequence[Block]) -> Chapter:
     if varied:
         blocks.append(table(("What differs", "Levels (runs)"), varied))
     if fixed:
-        blocks.append(Fold(f"What is the same in every run that has it ({len(fixed)})", (table(("Setting", "Level"), fixed),)))
+        blocks.append(
+            Fold(f"What is the same in every run that has it ({len(fixed)})", (table(("Setting", "Level"), fixed),))
+        )
     if frame.hosts:
         blocks += [Heading("Hosts as they were found"), Facts(frame.hosts)]
     blocks += [Heading("Provenance"), Facts(frame.provenance), *runs]
@@ -102,8 +108,9 @@ def appendix_chapter(frame: Frame, runs: Sequence[Block]) -> Chapter:
 def reproduce_chapter(frame: Frame) -> Chapter:
     """Return the commands, and the plans as they were carried out."""
     blocks: list[Block] = [
-        Paragraph(line("In a folder with the plan, the cluster file and the price book. ", Code("assay report --bundle"),
-                       " packs them with the runs, so that somebody else can check this report and run it again.")),
+        Paragraph(line("In a folder with the plan, the cluster file and the price book. ",
+                       Code("assay report --bundle"), " packs them with the runs, so that somebody else can check "
+                       "this report and run it again.")),
         Listing("\n".join(frame.commands)),
     ]  # fmt: skip
     shown: dict[str, str] = {}

@@ -122,7 +122,8 @@ def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], w
 
 def _rows(title: str, view: PlaneView) -> Block:
     rows: Rows = [
-        (*(r.levels.get(name, words.NOTHING) for name in view.by), f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
+        (*(r.levels.get(name, words.NOTHING) for name in view.by),
+         f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
          words.seconds(r.time_s), words.money(float(r.rate_per_h), view.currency), words.money(r.cost, view.currency),
          words.money_interval(r.cost_low, r.cost_high, view.currency), "yes" if r.on_front else "no")
         for r in view.rows[:ROWS_SHOWN]

@@ -31,8 +31,8 @@ _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all c
 
 def _rows(first: str, named: Sequence[tuple[str, Speedup]]) -> Table:
     rows: list[tuple[Line | str, ...]] = [
-        (name, (Level(s.candidate), " against ", Level(s.baseline)), words.ratio(s.ratio), words.interval(s.low, s.high),
-         f"{s.sets:,}", f"{s.runs_candidate:,} against {s.runs_baseline:,}",
+        (name, (Level(s.candidate), " against ", Level(s.baseline)), words.ratio(s.ratio),
+         words.interval(s.low, s.high), f"{s.sets:,}", f"{s.runs_candidate:,} against {s.runs_baseline:,}",
          f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}")
         for name, s in named
     ]  # fmt: skip
@@ -93,8 +93,9 @@ def matched_document(content: MatchedReport, frame: Frame) -> Document:
     forests = _Forests(content)
     titled = [(section.title, view) for section in content.sections for view in section.costs if view.rows]
     warnings = [Paragraph(line(f"{warning}."), "warn") for warning in content.warnings]
-    note = Paragraph((Code(f"assay speedup --by {content.factor.replace(' + ', ',')}"), " prints the ratios; ",
-                      Code("assay runs"), " lists every run, ", Code("assay anomalies"), " those that are odd."), "soft")  # fmt: skip
+    command = Code(f"assay speedup --by {content.factor.replace(' + ', ',')}")
+    told = (command, " prints the ratios, ", Code("assay runs"), " every run, ", Code("assay anomalies"), " odd ones.")
+    note = Paragraph(told, "soft")
     return Document(
         title=content.title,
         kicker=f"By {content.factor} · {content.runs:,} runs · matched sets",

@@ -105,7 +105,8 @@ def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
 
-def _workload(content: ReportContent, section: Section, drawn: SectionFigures) -> Chapter:
+def _workload(content: ReportContent, place: int, drawn: SectionFigures) -> Chapter:
+    section = content.sections[place]
     cells: list[tuple[Block, ...]] = []
     if drawn.runtime:
         cells.append((Heading("Run time"), drawn.runtime))
@@ -118,7 +119,7 @@ def _workload(content: ReportContent, section: Section, drawn: SectionFigures) -
     blocks = [*_claims(section), Pair(tuple(cells))]
     if section.views:
         blocks.append(Fold("One run of each, closely", _closely(section, drawn)))
-    return Chapter(f"workload-{words.slug(section.title)}", section.title, tuple(blocks), inner=True)
+    return Chapter(f"workload-{place + 1}-{words.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
 def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
@@ -202,12 +203,16 @@ def _not_counted(runs: tuple[Run, ...]) -> list[Block]:
     bad = [run for run in runs if run.status is not RunStatus.VALID]
     rows = [((Code(run.run_id),), words.workload_title(run.workload), run.layout, run.status.value,
              run.cause or "not recorded") for run in bad]  # fmt: skip
-    return [Heading("Runs that do not count"), table(("Run", "Workload", "Layout", "Status", "Cause"), rows)] if bad else []
+    return (
+        [Heading("Runs that do not count"), table(("Run", "Workload", "Layout", "Status", "Cause"), rows)]
+        if bad
+        else []
+    )
 
 
 def _every_run(runs: tuple[Run, ...]) -> list[Block]:
-    columns = ("Run", "Workload", "Layout", "#Time (s)", "Status", "Origin", "Cold", "#Block", "Started (UTC)", "Engine",
-               "assay")  # fmt: skip
+    columns = ("Run", "Workload", "Layout", "#Time (s)", "Status", "Origin", "Cold", "#Block", "Started (UTC)",
+               "Engine", "assay")  # fmt: skip
     cold = {True: "yes", False: "no", None: "not known"}
     rows = [
         ((Code(run.run_id),), words.workload_title(run.workload), run.layout, words.seconds(run.duration_s),
@@ -223,7 +228,7 @@ def _every_run(runs: tuple[Run, ...]) -> list[Block]:
 def single_document(content: ReportContent, frame: Frame) -> Document:
     """Return the report as a document."""
     figures = figures_of(content)
-    sections = [_workload(content, s, drawn) for s, drawn in zip(content.sections, figures.sections, strict=True)]
+    sections = [_workload(content, place, drawn) for place, drawn in enumerate(figures.sections)]
     runs = [*_not_counted(content.runs), *_every_run(content.runs)]
     return Document(
         title=content.title,

@@ -152,4 +152,6 @@ def figures_of(content: ReportContent) -> Figures:
         )
     names = [f"{slug(section.title)}" for section in content.sections]
     unique = [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
-    return Figures(speedups, tuple(_section(s, n, palette) for s, n in zip(content.sections, unique, strict=True)), cost)
+    return Figures(
+        speedups, tuple(_section(s, n, palette) for s, n in zip(content.sections, unique, strict=True)), cost
+    )

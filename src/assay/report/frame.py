@@ -18,8 +18,8 @@ from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import PlanText
 from assay.model.run import Run
 from assay.report.document import Fact
-from assay.repository.imports import ImportFacts
 from assay.report.words import joined, plural, size, workload_title
+from assay.repository.imports import ImportFacts
 
 LEVELS_SHOWN = 8
 """A factor with more levels than this is told by the first of them and their number."""
@@ -59,6 +59,7 @@ class Asked:
 class Frame:
     """What stands around the results."""
 
+    asked: Asked
     question: str
     findings: dict[str, tuple[Finding, ...]]
     """Origin to the claims of the published studies, tested on these runs."""
@@ -80,10 +81,8 @@ def present(table: RunTable, name: str) -> list[str]:
 def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Sequence[str], *, priced: bool) -> str:
     """Return the question that a plan with these levels and workloads asks."""
     others = [level for level in levels if level != baseline]
-    if len(titles) > WORKLOADS_NAMED:
-        what = plural(len(titles), "workload")
-    else:
-        what = joined(titles) or "the workloads"
+    few = len(titles) <= WORKLOADS_NAMED
+    what = (joined(titles) or "the workloads") if few else plural(len(titles), "workload")
     if not others or len(others) > OTHERS_NAMED:
         asked = f"How does the time of {what} change with {factor}, against {baseline}"
     else:
@@ -169,15 +168,20 @@ def _files(facts: ImportFacts) -> str:
     return ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for name, digest in facts.files)
 
 
-def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
+def report_command(asked: Asked) -> str:
+    """Return the command that writes the report."""
     options = ["--by", asked.factor, "--baseline", asked.baseline]
     for name in ("workload", "prices", "title", "question"):
         value = getattr(asked, name)
         options += [f"--{name}", value] if value else []
+    return shlex.join(["assay", "report", "-o", "report.html", *options])
+
+
+def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
     again = [f"assay run {shlex.quote(plan)}.yaml" for plan in dict.fromkeys(plan.plan for plan in plans)]
     taken = [shlex.join(["assay", "import", *(name for name, _ in one.files)]) for one in imports]
     made = [*again, *taken] or ["assay run PLAN"]
-    return (*made, "assay verify", shlex.join(["assay", "report", "-o", "report.html", *options]))
+    return (*made, "assay verify", report_command(asked))
 
 
 def frame_of(
@@ -192,6 +196,7 @@ def frame_of(
         asked.factor, asked.baseline, levels, titles, priced=asked.prices is not None
     )
     return Frame(
+        asked=asked,
         question=question,
         findings={origin: tuple(found) for origin, found in findings(table).items()},
         settings=settings_of(table),

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import json
 import platform
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from assay import __version__
@@ -16,12 +19,14 @@ from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.report.document import Document, Fact
-from assay.report.frame import Frame
+from assay.report.frame import Frame, report_command
 from assay.report.html import html
 from assay.report.words import slug
+from assay.spec.document import document_of
 
 PLANS = "plans"
 PRICES = "prices.yaml"
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 def plan_files(root: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
@@ -31,9 +36,11 @@ def plan_files(root: Path, plans: Sequence[PlanText], given: Plan | None) -> dic
     """
     files: dict[str, bytes] = {}
     if given is not None and plans and given.source not in {plan.text for plan in plans}:
-        raise SpecificationError(f"the plan {given.name} is not the one that these runs were made for",
-                                 hint=f"theirs: {', '.join(dict.fromkeys(plan.plan for plan in plans))}, and since then "
-                                 "it was changed, or this is another one")  # fmt: skip
+        theirs = ", ".join(dict.fromkeys(plan.plan for plan in plans))
+        raise SpecificationError(
+            f"the plan {given.name} is not the one that these runs were made for",
+            hint=f"theirs is {theirs}: the file was changed since, or is another one; leave --plan out",
+        )
     for plan in plans:
         cluster = cluster_text(root, plan.campaign_id)
         if not cluster and given is not None and plan.text == given.source:
@@ -53,7 +60,14 @@ def _add(files: dict[str, bytes], name: str, text: str, cluster: str) -> None:
         folder = f"{base}-{number}"
     files[f"{folder}/plan.yaml"] = text.encode()
     if cluster:
-        files[f"{folder}/cluster.yaml"] = cluster.encode()
+        files[f"{folder}/{_cluster_file(text)}"] = cluster.encode()
+
+
+def _cluster_file(plan: str) -> str:
+    """Return what a plan calls its cluster file, if that is a plain name."""
+    content = document_of(plan.encode(), "plan.yaml").content
+    name = str(content.get("cluster", "")) if isinstance(content, Mapping) else ""
+    return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
 def _versions(frame: Frame) -> bytes:
@@ -62,27 +76,33 @@ def _versions(frame: Frame) -> bytes:
     return json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
+def _command(frame: Frame) -> str:
+    """Return the report's command with the price book by the name that it has in the package."""
+    return report_command(replace(frame.asked, prices=PRICES if frame.asked.prices else None))
+
+
 def _steps(frame: Frame, files: Mapping[str, bytes]) -> list[str]:
-    report = frame.commands[-1]
+    report = _command(frame)
     plans = [name for name in files if name.endswith("/plan.yaml")]
     again = [f"assay run {name} --repository again" for name in plans]
     if not plans:
         return ["These runs were imported: `repository/bundles/*/source/` has the files as they were given.", ""]
     lines = ["## Run it again", "", *(f"    {line}" for line in again), f"    {report} --repository again", ""]
-    lacking = [name for name in plans if name.replace("plan.yaml", "cluster.yaml") not in files]
+    folders = Counter(name.rpartition("/")[0] for name in files)
+    lacking = [name for name in plans if folders[name.rpartition("/")[0]] < 2]
     if lacking:
-        lines += [f"The cluster file of {', '.join(lacking)} was not kept with its campaign. Each run's environment says "
-                  "what its hosts were: `assay show RUN --json --repository repository`.", ""]  # fmt: skip
-    lines += ["A plan names its cluster file in `cluster:`; here it lies beside it as `cluster.yaml`. On hosts of your own, "
-              "name them there.", ""]  # fmt: skip
+        lines += [f"The cluster file of {', '.join(lacking)} was not kept with its campaign. Each run's environment "
+                  "says what its hosts were: `assay show RUN --json --repository repository`.", ""]  # fmt: skip
+    lines += ["A plan names its cluster file in `cluster:`; here it lies beside the plan. On hosts of your own, name "
+              "them there.", ""]  # fmt: skip
     return lines
 
 
 def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundles: int) -> bytes:
     listed = [
         Fact("report.html", "the report as it was written"),
-        Fact("repository/", f"the runs it shows, in {bundles} bundle{'' if bundles == 1 else 's'}: what was run, times, "
-             "tasks, traces, logs, the hosts as they were found"),
+        Fact("repository/", f"the runs it shows, in {bundles} bundle{'' if bundles == 1 else 's'}: what was run, "
+             "times, tasks, traces, logs, the hosts as they were found"),
         Fact("plans/", "the plans as they were carried out, with their cluster files" if any(
             name.startswith(PLANS) for name in files) else ""),
         Fact(PRICES, "the price book" if PRICES in files else ""),
@@ -94,9 +114,9 @@ def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundle
         *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text), "",
         "## Check it", "",
         "    sha256sum -c SHA256SUMS", "    assay verify --repository repository",
-        f"    {frame.commands[-1]} --repository repository", "",
-        "The last command writes the report from the runs anew. `assay pull FILE.tar.gz` takes the runs into a repository "
-        "of your own.", "",
+        f"    {_command(frame)} --repository repository", "",
+        "The last command writes the report from the runs anew. `assay pull FILE.tar.gz` takes the runs into a "
+        "repository of your own.", "",
         *_steps(frame, files),
     ]  # fmt: skip
     return "\n".join(lines).encode()

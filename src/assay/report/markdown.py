@@ -10,11 +10,25 @@ import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from assay.report.document import Block, Code, Document, Figure, Fold, Level, Line, Listing, Pair, Paragraph, Table
-from assay.report.document import Facts, Heading, Points
+from assay.report.document import (
+    Block,
+    Code,
+    Document,
+    Facts,
+    Figure,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Listing,
+    Pair,
+    Paragraph,
+    Points,
+    Table,
+)
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$!])")
-_OPENING = re.compile(r"^(\s*)([-+=>]|\d+[.)])")
+_OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
 
 
 def escaped(text: str) -> str:
@@ -30,7 +44,11 @@ def _part(part: str | Level | Code) -> str:
         return f"`{part.text}`"
     text = part.text if isinstance(part, Code) else part.name if isinstance(part, Level) else part
     kept = text.strip(" ")
-    return f"{' ' * (len(text) - len(text.lstrip(' ')))}{escaped(kept)}{' ' * (len(text) - len(text.rstrip(' ')))}" if kept else text
+    return (
+        f"{' ' * (len(text) - len(text.lstrip(' ')))}{escaped(kept)}{' ' * (len(text) - len(text.rstrip(' ')))}"
+        if kept
+        else text
+    )
 
 
 def _line(line: Line) -> str:
@@ -93,7 +111,11 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 def markdown(document: Document, folder: str) -> str:
     """Return the text; ``folder`` is where its charts are, seen from it."""
     lines = [f"# {escaped(document.title)}", "", f"{escaped(document.kicker)} · {escaped(document.origin)}", ""]
-    lines += [f"**Question.** {escaped(document.question)}", "", f"**{escaped(document.answer)}** {escaped(document.detail)}"]
+    lines += [
+        f"**Question.** {escaped(document.question)}",
+        "",
+        f"**{escaped(document.answer)}** {escaped(document.detail)}",
+    ]
     for text in document.notes:
         lines += ["", escaped(text)]
     if document.tiles:

@@ -128,6 +128,8 @@ def pdf(document: Document) -> bytes:
         try:
             made = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
         except (typst.TypstError, RuntimeError) as error:
-            raise AssayError(f"the PDF can't be set: {error}", hint="this is a fault of assay: please report it") from error
+            raise AssayError(
+                f"the PDF can't be set: {error}", hint="this is a fault of assay: please report it"
+            ) from error
     assert isinstance(made, bytes)
     return made

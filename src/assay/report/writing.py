@@ -1,7 +1,7 @@
 """A report's files: one document, written by the ending of the file's name.
 
-In: a :class:`Document` and where it goes. Out: files, each whole or not at all: ``.html``, ``.pdf``, or ``.md`` with its
-charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
+In: a :class:`Document` and where it goes. Out: files, each whole or not at all: ``.html``, ``.pdf``, or ``.md`` with
+its charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
 """
 
 from __future__ import annotations

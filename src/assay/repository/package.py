@@ -58,8 +58,10 @@ def write_package(path: Path, repository: Repository, bundles: Sequence[str], fi
     """
     members = _members(repository, bundles, files)
     if len(members) >= FILES_MAX:
-        raise RepositoryError(f"{len(members):,} files are more than a package holds ({FILES_MAX:,})",
-                              where=str(path), hint="choose runs with --workload, or `assay push` the repository")  # fmt: skip
+        raise RepositoryError(
+            f"{len(members):,} files are more than a package holds ({FILES_MAX:,})", where=str(path),
+            hint="choose runs with --workload, or `assay push` the repository",
+        )  # fmt: skip
     top = path.name.split(".", 1)[0] or "report"
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -82,8 +84,10 @@ def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str,
         bundle = repository.root / "bundles" / name
         problems = check_bundle(bundle)
         if problems:
-            raise RepositoryError(f"{problems[0].file}: {problems[0].detail}", where=name,
-                                  hint="`assay verify` lists all damage; a package holds intact runs alone")  # fmt: skip
+            raise RepositoryError(
+                f"{problems[0].file}: {problems[0].detail}", where=name,
+                hint="`assay verify` lists all damage; a package holds intact runs alone",
+            )  # fmt: skip
         members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in (*file_names(bundle), SUMS_FILE)]
     return members
 
