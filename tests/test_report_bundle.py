@@ -104,7 +104,22 @@ def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     lines = [f"terasort,{layout},{seconds}" for layout, seconds in (("HD2", 90), ("HD2", 91), ("SS2", 40), ("SS2", 41))]
     table.write_text("\n".join(["workload,layout,seconds", *lines, ""]))
-    assert call("import", "table", table, "--map", "seconds=duration_s", "--repository", tmp_path / "r").exit_code == 0
+    assert (
+        call(
+            "import",
+            "table",
+            table,
+            "--map",
+            "workload=workload",
+            "--map",
+            "layout=layout",
+            "--map",
+            "seconds=duration_s",
+            "--repository",
+            tmp_path / "r",
+        ).exit_code
+        == 0
+    )
     result = call("report", "--bundle", tmp_path / "t.tgz", "--repository", tmp_path / "r")
     assert result.exit_code == 0, result.exception
     call("pull", tmp_path / "t.tgz", "--repository", tmp_path / "mine")

@@ -222,4 +222,4 @@ def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     content = build_content(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
     found = single(content)
     assert "Cost" not in [chapter.title for chapter in found.chapters]
-    assert found.question.endswith("and what does that rest on?")
+    assert found.question == "How much faster is TeraSort with layout SS2 than with HD2?"

@@ -13,7 +13,9 @@ from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 HEIGHT_PX = 380
 WIDE = 5.0
 LABELS_MAX = 8
-"""With more points than this, names would lie on each other: those of the front have one, a legend tells the rest."""
+LABELS_NARROW_MAX = 4
+"""With more points than this (the other in a chart narrower than a page) names would lie on each other: those of the
+front have one, and a legend tells the rest."""
 
 
 class PlanePoint(Protocol):
@@ -80,20 +82,21 @@ def cost_plane(
     points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX
 ) -> Spec:
     """Return the plane: a point for each configuration, its intervals, its name, and a line along the front."""
+    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     latest = max((p.time_s for p in points), default=0.0)
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
          "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
          "inwards": p.time_s > latest / 2,
-         "name": p.label if p.on_front or len(points) <= LABELS_MAX else ""}
+         "name": p.label if p.on_front or all_named else ""}
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
     ]  # fmt: skip
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
     y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
          "axis": {"format": "~g"}}  # fmt: skip
-    legend: Spec | None = {"columns": max(2, width_px // 90)} if len(points) > LABELS_MAX else None
+    legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
     colour = {"field": "layout", "type": "nominal", "legend": legend,
               "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}

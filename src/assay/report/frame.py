@@ -35,7 +35,7 @@ class Setting:
     name: str
     levels: tuple[tuple[str, int], ...]
     absent: int
-    """Runs that do not have it, or do not tell."""
+    """Runs that do not have it, or do not tell; 0 for an option of one workload, which no other can have."""
 
     @property
     def varies(self) -> bool:
@@ -88,12 +88,12 @@ def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Seque
     else:
         verb = "are" if len(titles) > 1 else "is"
         asked = f"How much faster {verb} {what} with {factor} {joined(others, 'or')} than with {baseline}"
-    return f"{asked}, and what does {'a job cost on each' if priced else 'that rest on'}?"
+    return f"{asked}, and what does a job cost on each?" if priced else f"{asked}?"
 
 
 def settings_of(table: RunTable) -> tuple[Setting, ...]:
     """Return what the runs' configurations are made of; what differs comes first."""
-    found = []
+    found, workloads = [], present(table, "workload")
     for name in table.factors:
         column = table.columns[name]
         if name in _NO_SETTINGS:
@@ -102,7 +102,8 @@ def settings_of(table: RunTable) -> tuple[Setting, ...]:
         levels = [(level, int(counts[code])) for code, level in enumerate(column.levels) if counts[code]]
         if levels:
             levels.sort(key=lambda item: -item[1])
-            found.append(Setting(name, tuple(levels), int((column.codes < 0).sum())))
+            own = name.partition(".")[0] in workloads  # an option of one workload: no other can have it
+            found.append(Setting(name, tuple(levels), 0 if own else int((column.codes < 0).sum())))
     return tuple(sorted(found, key=lambda setting: not setting.varies))
 
 
@@ -151,11 +152,11 @@ def _recorded(examples: Sequence[Run], *names: str) -> str:
 def _provenance(examples: Sequence[Run], imports: Sequence[ImportFacts], assay_version: str) -> tuple[Fact, ...]:
     engines = dict.fromkeys(f"{run.engine} {run.engine_version}".strip() for run in examples)
     sources = dict.fromkeys(f"{name}: {source}" for run in examples for name, source in run.sources.items())
+    made = _recorded(examples, "assay", "version")
     campaigns = dict.fromkeys(run.campaign_id for run in examples if run.campaign_id)
     facts = [
         Fact("Engines", ", ".join(engines)),
-        Fact("assay", f"{assay_version} wrote this report; the runs were made or imported by "
-             f"{_recorded(examples, 'assay', 'version') or 'a version that they do not tell'}."),
+        Fact("assay", f"{assay_version} wrote this report{f'; {made} made the runs' if made else ''}."),
         Fact("Python of assay", _recorded(examples, "assay", "python")),
         Fact("Campaigns", ", ".join(list(campaigns)[:LEVELS_SHOWN]) if not imports else ""),
         *(Fact(f"Import {one.import_id[:8]}", f"{one.format}: {_files(one)}.") for one in imports),
