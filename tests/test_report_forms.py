@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
-from assay.model.run import Run
+from assay.model.run import Origin, Run
 from assay.model.trace import Trace
 from assay.report.content import build_content
 from assay.report.document import Document, charts_of, plain_text
@@ -223,3 +223,13 @@ def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     found = single(content)
     assert "Cost" not in [chapter.title for chapter in found.chapters]
     assert found.question == "How much faster is TeraSort with layout SS2 than with HD2?"
+
+
+def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
+    runs = [replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
+            for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))]  # fmt: skip
+    content = build_content(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
+    assert not {fact.name for fact in content.method} & {"Order", "When"}
+    titles = [threat.title for threat in content.threats]
+    assert "Published, not measured here" in titles
+    assert "Nothing here was measured" not in titles

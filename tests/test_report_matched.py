@@ -14,7 +14,7 @@ from assay.analysis.table import RunTable, table_of
 from assay.analysis.verdict import format_ratio
 from assay.charts.matched import level_colours, matched_forest, shared_domain
 from assay.cli.main import assay
-from assay.model.run import Run
+from assay.model.run import Origin, Run, RunStatus
 from assay.report.html import html
 from assay.report.matched import matched_report
 from assay.repository import Repository
@@ -154,3 +154,17 @@ def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(tmp_pa
             assert said == []
             assert shown.locator("svg:visible").count() == 3
         browser.close()
+
+
+def test_threats_of_a_table_are_read_off_it() -> None:
+    runs = [replace(run, cold=None if number % 2 else False, origin=Origin.PUBLISHED)
+            for number, run in enumerate(many_runs())]  # fmt: skip
+    runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
+    content = matched_report(table(runs), "layout", "HD2", warnings=["the kernel is not the same"])
+    found = {threat.title: threat.text for threat in content.threats}
+    assert "LONE (sort)" in found["Levels without a counterpart"]
+    assert found["Few repetitions"].startswith("In 2 of 2 ratios")
+    assert found["More than the factor differed"] == "the kernel is not the same."
+    assert "1 failed" in found["Runs that do not count"]
+    assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
+    assert "Few matched sets" not in found

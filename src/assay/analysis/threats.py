@@ -49,10 +49,20 @@ def _lab(runs: Sequence[Run]) -> Iterator[Threat]:
         yield _scale_model(factors)
 
 
+def _published(runs: int) -> Threat:
+    return Threat(
+        "Published, not measured here",
+        f"All {runs:,} runs are as a publication prints them: what it does not print is not known, and no run behind "
+        "them can be looked at.",
+    )
+
+
 def _origins(runs: Sequence[Run]) -> Iterator[Threat]:
     counts = Counter(run.origin for run in runs if run.origin is not Origin.MEASURED)
     made = " and ".join(f"{number} {origin.value}" for origin, number in counts.items())
-    if counts.total() == len(runs) > 0:
+    if counts[Origin.PUBLISHED] == len(runs) > 0:
+        yield _published(len(runs))
+    elif counts.total() == len(runs) > 0:
         yield Threat("Nothing here was measured", f"Of {len(runs)} runs, {made}: no real hardware was involved.")
     elif counts:
         yield Threat(
@@ -178,7 +188,9 @@ def _table_origins(table: RunTable) -> Iterator[Threat]:
         factors = " and ".join(f"1/{1 / float(scale):g}" for scale in scales)
         yield _scale_model(factors)
     counts = {name: number for name, number in _counts(table, "origin").items() if name != Origin.MEASURED}
-    if counts:
+    if counts.get(Origin.PUBLISHED) == len(table):
+        yield _published(len(table))
+    elif counts:
         made = " and ".join(f"{number:,} {name or 'of unknown origin'}" for name, number in counts.items())
         yield Threat("Not everything was measured", f"Of {len(table):,} runs, {made}. Origins never mix in one ratio.")
 

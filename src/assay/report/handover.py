@@ -21,6 +21,7 @@ from assay.model.plan import Plan
 from assay.report.document import Document, Fact
 from assay.report.frame import Frame, report_command
 from assay.report.html import html
+from assay.report.markdown import escaped
 from assay.report.words import slug
 from assay.spec.document import document_of
 
@@ -110,7 +111,8 @@ def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundle
         Fact("SHA256SUMS", "checksums of all of it"),
     ]  # fmt: skip
     lines = [
-        f"# {document.title}", "", document.question, "", f"{document.answer} {document.detail}", "",
+        f"# {escaped(document.title)}", "", escaped(document.question), "",
+        escaped(f"{document.answer} {document.detail}"), "",
         *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text), "",
         "## Check it", "",
         "    sha256sum -c SHA256SUMS", "    assay verify --repository repository",
