@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import shlex
 import subprocess
 import tarfile
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -49,7 +51,9 @@ def packed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study.tar.gz"
 
 
-def test_it_holds_report_plan_cluster_prices_runs_and_versions(packed: Path, root: Path, tmp_path: Path) -> None:
+def test_it_holds_report_plan_cluster_prices_runs_and_versions(
+    packed: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with tarfile.open(packed) as archive:
         archive.extractall(tmp_path, filter="data")
     top = tmp_path / "study"
@@ -69,6 +73,11 @@ def test_it_holds_report_plan_cluster_prices_runs_and_versions(packed: Path, roo
                    "--repository", top / "repository")  # fmt: skip
     assert written.exit_code == 0, written.exception
     assert "SS2 is 2.08 times as fast as HD2 on TeraSort." in (tmp_path / "r.html").read_text()
+    anew = next(line for line in readme.splitlines() if line.startswith("    assay report"))
+    monkeypatch.chdir(top)
+    assert call(*shlex.split(anew)[1:]).exit_code == 0
+    first, again_page = (unescape((top / name).read_text()) for name in ("report.html", "again.html"))
+    assert again_page.replace("--prices prices.yaml", "--prices 'my prices.yaml'") == first
 
 
 def test_the_round_trip_gives_the_same_runs(packed: Path, root: Path, tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def _titled(document: Document, asked: Asked) -> Document:
 def _packed(
     path: Path, store: Repository, table: RunTable, made: _Made, plan: Path | None, prices: Path | None
 ) -> None:
-    from assay.report.handover import package_files, plan_files
+    from assay.report.handover import campaign_files, package_files, plan_files
     from assay.report.words import plural
     from assay.repository.package import bundles_with, write_package
 
@@ -111,7 +111,9 @@ def _packed(
     bundles = bundles_with(store, store.ids_at(table, range(len(table))))
     plans = plan_files(store.root, made.frame.plans, given)
     book = prices.read_bytes() if prices is not None else None
-    size = write_package(path, store, bundles, package_files(made.document, made.frame, plans, book, len(bundles)))
+    files = package_files(made.document, made.frame, plans, book, len(bundles))
+    files |= campaign_files(store.root, made.frame.plans)
+    size = write_package(path, store, bundles, files)
     click.echo(
         f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True
     )

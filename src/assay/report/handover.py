@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import __version__
+from assay.campaign.journal import CAMPAIGNS
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
@@ -23,6 +24,7 @@ from assay.report.frame import Frame, report_command
 from assay.report.html import html
 from assay.report.markdown import escaped
 from assay.report.words import slug
+from assay.repository.package import FOLDER
 from assay.spec.document import document_of
 
 PLANS = "plans"
@@ -71,6 +73,17 @@ def _cluster_file(plan: str) -> str:
     return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
+def campaign_files(root: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
+    """Return what the packed repository needs of its campaigns to tell its plans, so that it gives the same report."""
+    files = {}
+    for plan in plans:
+        for name in ("campaign.json", "plan.yaml"):
+            path = root / CAMPAIGNS / plan.campaign_id / name
+            if path.is_file():
+                files[f"{FOLDER}/{CAMPAIGNS}/{plan.campaign_id}/{name}"] = path.read_bytes()
+    return files
+
+
 def _versions(frame: Frame) -> bytes:
     told = {"assay": __version__, "python": platform.python_version(),
             "runs": {fact.name: fact.text for fact in frame.provenance}}  # fmt: skip
@@ -79,12 +92,13 @@ def _versions(frame: Frame) -> bytes:
 
 def _command(frame: Frame) -> str:
     """Return the report's command with the price book by the name that it has in the package."""
-    return report_command(replace(frame.asked, prices=PRICES if frame.asked.prices else None))
+    told = report_command(replace(frame.asked, prices=PRICES if frame.asked.prices else None))
+    return told.replace("-o report.html", "-o again.html", 1)
 
 
 def _steps(frame: Frame, files: Mapping[str, bytes]) -> list[str]:
     report = _command(frame)
-    plans = [name for name in files if name.endswith("/plan.yaml")]
+    plans = [name for name in files if name.startswith(PLANS) and name.endswith("/plan.yaml")]
     again = [f"assay run {name} --repository again" for name in plans]
     if not plans:
         return ["These runs were imported: `repository/bundles/*/source/` has the files as they were given.", ""]
@@ -117,7 +131,8 @@ def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundle
         "## Check it", "",
         "    sha256sum -c SHA256SUMS", "    assay verify --repository repository",
         f"    {_command(frame)} --repository repository", "",
-        "The last command writes the report from the runs anew. `assay pull FILE.tar.gz` takes the runs into a "
+        "The last command writes the report from the runs anew: with the same version of assay and a price book of "
+        "this name, `cmp again.html report.html` finds no difference. `assay pull FILE.tar.gz` takes the runs into a "
         "repository of your own.", "",
         *_steps(frame, files),
     ]  # fmt: skip
