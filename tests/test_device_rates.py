@@ -19,7 +19,7 @@ from assay.analysis.device_rates import (
 )
 from assay.model.cluster import Device, DeviceKind, Disks
 from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
-from assay.model.requests import PAGE_BYTES, readahead_bytes, request_bytes
+from assay.model.requests import PAGE_BYTES, request_bytes
 
 hdd_models = st.builds(
     HddModel, inner_share=st.floats(0.3, 1), seek_track_s=st.floats(0.0003, 0.002),
@@ -63,14 +63,15 @@ def test_the_bandwidth_falls_from_the_outer_edge_to_the_inner_share(model: HddMo
     assert hdd_sequential_bytes_per_s(disk, disk.capacity_bytes / 1000) == pytest.approx(120e6, rel=0.01)
 
 
-@pytest.mark.parametrize("scale", [1, 1 / 5, 1 / 10, 1 / 20, 1 / 40])
+@pytest.mark.parametrize("scale", [1, 1 / 5, 1 / 10, 1 / 20, 1 / 40, 1 / 50])
 @pytest.mark.parametrize("streams", [10, 15, 20])
 def test_many_readers_keep_about_half_of_one_readers_bandwidth_at_every_scale(scale: float, streams: int) -> None:
-    """Published: 0.48 with 10 to 20 readers."""
+    """Published: 0.48 with 10 to 20 readers. Here the readers' parts are all over the disk, as HDFS blocks are."""
     device = Device("d", DeviceKind.HDD, 120e6, 120e6, None, None, 500 * 10**9)
     size = request_bytes(device, scale, Disks.MODEL)
-    together = hdd_streams_bytes_per_s(_disk(scale), 360e6 * scale, streams, size, at_once=2)
-    assert 0.45 < together / (120e6 * scale) < 0.7
+    disk = _disk(scale)
+    together = hdd_streams_bytes_per_s(disk, disk.capacity_bytes, streams, size, at_once=2)
+    assert 0.45 < together / (120e6 * scale) < 0.55
 
 
 def test_one_reader_has_it_all_and_more_readers_never_more() -> None:
@@ -80,16 +81,6 @@ def test_one_reader_has_it_all_and_more_readers_never_more() -> None:
     ]  # fmt: skip
     assert shares[0] == pytest.approx(1, abs=0.02)
     assert shares[0] > shares[1] > shares[2]
-
-
-@given(st.floats(0.01, 1))
-def test_an_arms_readahead_is_half_a_request_and_flash_reads_ahead_a_whole_one(scale: float) -> None:
-    for kind in DeviceKind:
-        device = Device("d", kind, 120e6, 120e6, None, None, 10**12)
-        request, ahead = (size(device, scale, Disks.MODEL) for size in (request_bytes, readahead_bytes))
-        assert ahead % PAGE_BYTES == 0
-        assert PAGE_BYTES <= ahead <= request
-        assert ahead == request if kind is not DeviceKind.HDD else ahead <= max(PAGE_BYTES, request / 2)
 
 
 @given(st.integers(1, 64), st.sampled_from([4096, 16384, 65536]))

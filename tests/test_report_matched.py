@@ -14,11 +14,12 @@ from assay.analysis.table import RunTable, table_of
 from assay.analysis.verdict import format_ratio
 from assay.charts.matched import level_colours, matched_forest, shared_domain
 from assay.cli.main import assay
-from assay.model.run import Run
+from assay.model.run import Origin, Run, RunStatus
+from assay.report.html import html
 from assay.report.matched import matched_report
-from assay.report.render import rendered
 from assay.repository import Repository
 from builders import make_run
+from report_support import matched
 
 SETS = 6
 CHROMIUM = Path("/usr/bin/chromium")
@@ -66,7 +67,7 @@ def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
     content = matched_report(table(runs), "layout", "HD2")
     assert content.sections == ()
     assert content.answer.startswith("No matched sets say")
-    assert "<svg" not in rendered(content)
+    assert "<svg" not in html(matched(content, table(runs)))
 
 
 def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
@@ -90,7 +91,8 @@ def test_levels_beyond_the_palette_share_its_grey() -> None:
 
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:
-    page = rendered(matched_report(table(many_runs("<script>x</script>")), "layout", "HD2", warnings=["<b>kernel"]))
+    runs = table(many_runs("<script>x</script>"))
+    page = html(matched(matched_report(runs, "layout", "HD2", warnings=["<b>kernel"]), runs))
     assert "<script" not in page
     assert "<b>kernel" not in page
     assert "http:" not in page
@@ -111,9 +113,10 @@ def report(stored: Path, *words: str) -> Result:
 
 def test_too_many_comparisons_for_a_page_are_put_together(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "comparisons" in json.loads(report(stored, "--baseline", "HD2").stdout)["sections"][0]
-    monkeypatch.setattr("assay.cli.report.COMPARISONS_MAX", 5)
+    monkeypatch.setattr("assay.report.content.COMPARISONS_MAX", 5)
     found = json.loads(report(stored, "--baseline", "HD2").stdout)
     assert found["sections"][0]["speedups"][0]["sets"] == SETS
+    monkeypatch.undo()
     assert "comparisons" in json.loads(report(stored, "--single", "--baseline", "HD2").stdout)["sections"][0]
 
 
@@ -131,14 +134,15 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     assert found["factor"] == "layout + dfs.blocksize"
     assert [row["levels"]["layout"] for row in found["sections"][0]["costs"][0]["rows"]] == ["SS2", "HD2"]
     assert any("LONE" in text for text in found["unpriced"])
-    assert "What a run costs" in page.read_text()
+    assert "Time against money" in page.read_text()
 
 
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium here")
 def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(tmp_path: Path) -> None:
     sync_api = pytest.importorskip("playwright.sync_api")
     page = tmp_path / "r.html"
-    page.write_text(rendered(matched_report(table(many_runs()), "layout", "HD2")))
+    runs = table(many_runs())
+    page.write_text(html(matched(matched_report(runs, "layout", "HD2"), runs)))
     with sync_api.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         for width in (1200, 360):
@@ -150,3 +154,17 @@ def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(tmp_pa
             assert said == []
             assert shown.locator("svg:visible").count() == 3
         browser.close()
+
+
+def test_threats_of_a_table_are_read_off_it() -> None:
+    runs = [replace(run, cold=None if number % 2 else False, origin=Origin.PUBLISHED)
+            for number, run in enumerate(many_runs())]  # fmt: skip
+    runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
+    content = matched_report(table(runs), "layout", "HD2", warnings=["the kernel is not the same"])
+    found = {threat.title: threat.text for threat in content.threats}
+    assert "LONE (sort)" in found["Levels without a counterpart"]
+    assert found["Few repetitions"].startswith("In 2 of 2 ratios")
+    assert found["More than the factor differed"] == "the kernel is not the same."
+    assert "1 failed" in found["Runs that do not count"]
+    assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
+    assert "Few matched sets" not in found

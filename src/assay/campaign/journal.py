@@ -1,7 +1,7 @@
 """A campaign's folder in the repository: which plan, which runs were begun, and who is carrying it out.
 
-``campaigns/<id>/`` holds ``campaign.json``, the plan's text, ``lock`` (who carries it out), ``now.json`` (what goes on
-this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
+``campaigns/<id>/`` holds ``campaign.json``, the texts of the plan and its cluster file, ``lock`` (who carries it out),
+``now.json`` (what goes on this second) and ``journal.jsonl``, one JSON object a line with ``at_unix_s`` and ``event``::
 
     connect a call of `assay run` reaches for the hosts
     start   this call: runs planned, done and left, restarts; the process that makes them
@@ -41,6 +41,7 @@ CAMPAIGNS = "campaigns"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 NOW = "now.json"
+CLUSTER_TEXT = "cluster.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,7 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
     folder = root / CAMPAIGNS / campaign_id
     folder.mkdir(parents=True)
     (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
+    (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")
     (folder / "campaign.json").write_text(
         json.dumps({"campaign_id": campaign_id, "plan": plan.name, "fingerprint": plan.fingerprint,
                     "cluster": plan.cluster.name, "runs": len(runs),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from assay.campaign.journal import CAMPAIGNS, CLUSTER_TEXT
 from assay.campaign.status import campaigns, status_of
 
 LISTED_MAX = 200
@@ -35,3 +36,11 @@ def plan_texts(root: Path) -> list[PlanText]:
             continue
         found.append(PlanText(status_of(folder, 0.0).plan, folder.name, text))
     return found
+
+
+def cluster_text(root: Path, campaign_id: str) -> str:
+    """Return the text of the cluster file that a campaign was carried out with; empty where none was kept."""
+    try:
+        return (root / CAMPAIGNS / campaign_id / CLUSTER_TEXT).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -13,8 +13,10 @@ from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
 
 HEIGHT_PX = 380
 WIDE = 5.0
-LABELS_MAX = 24
-"""With more points than this only those of the front are named."""
+LABELS_MAX = 8
+LABELS_NARROW_MAX = 4
+"""With more points than this (the other in a chart narrower than a page) names would lie on each other: those of the
+front have one, and a legend tells the rest."""
 
 
 class Quadrants(Protocol):
@@ -116,18 +118,22 @@ def cost_plane(
 
     ``divide``: where it is divided into fast and slow, economical and expensive.
     """
+    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
+    latest = max((p.time_s for p in points), default=0.0)
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
          "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
-         "name": p.label if p.on_front or len(points) <= LABELS_MAX else ""}
+         "inwards": p.time_s > latest / 2,
+         "name": p.label if p.on_front or all_named else ""}
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
     ]  # fmt: skip
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
     y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
          "axis": {"format": "~g"}}  # fmt: skip
-    colour = {"field": "layout", "type": "nominal", "legend": None,
+    legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
+    colour = {"field": "layout", "type": "nominal", "legend": legend,
               "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     tooltip = [
@@ -155,10 +161,12 @@ def cost_plane(
     if divide is not None:
         layers = [*_quadrants(divide, x, y), *layers]
     for below in (False, True):
-        encoding: Spec = {**at, "text": {"field": "name"}}
-        mark: Spec = {"type": "text", "align": "left", "dx": 8, "dy": 11 if below else -9}
-        which = "datum.below" if below else "!datum.below"
-        layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
+        for inwards in (False, True):
+            encoding: Spec = {**at, "text": {"field": "name"}}
+            mark: Spec = {"type": "text", "align": "right" if inwards else "left", "dx": -8 if inwards else 8,
+                          "dy": 11 if below else -9}  # fmt: skip
+            which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
+            layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},

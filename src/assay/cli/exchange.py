@@ -88,12 +88,15 @@ def _token_option(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.argument("source", metavar="DIR|URL")
+@click.argument("source", metavar="DIR|FILE|URL")
 @_token_option
 @json_option
 @repository_option
 def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) -> None:
-    """Take every run of another repository, a folder or the address of an `assay serve`, that is not here yet."""
+    """Take every run that is not here yet of another repository: a folder, or the address of an `assay serve`.
+
+    Or of a file that `assay report --bundle` made.
+    """
     target = Repository.create(repository)
     if _is_address(source):
         from assay.repository.remote import Remote  # imported here to keep start-up short
@@ -101,6 +104,10 @@ def pull(source: str, token_file: Path | None, as_json: bool, repository: Path) 
 
         with Remote(source, _token(token_file)) as remote:
             _show(lambda progress: take(remote, target, progress), as_json)
+    if Path(source).is_file():
+        from assay.repository.package import pull_package
+
+        _show(lambda progress: pull_package(Path(source), target, progress), as_json)
     opened = Repository.open(Path(source))
     _show(lambda progress: copy_bundles(opened, target, progress), as_json)
 

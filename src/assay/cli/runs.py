@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -17,7 +18,7 @@ from assay.errors import RepositoryError
 from assay.model.run import Run, RunStatus
 from assay.report.observed import Observed, observed
 from assay.report.plain import to_plain
-from assay.repository import Repository, short_length
+from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
@@ -125,11 +126,18 @@ def _everything(seen: Observed, logs: Sequence[str], files: Mapping[str, int]) -
 
 
 @click.command()
+@click.argument("package", type=click.Path(path_type=Path, dir_okay=False), required=False)
 @json_option
 @repository_option
-def verify(as_json: bool, repository: Path) -> None:
-    """Check every bundle against its checksums; exit code 6 when something is wrong."""
-    problems = Repository.open(repository).verify(_progress)
+def verify(package: Path | None, as_json: bool, repository: Path) -> None:
+    """Check every bundle against its checksums; exit code 6 when something is wrong.
+
+    With PACKAGE, a file that `assay report --bundle` made, check that instead of the repository.
+    """
+    if package is None:
+        problems = Repository.open(repository).verify(_progress)
+    else:
+        repository, problems = package, _problems_in(package)
     if as_json:
         print_json([asdict(problem) for problem in problems])
     elif problems:
@@ -143,6 +151,13 @@ def verify(as_json: bool, repository: Path) -> None:
             where=str(repository),
             hint="restore them from a copy; a bundle can also be deleted as a whole",
         )
+
+
+def _problems_in(package: Path) -> list[Problem]:
+    from assay.repository.package import opened_package  # imported here to keep start-up short
+
+    with TemporaryDirectory(prefix="assay-verify-") as scratch, opened_package(package, Path(scratch)) as packed:
+        return packed.verify(_progress)
 
 
 def _count(number: int, what: str) -> str:

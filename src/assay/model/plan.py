@@ -93,6 +93,10 @@ class Plan:
     """SHA-256 over everything that decides what is run; two equal plans continue one campaign."""
     retries: dict[FailureClass, int] = field(default_factory=lambda: dict(RETRIES))
     """How often a run is tried again in one call, by the class of its failure."""
+    cluster_file: str = ""
+    """The cluster file as the plan names it."""
+    cluster_source: str = ""
+    """The cluster file's text, kept with the campaign."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ Positioning takes a real disk's time at any scale, and transfers shrink with the
 positioning has to shrink too, or interleaved streams would keep more of the bandwidth than on the described disk. In:
 the device and the scale. Out: bytes, a multiple of the page size.
 
-A modelled HDD's largest request and its readahead window are :data:`HDD_REQUEST_BYTES` times the scale. By that, eight to
-twenty interleaved readers get about half of what one gets, as was published of real disks; docs/lab.md has what was
-measured at which scale. Flash has no arm, and gets what Linux merges at most.
+A modelled HDD's largest request and its readahead window are :data:`HDD_REQUEST_BYTES` times the scale. By that, ten to
+twenty readers all over the disk get half of what one gets, at every scale, as was published of real disks; docs/lab.md
+has what was measured. Flash has no arm, and gets what Linux merges at most.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PAGE_BYTES = 4096
 FULL_REQUEST_BYTES = 1280 * 1024
 """The largest request that Linux makes of a disk by default."""
 HDD_REQUEST_BYTES = 640 * 1024
-"""Of a modelled HDD at full scale: 5 ms of transfer at 120 MB/s; Linux makes requests of 0.5 to 1.25 MB of real disks."""
+"""Of a modelled HDD at full scale: 5 ms of transfer at 120 MB/s. Linux asks real disks for 0.5 to 1.25 MB at once."""
 REQUEST_BYTES_MIN = {Disks.MODEL: 1 * PAGE_BYTES, Disks.THROTTLE: 4 * PAGE_BYTES}
 SEQUENTIAL_IOPS_MARGIN = 1.25
 

@@ -29,20 +29,12 @@ from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.report.costs import CostView, cost_view
+from assay.report.document import Fact, Tile
 from assay.report.observed import Observed
 from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
 
 TILES_MAX = 4
 COMPARISONS_MAX = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One key figure."""
-
-    label: str
-    figure: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +84,6 @@ class Section:
     def has_throughput(self, name: str) -> bool:
         """Return whether any configuration has this throughput."""
         return any(summary.throughputs_mb_per_s.get(name) is not None for summary in self.summaries)
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of how it was measured."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +222,11 @@ def _cold_text(valid: Sequence[Run]) -> str:
 
 
 def _order_text(runs: Sequence[Run]) -> str:
-    blocks = {(run.campaign_id, run.block) for run in runs}
+    blocks: dict[tuple[str, int], set[str]] = {}
+    for run in runs:
+        blocks.setdefault((run.campaign_id, run.block), set()).add(f"{run.workload} {run.layout} {run.levels}")
+    if all(len(configurations) == 1 for configurations in blocks.values()):
+        return ""  # nothing says that they were, as of imported runs
     campaigns = len({run.campaign_id for run in runs})
     return (
         f"Interleaved in {plural(len(blocks), 'block')}, so that slow changes of the machine hit both sides alike; "
@@ -281,7 +269,7 @@ def _layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
 def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fact, ...]:
     valid = [run for run in runs if run.status is RunStatus.VALID]
     statuses = Counter(run.status.value for run in runs)
-    starts = sorted(run.started_at for run in runs)
+    starts = sorted(run.started_at for run in runs if run.started_at)
     engines = dict.fromkeys(f"{run.engine.capitalize()} {run.engine_version}" for run in runs)
     baselines = dict.fromkeys(run.baseline_id for run in runs if run.baseline_id)
     methods = dict.fromkeys(c.method for c in comparisons if c.ratio_low is not None)

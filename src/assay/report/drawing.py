@@ -38,7 +38,7 @@ class Drawer:
 
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
         svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # HTML knows what an svg element is
-        for name in set(_IDENTIFIER.findall(svg)):
+        for name in dict.fromkeys(_IDENTIFIER.findall(svg)):
             own = f"c{next(self._numbers)}"
             svg = svg.replace(f'id="{name}"', f'id="{own}"').replace(f"url(#{name})", f"url(#{own})")
         return Markup(svg)  # noqa: S704 - Vega escapes every text that it draws, and a test holds it to that

@@ -1,30 +1,29 @@
 """A report over matched sets: what a repository of thousands of runs says of one factor, on one page.
 
 In: a table of runs, the factor and its baseline, warnings, and the costs that ``planes.py`` made of it, if any. Out: a
-:class:`MatchedReport`, which is also what ``assay report --matched --json`` prints, and from it the page.
+:class:`MatchedReport`, which is also what ``assay report --matched --json`` prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from jinja2 import Environment
-from markupsafe import Markup
+import numpy as np
 
 from assay import __version__
 from assay.analysis.matched import Speedup, combined_or_named, first_level, matched_speedups, over_groups
 from assay.analysis.significance import BestSet, indistinguishable_from_best
 from assay.analysis.table import RunTable
+from assay.analysis.threats import Threat, matched_threats
 from assay.analysis.verdict import Conclusion, format_interval, format_ratio
-from assay.charts.matched import level_colours, matched_forest, shared_domain
-from assay.charts.style import FULL_PX
-from assay.report.content import TILES_MAX, Fact, Tile
-from assay.report.drawing import Drawer
+from assay.report.content import TILES_MAX
+from assay.report.document import Fact, Tile
 from assay.report.planes import PlaneView
 from assay.report.words import interval, plural, ratio, workload_title
 
-_COSTS_SHOWN = 5
+_NAMED = 6
 _CAUSES = ("invalid", "failed")
 
 
@@ -57,6 +56,7 @@ class MatchedReport:
     sections: tuple[MatchedSection, ...]
     method: tuple[Fact, ...]
     warnings: tuple[str, ...]
+    threats: tuple[Threat, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
     assay_version: str
@@ -98,12 +98,47 @@ def _count(table: RunTable, level: str) -> int:
     return int((column.codes == column.code(level)).sum()) if level in column.levels else 0
 
 
+def _levels(table: RunTable, *names: str) -> str:
+    """Return the levels of these columns, joined; the first of them where there are many."""
+    parts = [table.columns[name].levels for name in names if name in table.columns]
+    texts = [" ".join(levels) if len(levels) == 1 else ", ".join(levels[:_NAMED]) for levels in parts if levels]
+    more = sum(max(0, len(levels) - _NAMED) for levels in parts)
+    return " ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _when(table: RunTable) -> str:
+    known = table.values["started_unix_s"]
+    known = known[np.isfinite(known)]
+    if len(known) == 0:
+        return ""
+    first, last = (datetime.fromtimestamp(float(at), UTC) for at in (known.min(), known.max()))
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d} (UTC)."
+
+
+def _caches(table: RunTable) -> str:
+    column = table.columns.get("cold")
+    cold, warm = (int((column.codes == column.code(name)).sum()) if column and name in column.levels else 0
+                  for name in ("cold", "warm"))  # fmt: skip
+    return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
+
+
+def _repetitions(used: Sequence[Speedup]) -> str:
+    sets, runs = sum(s.sets for s in used), sum(s.runs_baseline + s.runs_candidate for s in used)
+    return f"{runs / (2 * sets):.1f} runs on a side of a matched set, on average." if sets else ""
+
+
 def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
     used = [s for s in found if s.ratio is not None]
     not_valid = "".join(f", {_count(table, cause):,} {cause}" for cause in _CAUSES if _count(table, cause))
     methods = "; ".join(dict.fromkeys(s.method for s in used if s.low is not None))
     facts = (
+        Fact("Plans", _levels(table, "plan")),
+        Fact("Clusters", _levels(table, "cluster")),
+        Fact("Engines", _levels(table, "engine", "engine_version")),
         Fact("Runs", f"{len(table):,} looked at{not_valid}. Only valid ones count."),
+        Fact("When", _when(table)),
+        Fact("Caches", _caches(table)),
+        Fact("Repetitions", _repetitions(used)),
         Fact("Matched set", "Runs that are equal in everything but the factor: workload, data, cluster, network, "
              "engine and all its parameters. A run without a counterpart does not count."),
         Fact("Ratio", "The geometric mean over the sets of baseline time / candidate time: above 1, the candidate is "
@@ -160,33 +195,7 @@ def matched_report(
         sections=tuple(sections),
         method=_method(table, found),
         warnings=tuple(warnings),
+        threats=tuple(matched_threats(table, found, warnings)),
         unpriced=tuple(dict.fromkeys(f"{label}: {why}" for view in costs for label, why in view.unpriced.items())),
         assay_version=__version__,
-    )
-
-
-def render_matched(content: MatchedReport, environment: Environment, style: Markup) -> str:
-    """Return the page, one file that needs nothing else."""
-    drawer = Drawer()
-    palette = level_colours(content.levels)
-    every = [s for section in content.sections for s in section.speedups]
-    domain = shared_domain([*every, *content.overall])
-
-    def forest(speedups: Sequence[Speedup], caption: str, *, wide: bool) -> Markup:
-        width = {"wide_px": FULL_PX} if wide else {}
-        return drawer.draw(lambda px: matched_forest(speedups, palette, domain, px), caption, **width)
-
-    what = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
-    overall = forest(content.overall, f"Speedup over {content.baseline}, all workloads: {what}.", wide=True)
-    return environment.get_template("matched.html.j2").render(
-        content=content,
-        palette=palette,
-        style=style,
-        overall=overall if content.overall else None,
-        drawn=[
-            (section, forest(section.speedups, f"{section.title}: speedup over {content.baseline}.", wide=False))
-            for section in content.sections
-            if section.speedups
-        ],
-        costs_shown=_COSTS_SHOWN,
     )

@@ -100,3 +100,9 @@ def cost_planes(repository: Repository, table: RunTable, book: PriceBook, questi
     asked = question or Question()
     asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
     return plane_views(table, facts_of(examples), book, asked)
+
+
+def examples_of(repository: Repository, table: RunTable) -> list[Run]:
+    """Return one run of each cluster, engine and origin, whole."""
+    names = [name for name in ("cluster", "engine", "engine_version", "origin") if name in table.columns]
+    return repository.runs_at(table, first_rows(groups_by(table, names)).tolist()) if len(table) else []

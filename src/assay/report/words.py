@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -128,3 +129,18 @@ def assay_version(run: Run) -> str:
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return ``1 run`` or ``2 runs``."""
     return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """Return names as people list them: ``A, B and C``."""
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def slug(text: str) -> str:
+    """Return a text as the name of a file or an anchor: ``terasort-1-tb``; at least one letter."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "x"
+
+
+def capitalised(text: str) -> str:
+    """Return a text with its first letter as a capital and the others as they are."""
+    return text[:1].upper() + text[1:]

@@ -243,6 +243,26 @@ class _Sources(msgspec.Struct):
     sources: list[dict[str, str | int]]
 
 
+@dataclass(frozen=True, slots=True)
+class ImportFacts:
+    """What an import was made from: its id, its format, and names and SHA-256 of its files."""
+
+    import_id: str
+    format: str
+    files: tuple[tuple[str, str], ...]
+
+
+def import_facts(bundle: Path) -> ImportFacts:
+    """Return what an import was made from. Raises :class:`RepositoryError` when that can't be read."""
+    try:
+        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Sources)
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise RepositoryError(f"the import can't be read: {error}", where=bundle.name,
+                              hint="`assay verify` lists all damage") from error  # fmt: skip
+    files = tuple((str(source.get("name", "")), str(source.get("sha256", ""))) for source in facts.sources)
+    return ImportFacts(bundle.name, facts.format, files)
+
+
 def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
     """Return the ids of imports of this format that took one of these files; damaged ones are passed over."""
     wanted = {source.sha256 for source in sources}

@@ -38,7 +38,7 @@ def load_plan(path: str | Path) -> Plan:
     document = read_document(path)
     file = parse(PlanFile, document)
     problems = Problems(document)
-    cluster = _load_cluster(file, Path(path).parent, problems)
+    cluster, cluster_source = _load_cluster(file, Path(path).parent, problems)
     workloads = _workloads(file, len(cluster.workers), problems)
     factors = _factors(file, workloads, problems)
     layouts = _layouts(file, cluster, problems)
@@ -65,6 +65,8 @@ def load_plan(path: str | Path) -> Plan:
             cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
         ),
         retries=retries,
+        cluster_file=file.cluster,
+        cluster_source=cluster_source,
     )
     check_configurations(expand(plan), places(plan.parameters, factors), cluster, problems)
     problems.raise_if_any()
@@ -90,10 +92,11 @@ def _retries(file: PlanFile) -> tuple[dict[FailureClass, int], int]:
     return retries, 1 + sum(retries.values()) if file.attempts is None else file.attempts
 
 
-def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> Cluster:
+def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Cluster, str]:
+    """Return the cluster and its file's text."""
     path = folder / os.path.expanduser(file.cluster)  # noqa: PTH111 - Path's own raises for unknown users
     try:
-        return load_cluster(path)
+        return load_cluster(path), read_document(path).text
     except SpecificationError as error:
         if error.where != str(path):  # something in the cluster file; otherwise the path is wrong, and this file is
             raise

@@ -1,0 +1,256 @@
+"""The document of a report that shows each configuration by itself.
+
+In: a :class:`ReportContent` and its :class:`Frame`. Out: a :class:`Document`. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from assay.analysis.compare import Comparison
+from assay.charts.runs import PURPOSE_TITLES
+from assay.charts.times import THROUGHPUT_TITLES
+from assay.model.run import Run, RunStatus
+from assay.report import words
+from assay.report.compose import (
+    appendix_chapter,
+    findings_chapter,
+    kept,
+    line,
+    method_chapter,
+    reproduce_chapter,
+    table,
+    threats_chapter,
+)
+from assay.report.compose_cost import cost_chapter
+from assay.report.content import ReportContent, RunView, Section
+from assay.report.document import (
+    Block,
+    Chapter,
+    Code,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Figure,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Pair,
+    Paragraph,
+    Table,
+)
+from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
+from assay.report.frame import Frame
+
+THROUGHPUT_MEANINGS = {
+    "per_stream_mb_per_s": "Bytes over the sum of the tasks' own I/O times: what one file's stream gets while others "
+    'run beside it. Stock TestDFSIO prints it as "Throughput".',
+    "gated_aggregate_mb_per_s": "The whole cluster's rate, averaged over those seconds in which at least half of the "
+    "largest number of tasks was active. Each task's bytes are spread evenly over its time. Enhanced DFSIO's idea.",
+    "job_throughput_mb_per_s": "The job's data over its wall time, with start-up and stragglers: what a user gets.",
+}
+
+
+def _against(comparison: Comparison) -> Line:
+    return (Level(comparison.candidate), " against ", Level(comparison.baseline))
+
+
+def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
+    """Return a table with a column for each configuration."""
+    columns = (Column(first), *(Column(f"{level} ({unit})", True, level) for level in levels))
+    return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
+
+
+def _comparison(content: ReportContent, figures: Figures) -> Chapter:
+    rows = [
+        (section.title, _against(c), words.ratio(c.ratio), words.interval(c.ratio_low, c.ratio_high),
+         f"{c.n_candidate} against {c.n_baseline}",
+         f"{words.seconds(c.candidate_median_s)} against {words.seconds(c.baseline_median_s)}", c.origin.value)
+        for section in content.sections for c in section.comparisons
+    ]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(line(f"The ratio is {content.baseline}'s time over the other's: above 1, the other is faster. An "
+                       "interval that includes 1 shows no difference.")),
+        *([figures.speedups] if figures.speedups else []),
+        table(("Workload", "Configuration", "#Ratio", "#95 % interval", "#Runs", "#Median time (s)", "Origin"), rows),
+    ]  # fmt: skip
+    return Chapter("results", "Results", tuple(blocks))
+
+
+def _claims(section: Section) -> list[Block]:
+    blocks: list[Block] = []
+    for c in section.comparisons:
+        blocks.append(Paragraph(line(c.claim)))
+        blocks += [Paragraph(line(f"{warning}."), "warn") for warning in c.warnings]
+        counts = ((c.excluded_invalid, "invalid"), (c.excluded_failed, "failed"), (c.excluded_warm, "warm"))
+        dropped = ", ".join(f"{number} {what}" for number, what in counts if number)
+        blocks += [Paragraph(line(f"Not counted: {dropped}."), "soft")] if dropped else []
+    return blocks
+
+
+def _phases(content: ReportContent, section: Section, figure: Figure) -> tuple[Block, ...]:
+    rows = []
+    for name, first in section.comparisons[0].phases_s.items():
+        others = [words.seconds(c.phases_s[name].candidate if name in c.phases_s else None)
+                  for c in section.comparisons]  # fmt: skip
+        rows.append((name, [words.seconds(first.baseline), *others]))
+    levels = [content.baseline, *(c.candidate for c in section.comparisons)]
+    return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
+
+
+def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
+    rows = [(title, [words.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
+            for key, title in THROUGHPUT_TITLES.items() if section.has_throughput(key)]  # fmt: skip
+    levels = [s.level for s in section.summaries]
+    return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
+
+
+def _workload(content: ReportContent, place: int, drawn: SectionFigures) -> Chapter:
+    section = content.sections[place]
+    cells: list[tuple[Block, ...]] = []
+    if drawn.runtime:
+        cells.append((Heading("Run time"), drawn.runtime))
+    if drawn.traffic:
+        cells.append((Heading("Disk traffic of one run of each"), drawn.traffic))
+    if drawn.phases:
+        cells.append(_phases(content, section, drawn.phases))
+    if drawn.throughput:
+        cells.append(_throughput(section, drawn.throughput))
+    blocks = [*_claims(section), Pair(tuple(cells))]
+    if section.views:
+        blocks.append(Fold("One run of each, closely", _closely(section, drawn)))
+    return Chapter(f"workload-{place + 1}-{words.slug(section.title)}", section.title, tuple(blocks), inner=True)
+
+
+def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
+    rows = [(name, [words.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
+            for name in section.phase_names()]  # fmt: skip
+    rows.append(("the whole run", [words.seconds(view.duration_s) for view in section.views]))
+    levels = [view.level for view in section.views]
+    return (Heading("Where the time went"), figure, _by_level("Phase", levels, "s", rows))
+
+
+def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
+    rows: list[tuple[Line | str, ...]] = [
+        ((Level(view.level),), f"{PURPOSE_TITLES[use.purpose]} ({', '.join(use.devices)})",
+         words.size(use.transfers.read_bytes), words.size(use.transfers.read_request_bytes),
+         words.size(use.transfers.write_bytes), words.size(use.transfers.write_request_bytes))
+        for view in section.views for use in view.detail.by_purpose
+    ]  # fmt: skip
+    told = table(("Disks of", "Hold", "#Read", "#A request", "#Written", "#A request"), rows)
+    shared = any(view.shares_disks for view in section.views)
+    note = "A disk that holds both can't tell what was which: the kernel counts requests by device."
+    return (Heading("Size of disk requests"), figure, told, *([Paragraph(line(note), "soft")] if shared else []))
+
+
+def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
+    return [
+        ((Level(view.level),), kind.kind, str(kind.tasks), str(kind.at_once_max), str(kind.waves),
+         words.seconds(kind.median_s), words.seconds(kind.longest_s), str(len(kind.stragglers)), str(kind.failed),
+         str(kind.killed))
+        for job in view.detail.jobs for kind in job.kinds
+    ]  # fmt: skip
+
+
+def _closely(section: Section, drawn: SectionFigures) -> tuple[Block, ...]:
+    named: list[str | Level | Code] = []
+    for place, view in enumerate(section.views):
+        named += [", " if place else "", Level(view.level), " is run ", Code(view.run_id)]
+    cells = []
+    if drawn.shares:
+        cells.append(_shares(section, drawn.shares))
+    if drawn.requests:
+        cells.append(_requests(section, drawn.requests))
+    blocks: list[Block] = [Paragraph((*named, ". ", Code("assay show RUN"), " has more of each."), "soft"),
+                           Pair(tuple(cells))]  # fmt: skip
+    if drawn.occupancy:
+        blocks += [Heading("Tasks in each phase"), drawn.occupancy]
+    if drawn.timelines:
+        blocks += [Heading("Which container ran what"), Pair(tuple((figure,) for figure in drawn.timelines))]
+    rows = [row for view in section.views for row in _task_rows(view)]
+    if rows:
+        blocks.append(table(("Run of", "Tasks", "#Number", "#At once", "#Waves", "#Median (s)", "#Longest (s)",
+                             "#Slow", "#Failed", "#Killed"), rows, "Tasks of each run"))  # fmt: skip
+    return tuple(blocks)
+
+
+def _throughputs() -> Chapter:
+    facts = tuple(Fact(title, THROUGHPUT_MEANINGS[key]) for key, title in THROUGHPUT_TITLES.items())
+    note = "They answer different questions and differ by factors. Compare each with itself only."
+    return Chapter("throughputs", "What the three throughputs mean", (Paragraph(line(note)), Facts(facts)), inner=True)
+
+
+def _profile(content: ReportContent) -> Chapter | None:
+    found = content.profile
+    if found is None:
+        return None
+    against = f"In brackets: against {words.workload_title(found.reference)} on the same configuration. "
+    rows: list[tuple[Line | str, ...]] = []
+    for row in found.rows:
+        stored = row.output_bytes if row.stored_bytes is None else row.stored_bytes
+        rows.append((
+            words.workload_title(row.workload), (Level(row.layout), f" {row.context}" if row.context else ""),
+            str(row.n), words.size(row.input_bytes) + words.in_brackets(row.input_ratio),
+            words.size(row.shuffle_bytes) + words.in_brackets(row.shuffle_ratio),
+            words.size(stored) + words.in_brackets(row.output_ratio),
+            words.share(row.cpu_busy_share) + words.in_brackets(row.cpu_ratio)))  # fmt: skip
+    note = f"Medians of the valid runs. {against if found.has_ratios else ''}Output counts every copy."
+    told = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
+    return Chapter("profile", "What each workload does", (Paragraph(line(note)), told), inner=True)
+
+
+def _not_counted(runs: tuple[Run, ...]) -> list[Block]:
+    bad = [run for run in runs if run.status is not RunStatus.VALID]
+    rows = [((Code(run.run_id),), words.workload_title(run.workload), run.layout, run.status.value,
+             run.cause or "not recorded") for run in bad]  # fmt: skip
+    return (
+        [Heading("Runs that do not count"), table(("Run", "Workload", "Layout", "Status", "Cause"), rows)]
+        if bad
+        else []
+    )
+
+
+def _every_run(runs: tuple[Run, ...]) -> list[Block]:
+    columns = ("Run", "Workload", "Layout", "#Time (s)", "Status", "Origin", "Cold", "#Block", "Started (UTC)",
+               "Engine", "assay")  # fmt: skip
+    cold = {True: "yes", False: "no", None: "not known"}
+    rows = [
+        ((Code(run.run_id),), words.workload_title(run.workload), run.layout, words.seconds(run.duration_s),
+         run.status.value, run.origin.value, cold[run.cold], str(run.block), words.moment(run.started_at),
+         f"{run.engine} {run.engine_version}", words.assay_version(run))
+        for run in runs
+    ]  # fmt: skip
+    told = table(columns, rows)
+    note = (Code("assay show RUN"), " shows one with all that was recorded.")
+    return [Heading("Every run"), Paragraph(note, "soft"), Table(told.columns, told.rows, dense=True)]
+
+
+def single_document(content: ReportContent, frame: Frame) -> Document:
+    """Return the report as a document."""
+    figures = figures_of(content)
+    sections = [_workload(content, place, drawn) for place, drawn in enumerate(figures.sections)]
+    runs = [*_not_counted(content.runs), *_every_run(content.runs)]
+    return Document(
+        title=content.title,
+        kicker=f"By {content.factor} · {words.plural(len(content.runs), 'run')}",
+        question=frame.question,
+        answer=content.answer,
+        detail=content.detail,
+        notes=content.layouts,
+        origin=content.origin,
+        tiles=content.tiles,
+        chapters=kept(
+            method_chapter("How it was measured", content.method),
+            _comparison(content, figures),
+            *sections,
+            _throughputs(),
+            _profile(content),
+            cost_chapter(content, figures.cost),
+            findings_chapter(frame),
+            threats_chapter(content.threats),
+            appendix_chapter(frame, runs),
+            reproduce_chapter(frame),
+        ),
+        footer=f"Written by assay {content.assay_version}.",
+        palette=palette_of(content),
+    )

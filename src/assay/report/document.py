@@ -1,0 +1,195 @@
+"""A report as a document: what it says in its order, whatever it is written as.
+
+In: nothing; these are values. ``compose.py`` and its neighbours make them; ``html.py``, ``markdown.py`` and ``pdf.py``
+write them, so that all three say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from assay.charts.style import HALF_PX, Spec
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A configuration's name, shown with its colour."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """An id, or something to type."""
+
+    text: str
+
+
+Part = str | Level | Code
+Line = tuple[Part, ...]
+"""A cell or a paragraph: texts with names and ids between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences. ``tone``: ``plain``, ``soft`` for an aside, ``warn`` for what to be careful about."""
+
+    kind: ClassVar[str] = "paragraph"
+    line: Line
+    tone: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A title inside a section."""
+
+    kind: ClassVar[str] = "heading"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's title, a configuration's colour beside it if it has one, and whether it holds numbers."""
+
+    title: str
+    numeric: bool = False
+    level: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first cell of a row names it. ``dense``: many narrow columns, in smaller letters."""
+
+    kind: ClassVar[str] = "table"
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Line, ...], ...]
+    caption: str = ""
+    dense: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of how it was measured."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what is to be said of each."""
+
+    kind: ClassVar[str] = "facts"
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Statements, each with a title."""
+
+    kind: ClassVar[str] = "points"
+    points: tuple[Fact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Text to be kept as it is: commands, a file."""
+
+    kind: ClassVar[str] = "listing"
+    text: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart: ``make`` gives its specification for a width in pixels. ``name`` is unique in the document."""
+
+    kind: ClassVar[str] = "figure"
+    name: str
+    make: Callable[[int], Spec]
+    caption: str
+    wide_px: int = HALF_PX
+    panels: bool = False
+    """Made of several charts, so that it needs a page's whole width."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Groups of blocks that stand side by side where there is room."""
+
+    kind: ClassVar[str] = "pair"
+    cells: tuple[tuple[Block, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Details: closed on a screen until somebody opens them, open on paper."""
+
+    kind: ClassVar[str] = "fold"
+    title: str
+    blocks: tuple[Block, ...]
+
+
+Block = Paragraph | Heading | Table | Facts | Points | Listing | Figure | Pair | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """One section: its anchor, its title, what it says. ``inner``: it belongs to the chapter before it."""
+
+    anchor: str
+    title: str
+    blocks: tuple[Block, ...]
+    inner: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One key figure."""
+
+    label: str
+    figure: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A whole report."""
+
+    title: str
+    kicker: str
+    question: str
+    answer: str
+    detail: str
+    notes: tuple[str, ...]
+    origin: str
+    tiles: tuple[Tile, ...]
+    chapters: tuple[Chapter, ...]
+    footer: str
+    palette: Mapping[str, str] = field(default_factory=dict)
+    """Configuration to its colour."""
+
+
+def figures_of(blocks: Sequence[Block]) -> Iterator[Figure]:
+    """Yield every chart among ``blocks``, those inside others too."""
+    for block in blocks:
+        if isinstance(block, Figure):
+            yield block
+        elif isinstance(block, Fold):
+            yield from figures_of(block.blocks)
+        elif isinstance(block, Pair):
+            for cell in block.cells:
+                yield from figures_of(cell)
+
+
+def charts_of(document: Document) -> list[Figure]:
+    """Return every chart of the document in its order."""
+    return [figure for chapter in document.chapters for figure in figures_of(chapter.blocks)]
+
+
+def plain_text(line: Line) -> str:
+    """Return a line without its marks."""
+    return "".join(part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text
+                   for part in line)  # fmt: skip

@@ -1,0 +1,208 @@
+"""What every report says around its results: the question, the findings, the configuration, where it all comes from.
+
+In: the runs as a table, some of them whole, the repository's plans, and what was asked. Out: a :class:`Frame`, which is
+the same for a report on single comparisons and one over matched sets.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.analysis.findings import Finding, findings
+from assay.analysis.table import RunTable
+from assay.campaign.plan_texts import PlanText
+from assay.model.run import Run
+from assay.report.document import Fact
+from assay.report.words import joined, plural, size, workload_title
+from assay.repository.imports import ImportFacts
+
+LEVELS_SHOWN = 8
+"""A factor with more levels than this is told by the first of them and their number."""
+WORKLOADS_NAMED = 4
+OTHERS_NAMED = 4
+_NO_SETTINGS = ("origin", "lab_scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that makes a configuration, with its levels and how many runs have each."""
+
+    name: str
+    levels: tuple[tuple[str, int], ...]
+    absent: int
+    """Runs that do not have it, or do not tell; 0 for an option of one workload, which no other can have."""
+
+    @property
+    def varies(self) -> bool:
+        """Return whether runs differ in it."""
+        return len(self.levels) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the report was asked, for the commands that make it again. File names are without folders."""
+
+    factor: str
+    baseline: str
+    workload: str | None = None
+    prices: str | None = None
+    title: str | None = None
+    question: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around the results."""
+
+    asked: Asked
+    question: str
+    findings: dict[str, tuple[Finding, ...]]
+    """Origin to the claims of the published studies, tested on these runs."""
+    settings: tuple[Setting, ...]
+    hosts: tuple[Fact, ...]
+    provenance: tuple[Fact, ...]
+    plans: tuple[PlanText, ...]
+    commands: tuple[str, ...]
+
+
+def present(table: RunTable, name: str) -> list[str]:
+    """Return the levels of a column that some run of the table has."""
+    column = table.columns.get(name)
+    if column is None:
+        return []
+    return [column.levels[code] for code in np.unique(column.codes[column.codes >= 0])]
+
+
+def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Sequence[str], *, priced: bool) -> str:
+    """Return the question that a plan with these levels and workloads asks."""
+    others = [level for level in levels if level != baseline]
+    few = len(titles) <= WORKLOADS_NAMED
+    what = (joined(titles) or "the workloads") if few else plural(len(titles), "workload")
+    if not others or len(others) > OTHERS_NAMED:
+        asked = f"How does the time of {what} change with {factor}, against {baseline}"
+    else:
+        verb = "are" if len(titles) > 1 else "is"
+        asked = f"How much faster {verb} {what} with {factor} {joined(others, 'or')} than with {baseline}"
+    return f"{asked}, and what does a job cost on each?" if priced else f"{asked}?"
+
+
+def settings_of(table: RunTable) -> tuple[Setting, ...]:
+    """Return what the runs' configurations are made of; what differs comes first."""
+    found, workloads = [], present(table, "workload")
+    for name in table.factors:
+        column = table.columns[name]
+        if name in _NO_SETTINGS:
+            continue
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.levels))
+        levels = [(level, int(counts[code])) for code, level in enumerate(column.levels) if counts[code]]
+        if levels:
+            levels.sort(key=lambda item: -item[1])
+            own = name.partition(".")[0] in workloads  # an option of one workload: no other can have it
+            found.append(Setting(name, tuple(levels), 0 if own else int((column.codes < 0).sum())))
+    return tuple(sorted(found, key=lambda setting: not setting.varies))
+
+
+def _text(value: Any, *names: str) -> str:
+    """Return what lies at ``names`` in nested objects, as text; empty where it does not."""
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return "" if value is None or isinstance(value, Mapping | list) else str(value)
+
+
+def _node_text(node: Mapping[str, Any]) -> str:
+    cores, memory = _text(node, "hardware", "cpu", "logical_cores"), _text(node, "hardware", "memory", "total_bytes")
+    java = _text(node, "java", "version")
+    parts = [
+        _text(node, "hardware", "cpu", "model"),
+        f"{cores} cores" if cores else "",
+        f"{size(float(memory))} of memory" if memory.isdigit() else "",
+        _text(node, "distribution"),
+        f"kernel {release}" if (release := _text(node, "kernel", "release")) else "",
+        f"Java {java}" if java else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _hosts(examples: Sequence[Run]) -> tuple[Fact, ...]:
+    """Return what was found on the hosts of each cluster: like nodes together."""
+    facts = []
+    for cluster in dict.fromkeys(run.cluster for run in examples):
+        nodes: dict[str, list[str]] = {}
+        for run in examples:
+            told: Any = run.environment.get("nodes")
+            if run.cluster != cluster or not isinstance(told, Mapping):
+                continue
+            for name, node in told.items():
+                if isinstance(node, Mapping) and (text := _node_text(node)):
+                    names = nodes.setdefault(text, [])
+                    names += [] if str(name) in names else [str(name)]
+        facts += [Fact(f"{cluster}: {', '.join(names)}", f"{text}.") for text, names in nodes.items()]
+    return tuple(facts)
+
+
+def _recorded(examples: Sequence[Run], *names: str) -> str:
+    return ", ".join(dict.fromkeys(text for run in examples if (text := _text(run.environment, *names))))
+
+
+def _provenance(examples: Sequence[Run], imports: Sequence[ImportFacts], assay_version: str) -> tuple[Fact, ...]:
+    engines = dict.fromkeys(f"{run.engine} {run.engine_version}".strip() for run in examples)
+    sources = dict.fromkeys(f"{name}: {source}" for run in examples for name, source in run.sources.items())
+    made = _recorded(examples, "assay", "version")
+    campaigns = dict.fromkeys(run.campaign_id for run in examples if run.campaign_id)
+    facts = [
+        Fact("Engines", ", ".join(engines)),
+        Fact("assay", f"{assay_version} wrote this report{f'; {made} made the runs' if made else ''}."),
+        Fact("Python of assay", _recorded(examples, "assay", "python")),
+        Fact("Campaigns", ", ".join(list(campaigns)[:LEVELS_SHOWN]) if not imports else ""),
+        *(Fact(f"Import {one.import_id[:8]}", f"{one.format}: {_files(one)}.") for one in imports),
+        Fact("Sources of numbers", "; ".join(sources)),
+    ]  # fmt: skip
+    return tuple(fact for fact in facts if fact.text)
+
+
+def _files(facts: ImportFacts) -> str:
+    return ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for name, digest in facts.files)
+
+
+def report_command(asked: Asked) -> str:
+    """Return the command that writes the report."""
+    options = ["--by", asked.factor, "--baseline", asked.baseline]
+    for name in ("workload", "prices", "title", "question"):
+        value = getattr(asked, name)
+        options += [f"--{name}", value] if value else []
+    return shlex.join(["assay", "report", "-o", "report.html", *options])
+
+
+def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
+    again = [f"assay run {shlex.quote(plan)}.yaml" for plan in dict.fromkeys(plan.plan for plan in plans)]
+    taken = [shlex.join(["assay", "import", *(name for name, _ in one.files)]) for one in imports]
+    made = [*again, *taken] or ["assay run PLAN"]
+    return (*made, "assay verify", report_command(asked))
+
+
+def frame_of(
+    table: RunTable, examples: Sequence[Run], asked: Asked, *, levels: Sequence[str],
+    plans: Sequence[PlanText] = (), imports: Sequence[ImportFacts] = (), assay_version: str = "",
+) -> Frame:  # fmt: skip
+    """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
+    campaigns = present(table, "campaign_id")
+    shown = tuple(plan for plan in plans if plan.campaign_id in campaigns)
+    titles = [workload_title(name) for name in present(table, "workload")]
+    question = asked.question or question_of(
+        asked.factor, asked.baseline, levels, titles, priced=asked.prices is not None
+    )
+    return Frame(
+        asked=asked,
+        question=question,
+        findings={origin: tuple(found) for origin, found in findings(table).items()},
+        settings=settings_of(table),
+        hosts=_hosts(examples),
+        provenance=_provenance(examples, imports, assay_version),
+        plans=shown,
+        commands=_commands(asked, shown, imports),
+    )

@@ -1,0 +1,47 @@
+"""A document as one HTML file that needs nothing else: no script, no font, no request to any host.
+
+In: a :class:`Document`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from assay.report.document import Code, Document, Figure, Level, Line
+from assay.report.drawing import Drawer
+
+
+def _style() -> Markup:
+    text = files("assay.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    return Markup(text)  # noqa: S704 - the package's own file
+
+
+def html(document: Document) -> str:
+    """Return the page."""
+    drawer = Drawer()
+
+    def inline(line: Line) -> Markup:
+        return Markup("").join(_part(part) for part in line)
+
+    def _part(part: str | Level | Code) -> Markup:
+        if isinstance(part, Level):
+            return swatch(part.name)
+        return Markup("<code>{}</code>").format(part.text) if isinstance(part, Code) else escape(part)
+
+    def swatch(name: str) -> Markup:
+        colour = document.palette.get(name, "currentColor")
+        form = '<span class="level"><span class="swatch" style="background: {}"></span>{}</span>'
+        return Markup(form).format(colour, name)  # noqa: S704 - the form is ours, its values are escaped
+
+    def draw(figure: Figure) -> Markup:
+        return drawer.draw(figure.make, figure.caption, wide_px=figure.wide_px)
+
+    environment = Environment(
+        loader=PackageLoader("assay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(inline=inline, swatch=swatch, draw=draw)
+    return environment.get_template("report.html.j2").render(document=document, style=_style())

@@ -1,0 +1,127 @@
+"""A document as Markdown (CommonMark with GitHub's tables), with its charts as SVG files beside it.
+
+In: a :class:`Document` and the folder that its charts lie in, as the text should name it. Out: text. Everything that
+came from a run is escaped, so that it stays text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from assay.report.document import (
+    Block,
+    Code,
+    Document,
+    Facts,
+    Figure,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Listing,
+    Pair,
+    Paragraph,
+    Points,
+    Table,
+)
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]#|~$!])")
+_OPENING = re.compile(r"^(\s*)([-+=]+|\d+[.)])(?=\s|$)")
+
+
+def escaped(text: str) -> str:
+    """Return ``text`` so that Markdown shows it as it is, on one line."""
+    flat = " ".join(text.split("\n")).replace("\r", " ").replace("\t", " ")
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    flat = _SPECIAL.sub(r"\\\1", flat)
+    return _OPENING.sub(lambda found: f"{found[1]}{found[2][:-1]}\\{found[2][-1]}", flat)
+
+
+def _part(part: str | Level | Code) -> str:
+    if isinstance(part, Code) and "`" not in part.text and "|" not in part.text and "\n" not in part.text:
+        return f"`{part.text}`"
+    text = part.text if isinstance(part, Code) else part.name if isinstance(part, Level) else part
+    kept = text.strip(" ")
+    return (
+        f"{' ' * (len(text) - len(text.lstrip(' ')))}{escaped(kept)}{' ' * (len(text) - len(text.rstrip(' ')))}"
+        if kept
+        else text
+    )
+
+
+def _line(line: Line) -> str:
+    return "".join(_part(part) for part in line)
+
+
+def _table(table: Table) -> Iterator[str]:
+    if table.caption:
+        yield f"**{escaped(table.caption)}**"
+        yield ""
+    yield f"| {' | '.join(escaped(column.title) for column in table.columns)} |"
+    yield f"|{'|'.join(' ---: ' if column.numeric else ' --- ' for column in table.columns)}|"
+    for row in table.rows:
+        yield f"| {' | '.join(_line(cell) for cell in row)} |"
+
+
+def _listing(listing: Listing) -> Iterator[str]:
+    if listing.title:
+        yield f"`{listing.title}`:" if "`" not in listing.title else f"{escaped(listing.title)}:"
+        yield ""
+    longest = max((len(run) for run in re.findall(r"`+", listing.text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield fence
+    yield from listing.text.rstrip("\n").split("\n")
+    yield fence
+
+
+def _figure(figure: Figure, folder: str) -> Iterator[str]:
+    yield f"![{escaped(figure.make(figure.wide_px)['description'])}]({quote(folder)}/{quote(figure.name)}.svg)"
+    yield ""
+    yield f"*{escaped(figure.caption)}*"
+
+
+def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Pair):
+            for cell in block.cells:
+                yield from _blocks(cell, folder, level)
+            continue
+        yield ""
+        match block:
+            case Paragraph():
+                yield f"**Careful:** {_line(block.line)}" if block.tone == "warn" else _line(block.line)
+            case Heading():
+                yield f"{'#' * level} {escaped(block.text)}"
+            case Table():
+                yield from _table(block)
+            case Facts() | Points():
+                facts = block.facts if isinstance(block, Facts) else block.points
+                yield from (f"- **{escaped(fact.name)}:** {escaped(fact.text)}" for fact in facts)
+            case Listing():
+                yield from _listing(block)
+            case Figure():
+                yield from _figure(block, folder)
+            case Fold():
+                yield f"{'#' * level} {escaped(block.title)}"
+                yield from _blocks(block.blocks, folder, min(level + 1, 6))
+
+
+def markdown(document: Document, folder: str) -> str:
+    """Return the text; ``folder`` is where its charts are, seen from it."""
+    lines = [f"# {escaped(document.title)}", "", f"{escaped(document.kicker)} · {escaped(document.origin)}", ""]
+    lines += [
+        f"**Question.** {escaped(document.question)}",
+        "",
+        f"**{escaped(document.answer)}** {escaped(document.detail)}",
+    ]
+    for text in document.notes:
+        lines += ["", escaped(text)]
+    if document.tiles:
+        lines += ["", "| | | |", "| --- | ---: | --- |"]
+        lines += [f"| {escaped(t.label)} | **{escaped(t.figure)}** | {escaped(t.detail)} |" for t in document.tiles]
+    for chapter in document.chapters:
+        lines += ["", f"{'###' if chapter.inner else '##'} {escaped(chapter.title)}"]
+        lines += _blocks(chapter.blocks, folder, 4 if chapter.inner else 3)
+    return "\n".join([*lines, "", "---", "", escaped(document.footer), ""])

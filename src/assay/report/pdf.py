@@ -1,0 +1,135 @@
+"""A document as PDF, typeset by typst from a template of our own.
+
+In: a :class:`Document`. Out: PDF. The document goes to the template as data, so nothing in it is ever read as markup;
+charts go in as vectors. Fonts are those that typst carries, so a report is the same on every machine. Decision: ADR
+0007.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from assay.charts.style import FULL_PX, NARROW_PX
+from assay.errors import AssayError
+from assay.report import pictures
+from assay.report.document import (
+    Block,
+    Code,
+    Document,
+    Facts,
+    Figure,
+    Fold,
+    Heading,
+    Level,
+    Line,
+    Listing,
+    Pair,
+    Paragraph,
+    Points,
+    Table,
+    charts_of,
+)
+
+MEASURE_PX = 640
+"""As wide as the text: with this a chart's letters are some 9 points high, as the text's are."""
+PAIR_COLUMNS_MAX = 4
+"""A table with more columns than this needs the whole width, so its pair stands below each other."""
+
+
+def _width_px(figure: Figure) -> int:
+    """Return the width to draw in: the text's, or a phone's for what stands beside another."""
+    return MEASURE_PX if _is_wide(figure) else NARROW_PX
+
+
+def _is_wide(figure: Figure) -> bool:
+    return figure.panels or figure.wide_px == FULL_PX
+
+
+def _line(line: Line) -> list[dict[str, str]]:
+    return [
+        {"kind": "level", "text": part.name} if isinstance(part, Level)
+        else {"kind": "code", "text": part.text} if isinstance(part, Code)
+        else {"kind": "text", "text": part}
+        for part in line
+    ]  # fmt: skip
+
+
+def _pair(pair: Pair) -> list[dict[str, Any]]:
+    """Return the cells two to a row; those that need the whole width below them."""
+    cells: list[list[dict[str, Any]]] = []
+    rest: list[dict[str, Any]] = []
+    for cell in pair.cells:
+        wide = any(len(block.columns) > PAIR_COLUMNS_MAX if isinstance(block, Table)
+                   else isinstance(block, Figure) and _is_wide(block) for block in cell)  # fmt: skip
+        (rest.extend if wide else cells.append)(_blocks(cell))
+    return [*([{"kind": "pair", "cells": cells}] if cells else []), *rest]
+
+
+def _block(block: Block) -> list[dict[str, Any]]:
+    """Return a block as data for the template."""
+    match block:
+        case Pair():
+            return _pair(block)
+        case Fold():
+            return [{"kind": "heading", "text": block.title}, *_blocks(block.blocks)]
+        case Paragraph():
+            data: dict[str, Any] = {"line": _line(block.line), "tone": block.tone}
+        case Heading():
+            data = {"text": block.text}
+        case Table():
+            columns = [{"title": c.title, "numeric": c.numeric} for c in block.columns]
+            rows = [[_line(cell) for cell in row] for row in block.rows]
+            data = {"columns": columns, "rows": rows, "caption": block.caption, "dense": block.dense}
+        case Facts():
+            data = {"facts": [{"name": fact.name, "text": fact.text} for fact in block.facts]}
+        case Points():
+            data = {"points": [{"name": point.name, "text": point.text} for point in block.points]}
+        case Listing():
+            data = {"text": block.text.rstrip("\n"), "title": block.title}
+        case Figure():
+            data = {"file": f"{block.name}.pdf", "caption": block.caption, "wide": _is_wide(block),
+                    "description": block.make(_width_px(block))["description"]}  # fmt: skip
+    return [{"kind": block.kind, **data}]
+
+
+def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
+    return [one for block in blocks for one in _block(block)]
+
+
+def _data(document: Document) -> str:
+    return json.dumps({
+        "title": document.title, "kicker": document.kicker, "question": document.question, "answer": document.answer,
+        "detail": document.detail, "notes": document.notes, "origin": document.origin, "footer": document.footer,
+        "tiles": [{"label": t.label, "figure": t.figure, "detail": t.detail} for t in document.tiles],
+        "palette": dict(document.palette),
+        "chapters": [{"title": c.title, "inner": c.inner, "blocks": _blocks(c.blocks)} for c in document.chapters],
+    }, ensure_ascii=False)  # fmt: skip
+
+
+def pdf(document: Document) -> bytes:
+    """Return the PDF. Raises AssayError when typst is not installed, or can't set the document."""
+    try:
+        import typst  # imported here: it is large, and only this form needs it
+    except ImportError as error:
+        raise AssayError("PDF needs the Python package typst, which is not installed",
+                         hint="pip install typst; or write .html and print it, or .md") from error  # fmt: skip
+    with tempfile.TemporaryDirectory(prefix="assay-report-") as name:
+        folder = Path(name)
+        for figure in charts_of(document):
+            (folder / f"{figure.name}.pdf").write_bytes(pictures.pdf(figure, _width_px(figure)))
+        (folder / "document.json").write_text(_data(document), encoding="utf-8")
+        main = folder / "report.typ"
+        main.write_text(files("assay.report").joinpath("templates/report.typ").read_text("utf-8"), encoding="utf-8")
+        try:
+            made = typst.compile(main, root=folder, ignore_system_fonts=True, format="pdf")
+        except (typst.TypstError, RuntimeError) as error:
+            raise AssayError(
+                f"the PDF can't be set: {error}", hint="this is a fault of assay: please report it"
+            ) from error
+    assert isinstance(made, bytes)
+    return made

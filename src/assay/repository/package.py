@@ -1,0 +1,162 @@
+"""Bundles and what belongs to them as one file to hand on: ``NAME.tar.gz``, and runs taken from one.
+
+In it, below one folder: ``repository/`` (a repository with these bundles alone), whatever files were given beside it,
+and ``SHA256SUMS`` over all, as ``sha256sum -c`` reads them. Members stand in their order, with no times and no owners,
+so the same content always makes the same bytes. What comes in is not trusted: only plain files with plain names are
+unpacked, up to a bound, and every bundle is checked before it is copied.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from assay.errors import RepositoryError
+from assay.repository.bundle import SUMS_FILE, check_bundle, file_names, is_import
+from assay.repository.exchange import Copied, copy_bundles
+from assay.repository.imports import ImportFacts, ids_in, import_facts
+from assay.repository.index import bundle_names
+from assay.repository.repository import MARKER, Repository
+from assay.repository.staging import staging
+from assay.repository.transfer import FILES_MAX, RefusedBundleError, unpack
+
+FOLDER = "repository"
+BYTES_MAX = 1 << 36
+"""Unpacked, 64 GiB: what a package may hold at most."""
+_CHUNK = 1 << 20
+
+
+def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
+    """Return the bundles that hold any of these runs, sorted."""
+    wanted, folder = set(run_ids), repository.root / "bundles"
+    names = bundle_names(folder)
+    found = wanted.intersection(names)
+    rest = wanted - found
+    imports = [name for name in names if rest and is_import(folder / name)]
+    return sorted([*found, *(name for name in imports if not rest.isdisjoint(ids_in(folder / name)))])
+
+
+def imports_of(repository: Repository) -> list[ImportFacts]:
+    """Return what every import in the repository was made from."""
+    folder = repository.root / "bundles"
+    return [import_facts(folder / name) for name in bundle_names(folder) if is_import(folder / name)]
+
+
+def write_package(path: Path, repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> int:
+    """Write the package whole or not at all; return its size in bytes.
+
+    Raises :class:`RepositoryError` for a damaged bundle, for more files than a package may hold, and when it can't be
+    written.
+    """
+    members = _members(repository, bundles, files)
+    if len(members) >= FILES_MAX:
+        raise RepositoryError(
+            f"{len(members):,} files are more than a package holds ({FILES_MAX:,})", where=str(path),
+            hint="choose runs with --workload, or `assay push` the repository",
+        )  # fmt: skip
+    top = path.name.split(".", 1)[0] or "report"
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with aside.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+            _write(packed, top, members)
+        aside.replace(path)
+        return path.stat().st_size
+    except OSError as error:
+        raise RepositoryError(f"the package can't be written: {error.strerror}", where=str(path)) from error
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+Member = tuple[str, Path | bytes]
+
+
+def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> list[Member]:
+    members: list[Member] = [*files.items(), (f"{FOLDER}/{MARKER}", repository.root / MARKER)]
+    for name in bundles:
+        bundle = repository.root / "bundles" / name
+        problems = check_bundle(bundle)
+        if problems:
+            raise RepositoryError(
+                f"{problems[0].file}: {problems[0].detail}", where=name,
+                hint="`assay verify` lists all damage; a package holds intact runs alone",
+            )  # fmt: skip
+        members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in (*file_names(bundle), SUMS_FILE)]
+    return members
+
+
+def _write(packed: gzip.GzipFile, top: str, members: Sequence[Member]) -> None:
+    sums = []
+    with tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in members:
+            digest = _add(archive, f"{top}/{name}", content)
+            sums.append(f"{digest}  {name}\n")
+        _add(archive, f"{top}/{SUMS_FILE}", "".join(sums).encode())
+
+
+def _add(archive: tarfile.TarFile, name: str, content: Path | bytes) -> str:
+    entry = tarfile.TarInfo(name)
+    if isinstance(content, bytes):
+        entry.size = len(content)
+        archive.addfile(entry, io.BytesIO(content))
+        return hashlib.sha256(content).hexdigest()
+    with content.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        entry.size = file.tell()
+        file.seek(0)
+        archive.addfile(entry, file)
+    return digest
+
+
+@contextmanager
+def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
+    """Unpack a package into a folder made in ``scratch``, check its checksums, and yield the repository in it.
+
+    Raises :class:`RepositoryError` for anything that is no intact package.
+    """
+    with staging(scratch, "package") as folder:
+        try:
+            with gzip.open(path, "rb") as tar:
+                unpack(cast("BinaryIO", tar), folder, bytes_max=BYTES_MAX)
+        except RefusedBundleError as error:
+            raise RepositoryError(f"this is no package that assay makes: {error.message}", where=str(path)) from error
+        except (gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise RepositoryError(f"this is no package, or it was cut: {error}", where=str(path)) from error
+        except OSError as error:
+            raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
+        tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
+        if len(tops) != 1:
+            raise RepositoryError("there is no repository in it", where=str(path),
+                                  hint="`assay report --bundle` makes such a file")  # fmt: skip
+        _check(tops[0], path)
+        yield Repository.open(tops[0] / FOLDER)
+
+
+def _check(top: Path, path: Path) -> None:
+    try:
+        lines = (top / SUMS_FILE).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise RepositoryError(f"its {SUMS_FILE} can't be read: {error}", where=str(path)) from error
+    told = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
+    found = {str(file.relative_to(top)) for file in top.rglob("*") if file.is_file()} - {SUMS_FILE}
+    odd = sorted(found ^ told.keys())
+    for name in [] if odd else sorted(found):
+        with (top / name).open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != told[name]:
+                odd.append(name)
+    if odd:
+        raise RepositoryError(f"{odd[0]!r} is not what its checksum says", where=str(path),
+                              hint="it was damaged or changed on its way: get it again")  # fmt: skip
+
+
+def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> Copied:
+    """Copy every bundle of a package that ``target`` lacks."""
+    with opened_package(path, target.root / "partial") as source:
+        return copy_bundles(source, target, progress)
