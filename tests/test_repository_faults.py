@@ -23,7 +23,8 @@ TASK = Task(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
 )
 PRELUDE = f"""
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it, and hand that on
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from pathlib import Path
 from builders import make_run

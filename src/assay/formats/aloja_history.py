@@ -12,6 +12,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from assay.errors import FormatError
 from assay.formats.aloja_tasks import phases_of_tasks
 from assay.formats.hadoop1_history import parse_hadoop1_history
@@ -125,7 +127,7 @@ def _shifted(task: Task, start_unix_s: float) -> Task:
     def after_s(time_s: float) -> float:
         return round(time_s - start_unix_s, 3)
 
-    return replace(
+    return structs.replace(
         task, start_s=after_s(task.start_s), end_s=after_s(task.end_s),
         shuffle_end_s=None if task.shuffle_end_s is None else after_s(task.shuffle_end_s),
         merge_end_s=None if task.merge_end_s is None else after_s(task.merge_end_s),
