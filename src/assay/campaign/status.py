@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,7 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     events = read_events(folder)
     attempts = attempts_of(events)
     calls = [event for event in events if event["event"] in ("start", "stop")]
-    going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(attempts[-1], calls) else None
+    going = attempts[-1] if holder and attempts and _open(attempts[-1]) and _in_last_call(events) else None
     over_unix_s = None
     if going is not None and isinstance(going.left_s, int | float):
         over_unix_s = max(now_unix_s, going.began_unix_s + going.left_s)
@@ -149,9 +150,12 @@ def _open(attempt: Attempt) -> bool:
     return attempt.ended_unix_s is None
 
 
-def _in_last_call(attempt: Attempt, calls: list[dict[str, Any]]) -> bool:
-    """Say whether an attempt without an end goes on: one from before the last call was cut off."""
-    return not calls or attempt.began_unix_s >= calls[-1]["at_unix_s"]
+def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
+    """Say whether the last attempt began in the last call; one from before it was cut off. Lines are in order, and
+    several can have the same time.
+    """
+    told = [event["event"] for event in events if event["event"] in ("start", "stop", "begin")]
+    return bool(told) and told[-1] == "begin"
 
 
 def _phase(folder: Path) -> str | None:
