@@ -199,7 +199,7 @@ def _began(campaign: Campaign) -> str:
 
 def _datanodes(name: str) -> list[set[str]]:
     """Return for every DataNode of the lab the deployments on its node's devices, and the directories of each."""
-    mounts = [Path(f"/proc/{pid}/root/mnt") for pid, command in java_processes(name).items()
+    mounts = [Path("/proc", str(pid), "root", "mnt") for pid, command in java_processes(name).items()
               if command.rstrip().endswith("DataNode")]  # fmt: skip
     return [
         {

@@ -53,8 +53,10 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
-    """Read a disk by so many readers, each its own part, through the page cache; return bytes/s and the share of that
-    time in which the kernel saw the disk at work, as iostat has it.
+    """Read a disk by so many readers, each its own part, request by request; return bytes/s and the share of that time
+    in which the kernel saw the disk at work, as iostat has it.
+
+    Without the page cache, whose reading ahead would hide more or fewer of the seeks with the machine's speed.
     """
     block = Path(lab.facts["nodes"]["worker"]["devices"][disk]["block"]).name
     part_kb = FILE_KB // 8
@@ -62,7 +64,7 @@ def _read(lab: Lab, disk: str, streams: int) -> tuple[float, float]:
     words = ssh(
         lab.cluster.workers[0].address,
         f"{ticks}; fio --output-format=json --name=r --filename=/mnt/{disk}/x --rw=read --bs=64k "
-        f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={streams} --thread --invalidate=1 "
+        f"--size={part_kb // 2}k --offset_increment={part_kb}k --numjobs={streams} --thread --direct=1 "
         f"--group_reporting > /tmp/r.json; {ticks}; cat /tmp/r.json",
     )
     before_ms, after_ms, report = words.split("\n", 2)
