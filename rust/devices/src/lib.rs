@@ -66,6 +66,22 @@ pub struct Stats {
     pub busy_s: f64,
 }
 
+impl Stats {
+    fn count(&mut self, request: Request) {
+        match request.kind {
+            Kind::Read => {
+                self.reads += 1;
+                self.read_bytes += request.bytes;
+            }
+            Kind::Write => {
+                self.writes += 1;
+                self.written_bytes += request.bytes;
+            }
+            Kind::Flush => self.flushes += 1,
+        }
+    }
+}
+
 /// The seam between a model and whoever drives it, in real or in virtual time.
 pub trait Device {
     /// Take a request that arrives at `now`. What was due before `now` is settled first, and told by `advance`.

@@ -154,17 +154,7 @@ impl Device for Ssd {
         let mut done = std::mem::take(&mut self.done);
         self.advance(now, &mut done);
         self.done = done;
-        match request.kind {
-            Kind::Read => {
-                self.stats.reads += 1;
-                self.stats.read_bytes += request.bytes;
-            }
-            Kind::Write => {
-                self.stats.writes += 1;
-                self.stats.written_bytes += request.bytes;
-            }
-            Kind::Flush => self.stats.flushes += 1,
-        }
+        self.stats.count(request);
         self.held.push_back(request);
         self.dispatch();
     }
