@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -23,6 +23,7 @@ OUTPUT = f"{ROOT}/output"
 
 _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 _ABOUT = 0.1
+DEFAULT_MAPS = 6
 
 
 class FileSystem(Protocol):
@@ -223,6 +224,26 @@ def nothing_written(outcome: Outcome) -> Check:
     """Return the check that a job left nothing in HDFS."""
     written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
     return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
+
+
+def generating(size: Size) -> dict[str, str]:
+    """Return the options of assay's own generators: how many maps write, and the seed."""
+    return {"mapreduce.job.maps": str(size.maps or DEFAULT_MAPS), "assay.seed": str(size.seed)}
+
+
+def generated(
+    name: str,
+    generator: Callable[[str], Program],
+    data_bytes: int,
+    replication: int,
+    *,
+    counters: tuple[str, ...] = (),
+    exact: bool = False,
+) -> Input:
+    """Return the input that ``generator`` writes into the folder it is given."""
+    wanted = Input(generator(""), name, data_bytes, replication, counters, exact=exact)
+    place = wanted.place_in("data")
+    return wanted.with_program(generator(place), place=place)
 
 
 def reducing(size: Size) -> dict[str, str]:

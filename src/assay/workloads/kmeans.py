@@ -8,6 +8,7 @@ wider: the squared distances from the centroids can't grow.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 from assay.model.program import Outcome, Program
@@ -22,11 +23,12 @@ from assay.workloads.base import (
     about,
     common_checks,
     equal,
+    generated,
+    generating,
     own_program,
     reducing,
 )
 
-DEFAULT_MAPS = 6
 DEFAULT_ITERATIONS = 5
 DEFAULT_CLUSTERS = 10
 POINT_BYTES = 180
@@ -40,11 +42,7 @@ def _points(size: Size) -> int:
 
 
 def _generator(size: Size, path: str) -> Program:
-    options = {
-        "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        **size.stored,
-        "assay.seed": str(size.seed),
-    }
+    options = {**generating(size), **size.stored}
     return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)
 
 
@@ -70,8 +68,7 @@ class KMeans(Defaults):
 
     def input(self, size: Size) -> Input | None:
         """Need the points, around as many centres as clusters are looked for."""
-        wanted = Input(_generator(size, ""), "points", size.data_bytes, size.replication, exact=False)
-        return wanted.with_program(_generator(size, wanted.place_in("data")), place=wanted.place_in("data"))
+        return generated("points", partial(_generator, size), size.data_bytes, size.replication)
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Cluster them, in one job for each iteration."""

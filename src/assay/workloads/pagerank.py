@@ -8,6 +8,7 @@ add up to 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
@@ -21,12 +22,13 @@ from assay.workloads.base import (
     about,
     common_checks,
     equal,
+    generated,
+    generating,
     own_program,
     reducing,
     replicas,
 )
 
-DEFAULT_MAPS = 6
 DEFAULT_ITERATIONS = 3
 PAGE_BYTES = 182
 """Of one page on average: 28 of record, number and rank, and 8 for each of its 19.3 links."""
@@ -41,11 +43,7 @@ def _pages(size: Size) -> int:
 
 
 def _graph(size: Size, path: str) -> Program:
-    options = {
-        "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        **size.stored,
-        "assay.seed": str(size.seed),
-    }
+    options = {**generating(size), **size.stored}
     return own_program("LinkGraph", _pages(size), path, options=options)
 
 
@@ -61,8 +59,7 @@ class PageRank(Defaults):
 
     def input(self, size: Size) -> Input | None:
         """Need the graph, with the number of its links."""
-        wanted = Input(_graph(size, ""), "linkgraph", size.data_bytes, size.replication, (_LINKS,), exact=False)
-        return wanted.with_program(_graph(size, wanted.place_in("data")), place=wanted.place_in("data"))
+        return generated("linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,))
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Rank them, in one job for each iteration."""

@@ -8,10 +8,12 @@ checked by Hadoop's own SortValidator: records, bytes, checksum and order of its
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
 from assay.workloads.base import (
+    DEFAULT_MAPS,
     OUTPUT,
     Defaults,
     Facts,
@@ -21,12 +23,12 @@ from assay.workloads.base import (
     about,
     common_checks,
     equal,
+    generated,
     replicas,
 )
 
 TEXT_LINES = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
 RECORDS = "org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat"
-DEFAULT_MAPS = 6
 _TEXT = "org.apache.hadoop.io.Text"
 _WRITTEN = f"{OUTPUT}/randomtextwriter"
 _SORTED = f"{OUTPUT}/sort"
@@ -46,9 +48,8 @@ def _writer(size: Size, path: str, output_format: str) -> Program:
 
 def text_input(size: Size, output_format: str) -> Input:
     """Return random text as an input, in one of the two output formats."""
-    wanted = Input(_writer(size, "", output_format), "randomtext", size.data_bytes, size.replication, exact=False)
-    place = wanted.place_in("data")
-    return wanted.with_program(_writer(size, place, output_format), place=place)
+    writer = partial(_writer, size, output_format=output_format)
+    return generated("randomtext", writer, size.data_bytes, size.replication)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,11 @@ from assay.workloads.base import (
     Verdict,
     common_checks,
     equal,
+    generating,
     nothing_written,
     own_program,
     reducing,
 )
-
-DEFAULT_MAPS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +36,8 @@ class Shuffle(Defaults):
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Shuffle them."""
-        options = {
-            "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-            "assay.payload": size.payload,
-            "assay.seed": str(size.seed),
-        }
-        return own_program("Shuffle", size.data_bytes, options={**options, **reducing(size)})
+        options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
+        return own_program("Shuffle", size.data_bytes, options=options)
 
     def outputs(self) -> tuple[str, ...]:
         """Leave nothing."""

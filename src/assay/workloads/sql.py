@@ -9,6 +9,7 @@ what the queries must come to, in cents, so that nothing is rounded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.workloads.base import (
@@ -21,12 +22,13 @@ from assay.workloads.base import (
     about,
     common_checks,
     equal,
+    generated,
+    generating,
     own_program,
     reducing,
     replicas,
 )
 
-DEFAULT_MAPS = 6
 VISIT_BYTES = 108
 RANKING_BYTES = 42
 """Of a row on average; a page's number has more digits in larger tables."""
@@ -40,19 +42,14 @@ def _visits(size: Size) -> int:
 
 
 def _tables(size: Size, path: str) -> Program:
-    options = {
-        "mapreduce.job.maps": str(size.maps or DEFAULT_MAPS),
-        **size.stored,
-        "assay.seed": str(size.seed),
-    }
+    options = {**generating(size), **size.stored}
     visits = _visits(size)
     return own_program("SqlTables", visits // VISITS_PER_PAGE, visits, path, options=options)
 
 
 def _tables_input(size: Size) -> Input:
     kept = (_VISITS, _REVENUE, _SELECTED, _SELECTED_REVENUE)
-    wanted = Input(_tables(size, ""), "sqltables", size.data_bytes, size.replication, kept, exact=False)
-    return wanted.with_program(_tables(size, wanted.place_in("data")), place=wanted.place_in("data"))
+    return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
 from assay.workloads.base import (
+    DEFAULT_MAPS,
     OUTPUT,
     Defaults,
     Facts,
@@ -23,6 +25,7 @@ from assay.workloads.base import (
     about,
     common_checks,
     equal,
+    generated,
     nothing_written,
     own_program,
     replicas,
@@ -34,7 +37,6 @@ _GENERATED = f"{OUTPUT}/teragen"
 _SORTED = f"{OUTPUT}/terasort"
 _REPORT = f"{OUTPUT}/teravalidate"
 _WRITTEN = f"{OUTPUT}/hdfs-write"
-DEFAULT_MAPS = 6
 _CHECKSUM = "CHECKSUM"
 
 
@@ -68,8 +70,8 @@ def _teravalidate(source: str, target: str) -> Program:
 
 
 def _rows_input(size: Size) -> Input:
-    wanted = Input(_teragen(size, ""), "teragen", _bytes(size), size.replication, (_CHECKSUM,))
-    return wanted.with_program(_teragen(size, wanted.place_in("data")), place=wanted.place_in("data"))
+    rows = partial(_teragen, size)
+    return generated("teragen", rows, _bytes(size), size.replication, counters=(_CHECKSUM,), exact=True)
 
 
 async def _report_check(facts: Facts) -> Check:
