@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from assay.analysis.devices import Purpose, PurposeUse
 from assay.analysis.phases import Breakdown, Occupancy, rank, task_phases
 from assay.analysis.tasks import LaneTask
-from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, colour_scale, phase_scale
+from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale
 
 PURPOSE_TITLES = {
     Purpose.HDFS: "HDFS",
@@ -137,20 +137,7 @@ def request_sizes(
         for way, size in (("read", use.transfers.read_request_bytes), ("write", use.transfers.write_request_bytes))
         if size is not None
     ]
-    levels = list(sides)
-    return chart(
+    return grouped_bars(
         "Mean size of disk requests in kB by purpose and direction, for one run of each configuration",
-        {
-            "width": width_px,
-            "height": {"step": 20},
-            "data": {"values": rows},
-            "mark": {"type": "bar", "opacity": 0.88},
-            "encoding": {
-                "y": {"field": "what", "type": "nominal", "sort": None, "title": None},
-                "yOffset": {"field": "level", "type": "nominal", "sort": levels},
-                "x": {"field": "size", "type": "quantitative", "title": "Mean request (kB)"},
-                "color": {"field": "level", "type": "nominal",
-                          "scale": colour_scale({level: palette[level] for level in levels})},
-            },
-        },
+        rows, "what", "size", "Mean request (kB)", {level: palette[level] for level in sides}, width_px,
     )  # fmt: skip

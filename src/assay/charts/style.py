@@ -44,6 +44,33 @@ def phase_scale(names: Sequence[str]) -> Spec:
     return colour_scale({name: PHASE_COLOURS.get(name, "#8A8A8A") for name in dict.fromkeys(names)})
 
 
+def grouped_bars(
+    description: str,
+    rows: Sequence[Spec],
+    across: str,
+    measure: str,
+    title: str,
+    palette: dict[str, str],
+    width_px: int,
+) -> Spec:
+    """Return a chart of bars of ``measure`` in groups by ``across``, one for each ``level`` in its colour."""
+    return chart(
+        description,
+        {
+            "width": width_px,
+            "height": {"step": 20},
+            "data": {"values": rows},
+            "mark": {"type": "bar", "opacity": 0.88},
+            "encoding": {
+                "y": {"field": across, "type": "nominal", "sort": None, "title": None},
+                "yOffset": {"field": "level", "type": "nominal", "sort": list(palette)},
+                "x": {"field": measure, "type": "quantitative", "title": title},
+                "color": {"field": "level", "type": "nominal", "scale": colour_scale(palette)},
+            },
+        },
+    )
+
+
 def theme() -> Spec:
     """Return the configuration that all charts share."""
     text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}

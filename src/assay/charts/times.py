@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from assay.analysis.compare import Comparison
 from assay.analysis.summary import LevelSummary
 from assay.analysis.verdict import format_ratio
-from assay.charts.style import FULL_PX, HALF_PX, INK, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
 
 THROUGHPUT_TITLES = {
     "per_stream_mb_per_s": "Per stream",
@@ -67,22 +67,10 @@ def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str
         for s in summaries
         if s.throughputs_mb_per_s.get(key) is not None
     ]
-    levels = [s.level for s in summaries]
-    return chart(
+    return grouped_bars(
         "Throughput in MB per second by configuration: each measure under its own name",
-        {
-            "width": width_px,
-            "height": {"step": 20},
-            "data": {"values": rows},
-            "mark": {"type": "bar", "opacity": 0.88},
-            "encoding": {
-                "y": {"field": "name", "type": "nominal", "sort": None, "title": None},
-                "yOffset": {"field": "level", "type": "nominal", "sort": levels},
-                "x": {"field": "rate", "type": "quantitative", "title": "Throughput (MB/s)"},
-                "color": {"field": "level", "type": "nominal", "scale": _level_scale(palette, levels)},
-            },
-        },
-    )
+        rows, "name", "rate", "Throughput (MB/s)", {s.level: palette[s.level] for s in summaries}, width_px,
+    )  # fmt: skip
 
 
 def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -> list[Spec]:
