@@ -24,7 +24,7 @@ import re
 import shutil
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -263,32 +263,35 @@ def import_facts(bundle: Path) -> ImportFacts:
     return ImportFacts(bundle.name, facts.format, files)
 
 
-def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
-    """Return the ids of imports of this format that took one of these files; damaged ones are passed over."""
-    wanted = {source.sha256 for source in sources}
-    found = []
+def _imports_of(bundles: Path, format_name: str) -> Iterator[tuple[str, list[dict[str, str | int]]]]:
+    """Yield the id and the source files of each import of a format; damaged ones are passed over."""
     for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
         try:
             facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
         except (OSError, ValueError, msgspec.MsgspecError):
             continue
-        if facts.format == format_name and any(source.get("sha256") in wanted for source in facts.sources):
-            found.append(path.parent.name)
-    return found
+        if facts.format == format_name:
+            yield path.parent.name, facts.sources
+
+
+def of_same_files(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
+    """Return the ids of imports of this format that took one of these files; damaged ones are passed over."""
+    wanted = {source.sha256 for source in sources}
+    return [
+        import_id
+        for import_id, taken in _imports_of(bundles, format_name)
+        if any(source.get("sha256") in wanted for source in taken)
+    ]
 
 
 def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]) -> list[str]:
     """Return the ids of imports of this format whose files all have these names; damaged ones are passed over."""
     names = {source.name for source in sources}
-    found = []
-    for path in sorted(bundles.glob(f"*/{IMPORT_FILE}")):
-        try:
-            facts = msgspec.json.decode(path.read_bytes(), type=_Sources)
-        except (OSError, ValueError, msgspec.MsgspecError):
-            continue
-        if facts.format == format_name and facts.sources and {source.get("name") for source in facts.sources} <= names:
-            found.append(path.parent.name)
-    return found
+    return [
+        import_id
+        for import_id, taken in _imports_of(bundles, format_name)
+        if taken and {source.get("name") for source in taken} <= names
+    ]
 
 
 def ids_in(bundle: Path) -> set[str]:

@@ -102,13 +102,11 @@ class DeviceGroup(Section):
         return self
 
 
-class NicSection(Section):
-    """A node's link to the switch. Its rate alone may stand in its place: ``nic: 10Gbit/s``."""
+class _RateSection(Section):
+    """Something whose rate alone may stand in its place."""
 
     rate: BitRate
-    """Rate of the link in each direction."""
-    price: Price | None = None
-    """Price of the NIC."""
+    """Rate of a node's link in each direction."""
 
     @model_validator(mode="before")
     @classmethod
@@ -120,6 +118,13 @@ class NicSection(Section):
         """Return the schema of the long form or the rate alone."""
         full = handler.resolve_ref_schema(handler(schema))
         return {"anyOf": [full, full["properties"]["rate"]], "description": full["description"]}
+
+
+class NicSection(_RateSection):
+    """A node's link to the switch. Its rate alone may stand in its place: ``nic: 10Gbit/s``."""
+
+    price: Price | None = None
+    """Price of the NIC."""
 
 
 class NodeTypeSection(Section):
@@ -165,24 +170,11 @@ class LocalSection(Section):
     """The cluster is this machine, without emulation. There is nothing to set: write ``local: {}``."""
 
 
-class NetworkSection(Section):
+class NetworkSection(_RateSection):
     """One of several networks between the nodes. Its rate alone may stand in its place: ``IB: 56Gbit/s``."""
 
-    rate: BitRate
-    """Rate of a node's link in each direction."""
     addresses: dict[HostName, Annotated[list[HostAddress], Field(min_length=1)]] | None = None
     """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _rate_alone(cls, value: Any) -> Any:
-        return {"rate": value} if isinstance(value, str) else value
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        """Return the schema of the long form or the rate alone."""
-        full = handler.resolve_ref_schema(handler(schema))
-        return {"anyOf": [full, full["properties"]["rate"]], "description": full["description"]}
 
 
 class SshSection(Section):
