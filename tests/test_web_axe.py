@@ -10,7 +10,7 @@ import pytest
 
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
-from browser_support import opened_browser, watched_page
+from browser_support import watched_page
 from builders import PRICES_YAML, make_run, study_runs
 from web_support import filled, served
 
@@ -41,12 +41,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     app = create_app(root, cluster_folders=[EXAMPLES], book=prices_of(PRICES_YAML, "prices"), book_text=PRICES_YAML)
     with served(app) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as opened:
-        yield opened
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])

@@ -10,7 +10,7 @@ import pytest
 
 from assay.repository import Repository
 from assay.web.app import create_app
-from browser_support import Watched, opened_browser, watched_page
+from browser_support import Watched, watched_page
 from builders import make_trace, study_runs
 from web_support import served
 
@@ -28,18 +28,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         repository.publish(run, trace=make_trace(run) if run.workload == "terasort" else None)
     with served(create_app(Path(repository.root))) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def watched(browser: Browser, server: str) -> Iterator[Watched]:
-    with watched_page(browser, server) as page:
-        yield page
 
 
 def test_runs_are_chosen_in_the_list_and_stay_chosen(watched: Watched) -> None:

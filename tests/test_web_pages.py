@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.web.app import create_app
-from browser_support import DRAWN_MS, Watched, opened_browser, watched_page
+from browser_support import DRAWN_MS, Watched, watched_page
 from builders import PRICES_YAML, make_run
 from web_support import filled, served
 
@@ -24,18 +24,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     app = create_app(filled(tmp_path_factory.mktemp("pages") / "repository").root)
     with served(app) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def watched(browser: Browser, server: str) -> Iterator[Watched]:
-    with watched_page(browser, server) as page:
-        yield page
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark")])

@@ -18,11 +18,11 @@ from assay.errors import SpecificationError
 from assay.web import api_plan
 from assay.web.app import create_app
 from assay.web.security import read_tokens
-from browser_support import Watched, opened_browser, watched_page
+from browser_support import Watched
 from web_support import client_of, filled, served
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CLUSTER = (EXAMPLES / "lab" / "cluster.yaml").read_text()
@@ -132,18 +132,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     root = filled(tmp_path_factory.mktemp("plan") / "repository").root
     with served(create_app(root, cluster_folders=[EXAMPLES])) as url:
         yield url
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with opened_browser() as opened:
-        yield opened
-
-
-@pytest.fixture
-def watched(browser: Browser, server: str) -> Iterator[Watched]:
-    with watched_page(browser, server) as page:
-        yield page
 
 
 def test_the_page_counts_while_parts_change_and_gives_the_files(watched: Watched) -> None:
