@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.repository import Repository
+from assay.repository.tables import Engine
 
 Answer = TypeVar("Answer")
 KEPT_MAX = 400
@@ -40,7 +41,8 @@ class Store:
     """One repository, shared by all requests."""
 
     def __init__(self, root: Path) -> None:
-        self.repository = Repository.open(root)
+        self.engine = Engine()
+        self.repository = Repository.open(root, self.engine.connection)
         self._held: _Held | None = None
         self._reading = threading.Lock()
         self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
