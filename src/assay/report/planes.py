@@ -11,6 +11,7 @@ and in BSC's table 2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -220,7 +221,7 @@ def _flip_row(flip: Flip, labels: Sequence[str]) -> FlipRow:
 
 def _end(end: float, value: float) -> float | None:
     """Return an interval's end; None where nothing scatters."""
-    return None if np.isclose(end, value, rtol=1e-9, atol=0) else float(end)
+    return None if math.isclose(end, value, rel_tol=1e-9) else float(end)
 
 
 def _rows(
