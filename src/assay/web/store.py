@@ -7,7 +7,6 @@ two requests for the same answer at once compute it once.
 
 from __future__ import annotations
 
-import gc
 import threading
 import time
 from collections import OrderedDict
@@ -78,7 +77,6 @@ class Store:
         import scipy.special  # noqa: F401 - a fraction of a second that the first reader would wait
 
         self.table()
-        gc.freeze()  # what has been loaded stays, and need not be looked through again and again
 
     def _changed_ns(self) -> int:
         try:
