@@ -19,7 +19,7 @@ from assay.analysis.table import RunTable
 from assay.errors import SpecificationError
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.report.planes import PlaneView, Question, default_factors, facts_of, plane_views
+from assay.report.planes import PlaneView, Question, default_factors, facts_told, plane_views
 from assay.repository import Repository
 
 SAMPLED = 50
@@ -101,11 +101,14 @@ def cost_planes(repository: Repository, table: RunTable, book: PriceBook, questi
     """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
     table = with_factors(table, by)
     places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = repository.runs_at(table, first_rows(groups_by(table, places)).tolist())
+    rows = first_rows(groups_by(table, places)).tolist()
+    names = ([table.columns[name].text(row) or "" if name in places else "" for row in rows]
+             for name in ("cluster", "layout"))  # fmt: skip
+    facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
     factors = tuple(by) or default_factors(table)
     asked = question or Question()
     asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
-    return plane_views(table, facts_of(examples), book, asked)
+    return plane_views(table, facts, book, asked)
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:
