@@ -6,7 +6,7 @@ the same question, as colleagues with a link do, half a filter of their own, so 
 what is kept. Printed is the median and the 95th percentile of an answer's time beside the target, and the first
 answer's time, which nobody had asked for before.
 
-Run: ``.venv/bin/python benchmarks/web_readers.py [runs]``; 50,000 take about two minutes.
+Run: ``.venv/bin/python benchmarks/web_readers.py [runs [page…]]``; 50,000 take about two minutes.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def p95_ms(times_ms: Sequence[float]) -> float:
     return quantiles(times_ms, n=20)[-1]
 
 
-def main(runs: int) -> None:
-    """Measure every page's data and print it beside the target."""
+def main(runs: int, pages: Sequence[str] = ()) -> None:
+    """Measure every page's data, or that of ``pages`` alone, and print it beside the target."""
     with tempfile.TemporaryDirectory() as folder:
         repository = filled(Path(folder), runs)
         table = repository.table()
@@ -164,6 +164,8 @@ def main(runs: int) -> None:
         with served(repository.root, Path(folder)) as port:
             print(f"{READERS} readers, {runs:,} runs; ms. Target: 95 % within {TARGET_MS}.")
             for page, asked in questions(ids).items():
+                if pages and page not in pages:
+                    continue
                 one = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
                 first = answer_ms(one, asked[0])
                 one.close()
@@ -175,4 +177,4 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000, sys.argv[2:])
