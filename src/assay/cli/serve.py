@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.common import repository_option
 from assay.errors import AssayError, SpecificationError
+
+if TYPE_CHECKING:
+    from assay.web.store import Store
 
 DEFAULT_PORT = 8710
 
@@ -69,7 +75,14 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
         config = uvicorn.Config(app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key,
                                 server_header=False)  # fmt: skip
+        threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _warmed(store: Store) -> None:
+    """Read the runs while nobody has asked yet; what goes wrong is told to whoever asks."""
+    with contextlib.suppress(AssayError):
+        store.warm()
 
 
 def _listening(host: str, port: int) -> socket.socket:
