@@ -1,8 +1,8 @@
 """Why one run is faster than another: where the time went, and what disks and CPUs did meanwhile, side by side.
 
 In: what was observed of one run of each side (:class:`~assay.analysis.run_detail.RunDetail`), with its label and time.
-Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit, and sentences that
-compare each side with the first. The sentences say what was observed of these runs; that a disk *caused* the
+Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit, and sentences
+that compare each side with the first. The sentences say what was observed of these runs; that a disk *caused* the
 difference follows only where the runs differ in nothing else, which the comparison's list of differences tells.
 """
 

@@ -1,7 +1,7 @@
 """From "this is faster" to "because": the way from a speedup to two configurations that stand for it, side by side.
 
-``/why`` takes what a speedup says (factor, baseline, candidate, workload, origin, scale), chooses the runs to look at and
-goes on to the page *Compare*, so that nobody needs to pick runs by hand. Imported runs often tell nothing but their
+``/why`` takes what a speedup says (factor, baseline, candidate, workload, origin, scale), chooses the runs to look at
+and goes on to the page *Compare*, so that nobody needs to pick runs by hand. Imported runs often tell nothing but their
 time: :func:`observed_pairs` says of which others of the workload more is known.
 """
 
@@ -56,7 +56,8 @@ class Asked:
 
 def _observed(table: RunTable) -> Mask:
     """Return which runs tell more than their time: assay's own, and imports with a trace of their disks."""
-    return np.isfinite(np.array([table.values[name] for name in METRICS])).any(axis=0)
+    told: Mask = np.isfinite(np.array([table.values[name] for name in METRICS])).any(axis=0)
+    return told
 
 
 def _of_stratum(table: RunTable, asked: Asked) -> RunTable:

@@ -218,6 +218,7 @@ def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[
 
 
 _DEVICES = {"HD": "hard disk", "SS": "SSD", "NV": "NVMe drive", "R": "remote volume"}
+_NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
 _CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY|HN|RR|RL|RS|R)([1-9][0-9]?)")
 _BESIDE = {"HS": ("HD", "intermediate data on one SSD"), "SH": ("HD", "for intermediate data, HDFS on one SSD"),
            "HY": ("HD", "and one SSD, both for everything"), "HN": ("HD", "intermediate data on one NVMe drive"),
@@ -227,11 +228,13 @@ _BESIDE = {"HS": ("HD", "intermediate data on one SSD"), "SH": ("HD", "for inter
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:
-    """Return what layout codes mean, each worker's devices; names that are no code are left out."""
+    """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
     found = {}
     for name in names:
         match = _CODE.fullmatch(name)
         if match is None:
+            if name in _NETWORKS:
+                found[name] = _NETWORKS[name]
             continue
         family, beside = _BESIDE.get(match[2] or "", (name[:2], ""))
         number = int(match[3] or 1)
