@@ -1,9 +1,9 @@
 """Which two runs to look at closely when one level of a factor is faster than another, and somebody asks why.
 
 In: a table of runs, a factor, two of its levels, and which rows were observed closely. Out: one row of each level, the
-two equal in every other factor. Of the matched sets (:mod:`assay.analysis.matched`) the one is taken that was observed on both
-sides, else any; of those the one with most repetitions on its poorer side, then the one whose ratio is nearest to the
-mean of all: a typical set, not the most striking.
+two equal in every other factor. Of the matched sets (:mod:`assay.analysis.matched`) the one is taken that was observed
+on both sides, else any; of those the one with most repetitions on its poorer side, then the one whose ratio is nearest
+to the mean of all: a typical set, not the most striking.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ def reasons(sides: Sequence[SideSeen]) -> Reasons:
     figures = [Measure(name, tuple(one.get(name) for one in told)) for name in FIGURES]
     sentences = []
     for place, each in enumerate(seen[1:], 1):
-        sentences += [_time(seen[0], each, phases, place), _work(seen[0].label, each.label, told[0], told[place])]
-        sentences.append(_waiting(seen[0].label, each.label, told[0], told[place]))
+        sentences.append(_time(seen[0], each, phases, place))
+        sentences += [_work(told[0], told[place]), _waiting(told[0], told[place])]
     return Reasons(
         tuple(each.label for each in seen), tuple(phases),
         tuple(one for one in figures if any(value is not None for value in one.values)),
@@ -107,32 +107,31 @@ def _joined(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _work(first: str, other: str, a: Mapping[str, float], b: Mapping[str, float]) -> str:
+def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     """Return whether both did as much: less work and faster work are different reasons."""
     same, apart = [], []
-    for name, text in (("disk_moved_bytes", "{} to and from disks"), ("cpu_s", "{} s of the tasks' CPU time")):
+    for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
         if name in a and name in b and max(a[name], b[name]) > 0:
-            values = [format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f}" for v in (b[name], a[name])]
-            if abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name]):
-                same.append(f"{text.format(values[0])} ({first}: {values[1]})")
-            else:
-                apart.append(f"{text.format(values[0])} instead of {values[1]}")
-    told = []
-    if same:
-        told.append(f"It did about as much work: {_joined(same)}.")
+            new, old = (
+                format_bytes(round(v)) if name.endswith("_bytes") else f"{v:,.1f} s" for v in (b[name], a[name])
+            )
+            alike = abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name])
+            (same if alike else apart).append(f"{new} {text} instead of {old}")
+    told = [f"It did about as much work: {_joined(same)}."] if same else []
     if apart:
-        told.append(f"The work was not the same: {other} had {_joined(apart)}.")
+        told.append(f"The work was not the same: {_joined(apart)}.")
     return " ".join(told)
 
 
-def _waiting(first: str, other: str, a: Mapping[str, float], b: Mapping[str, float]) -> str:
+def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     """Return how long requests took and how busy disks and CPUs were."""
     told = []
-    for name, text in (("disk_write_await_ms", "a write took {} ms"), ("disk_read_await_ms", "a read took {} ms")):
+    for name, text in (("disk_write_await_ms", "a write took {} ms on average instead of {} ms"),
+                       ("disk_read_await_ms", "a read {} ms instead of {} ms"),
+                       ("disk_busy_max_share", "its busiest disk was busy {:.0f} % of the time instead of {:.0f} %"),
+                       ("cpu_busy_share", "CPUs were busy {:.0f} % of the time instead of {:.0f} %")):  # fmt: skip
         if name in a and name in b:
-            told.append(f"{text.format(f'{b[name]:,.0f}')} on average ({first}: {a[name]:,.0f} ms)")
-    for name, text in (("disk_busy_max_share", "its busiest disk was busy {} of the time"),
-                       ("cpu_busy_share", "CPUs were busy {} of the time")):  # fmt: skip
-        if name in a and name in b:
-            told.append(f"{text.format(f'{b[name]:.0%}')} ({first}: {a[name]:.0%})")
-    return f"On {other} {_joined(told)}." if told else ""
+            values = [each[name] for each in (b, a)]
+            shown = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
+            told.append(text.format(*shown))
+    return f"There {_joined(told)}." if told else ""

@@ -97,7 +97,13 @@ def _planes(context: Context, asked: dict[str, str], prices: str | None, where: 
 
 
 def _years(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    baseline = usual_baseline(api_views.selected(context.store.table(), where), LAYOUT_FACTOR)
+    chosen = api_views.selected(context.store.table(), where)
+    if len(chosen) > api_views.RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match; years are computed from each one whole, {api_views.RUNS_MAX:,} at most",
+            hint="choose a workload, and a cluster where there are several",
+        )
+    baseline = usual_baseline(chosen, LAYOUT_FACTOR)
     question = TcoQuestion(prices=prices, where=where, years=asked.get("years") or YEARS, baseline=baseline,
                            rounding=asked.get("rounding") or "none")  # fmt: skip
     view = api_views.tco_view(context, question)
