@@ -83,16 +83,16 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float]:
 
 
 @contextmanager
-def server(folder: Path) -> Iterator[Callable[[str], str]]:
-    """Start a MariaDB server that only its socket reaches; yield what runs SQL on it."""
+def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
+    """Start a MariaDB server that only ``folder / "socket"`` reaches; yield what runs SQL on it. It ends with us."""
     user = getpass.getuser()
     data, socket = folder / "data", folder / "socket"
     install = ["mariadb-install-db", f"--datadir={data}", f"--user={user}", "--auth-root-authentication-method=normal"]
     subprocess.run(install, check=True, capture_output=True)
     command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking",
-               f"--user={user}", f"--pid-file={folder / 'pid'}", "--local-infile=1"]  # fmt: skip
+               f"--user={user}", f"--pid-file={folder / 'pid'}", "--local-infile=1", *options]  # fmt: skip
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
+        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def ask(statement: str) -> str:
         client = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--local-infile=1", "--batch"]
@@ -106,7 +106,11 @@ def server(folder: Path) -> Iterator[Callable[[str], str]]:
         yield ask
     finally:
         process.terminate()
-        process.wait(30)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:

@@ -6,7 +6,7 @@ the same question, as colleagues with a link do, half a filter of their own, so 
 what is kept. Printed is the median and the 95th percentile of an answer's time beside the target, and the first
 answer's time, which nobody had asked for before.
 
-Run: ``.venv/bin/python benchmarks/web_readers.py [runs]``; 50,000 take about two minutes.
+Run: ``.venv/bin/python benchmarks/web_readers.py [runs [page…]]``; 50,000 take about two minutes.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
+from typing import TypeVar
 from urllib.parse import urlencode
 
 sys.path.insert(0, str(Path(__file__).parent))
 from repository_views import LAYOUTS, WORKLOADS, filled
 
+Question = TypeVar("Question")
 READERS = 50
 QUESTIONS = 6
 """Of each reader to each page."""
@@ -59,6 +62,9 @@ def questions(ids: list[str]) -> dict[str, list[tuple[str, str, str]]]:
         "run": get("runs/" + ids[0] + "/detail", []) + [q for one in ids for q in get(f"runs/{one}/detail", [])],
         "compare": get("sides", *pairs),
         "speedup": get("speedup", *[[one] for one in some]),
+        "speedup: averages": get(
+            "speedup/published", *[[("method", "aloja"), ("baseline", "HDD"), one] for one in some]
+        ),
         "cost": prices,
         "quality: anomalies": get("anomalies", [], *[[one] for one in some]),
         "quality: precision": get("precision", [], *[[one] for one in some]),
@@ -102,31 +108,55 @@ def answer_ms(connection: http.client.HTTPConnection, question: tuple[str, str, 
     return 1000 * (time.monotonic() - began)
 
 
-def together(port: int, asked: list[tuple[str, str, str]]) -> list[float]:
-    """Return the times of all answers when all readers ask at the same time."""
+@contextmanager
+def reader(port: int) -> Iterator[Callable[[tuple[str, str, str]], float]]:
+    """Connect to the server; yield what asks it a question and tells how long the answer took, in ms."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    connection.connect()
+    try:
+        yield partial(answer_ms, connection)
+    finally:
+        connection.close()
+
+
+def together(
+    asked: Sequence[Question], connected: Callable[[], AbstractContextManager[Callable[[Question], float]]]
+) -> list[float]:
+    """Return the times of all answers in ms when all readers, each with a connection of its own, ask at once."""
     found: list[float] = []
+    failed: list[BaseException] = []
     ready = threading.Barrier(READERS)
 
     def read(number: int) -> None:
-        chance, connection = random.Random(number), http.client.HTTPConnection("127.0.0.1", port, timeout=120)
-        connection.connect()
-        ready.wait()
-        time.sleep(chance.uniform(0, 1))
-        for _ in range(QUESTIONS):
-            found.append(answer_ms(connection, asked[0] if number % 2 else chance.choice(asked)))
-            time.sleep(chance.uniform(0.5, 1.5))  # people look at what they got
-        connection.close()
+        chance = random.Random(number)
+        try:
+            with connected() as ask:
+                ready.wait()
+                time.sleep(chance.uniform(0, 1))
+                for _ in range(QUESTIONS):
+                    found.append(ask(asked[0] if number % 2 else chance.choice(asked)))
+                    time.sleep(chance.uniform(0.5, 1.5))  # people look at what they got
+        except BaseException as error:
+            failed.append(error)
+            ready.abort()
 
-    readers = [threading.Thread(target=read, args=(number,)) for number in range(READERS)]
-    for reader in readers:
-        reader.start()
-    for reader in readers:
-        reader.join()
+    threads = [threading.Thread(target=read, args=(number,), daemon=True) for number in range(READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failed:
+        raise failed[0]
     return found
 
 
-def main(runs: int) -> None:
-    """Measure every page's data and print it beside the target."""
+def p95_ms(times_ms: Sequence[float]) -> float:
+    """Return the time within which 95 % of the answers came."""
+    return quantiles(times_ms, n=20)[-1]
+
+
+def main(runs: int, pages: Sequence[str] = ()) -> None:
+    """Measure every page's data, or that of ``pages`` alone, and print it beside the target."""
     with tempfile.TemporaryDirectory() as folder:
         repository = filled(Path(folder), runs)
         table = repository.table()
@@ -134,15 +164,17 @@ def main(runs: int) -> None:
         with served(repository.root, Path(folder)) as port:
             print(f"{READERS} readers, {runs:,} runs; ms. Target: 95 % within {TARGET_MS}.")
             for page, asked in questions(ids).items():
+                if pages and page not in pages:
+                    continue
                 one = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
                 first = answer_ms(one, asked[0])
                 one.close()
-                times = together(port, asked)
-                most = quantiles(times, n=20)[-1]
+                times = together(asked, partial(reader, port))
+                most = p95_ms(times)
                 verdict = "" if most <= TARGET_MS else "  over the target"
                 print(f"{page:<20} first {first:7.0f}  median {median(times):6.0f}  95 % {most:6.0f}"
                       f"  (n = {len(times)}){verdict}")  # fmt: skip
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000, sys.argv[2:])

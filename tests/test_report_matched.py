@@ -45,7 +45,7 @@ def table(runs: list[Run]) -> RunTable:
 
 def test_the_report_gives_each_workload_and_all_together() -> None:
     content = matched_report(table(many_runs()), "layout", "HD2")
-    assert [section.title for section in content.sections] == ["sort", "count"]
+    assert [section.title for section in content.sections] == ["Sort", "count"]
     sort = content.sections[0]
     assert [(s.candidate, s.sets) for s in sort.speedups] == [("SS2", SETS)]
     assert sort.speedups[0].ratio == pytest.approx(3, rel=0.02)

@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +20,6 @@ from assay.web.app import create_app
 from assay.web.security import read_tokens
 from browser_support import Watched
 from web_support import client_of, filled, served
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 CLUSTER = (EXAMPLES / "lab" / "cluster.yaml").read_text()
@@ -119,12 +116,12 @@ def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     assert "plan: mine" in called[0][0]
     assert (called[0][2].parent / "cluster.yaml").read_text() == CLUSTER
     assert client.post("/api/v1/plan/start", json=ASKED, headers=run).status_code == 409, "one at a time"
-    process = client.app.state.context.started[-1]
+    process = client.app.state.context.started[-1].process
     process.kill()
     process.wait()
     assert client.post("/api/v1/plan/start", json=ASKED, headers=run).status_code == 200
-    client.app.state.context.started[-1].kill()
-    client.app.state.context.started[-1].wait()
+    client.app.state.context.started[-1].process.kill()
+    client.app.state.context.started[-1].process.wait()
 
 
 @pytest.fixture(scope="module")

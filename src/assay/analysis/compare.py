@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.analysis.differences import cpu_warnings, environment_warnings
+from assay.analysis.differences import cpu_warnings, environment_warnings, host_facts
 from assay.analysis.groups import Group, group_runs
 from assay.analysis.intervals import Estimate, paired_ratio, welch_ratio
 from assay.analysis.significance import holm, rank_test
@@ -127,6 +127,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
     estimate, paired = speed_ratio(b_runs, c_runs)
     verdict = judge(baseline, candidate, b.n, c.n, estimate)
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
+    hosts = [host_facts((run.environment for run in runs), factor) for runs in (b_runs, c_runs)]
     excluded = [sum(count.get(level, 0) for level in (baseline, candidate))
                 for count in (group.invalid, group.failed, group.warm)]  # fmt: skip
     return Comparison(
@@ -161,7 +162,7 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         excluded_invalid=excluded[0],
         excluded_failed=excluded[1],
         excluded_warm=excluded[2],
-        warnings=(*group.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(b_runs, c_runs, factor)),
+        warnings=(*group.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(*hosts)),
         baseline_summary=b,
         candidate_summary=c,
     )

@@ -7,7 +7,7 @@ hosts; a difference is a leaf that both sides have and that has more than one va
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from assay.model.run import Run
@@ -23,6 +23,8 @@ _RELEVANT = re.compile(
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
 """An effective engine parameter that says neither where something lies nor where it listens."""
 _NAMES_MAX = 5
+Facts = Mapping[str, set[str]]
+"""The values that each recorded fact had, by its path in the environment."""
 
 
 def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -41,18 +43,21 @@ def _is_compared(path: str, factor: str) -> bool:
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
-def _facts(runs: Sequence[Run], factor: str) -> dict[str, set[str]]:
+def host_facts(environments: Iterable[Mapping[str, Any]], factor: str) -> Facts:
+    """Return the values of each recorded fact but ``factor`` that can change a result."""
     facts: dict[str, set[str]] = {}
-    for run in runs:
-        for path, value in _leaves(run.environment):
-            if _is_compared(path, factor):
+    compared: dict[str, bool] = {}
+    for environment in {id(found): found for found in environments}.values():
+        for path, value in _leaves(environment):
+            if path not in compared:
+                compared[path] = _is_compared(path, factor)
+            if compared[path]:
                 facts.setdefault(path, set()).add(value)
     return facts
 
 
-def environment_warnings(baseline: Sequence[Run], candidate: Sequence[Run], factor: str) -> list[str]:
-    """Return a sentence on each recorded fact but ``factor`` that was not the same: kernel, JVM, mounts, parameters."""
-    left, right = _facts(baseline, factor), _facts(candidate, factor)
+def environment_warnings(left: Facts, right: Facts) -> list[str]:
+    """Return a sentence on each recorded fact that was not the same on both sides: kernel, JVM, mounts, parameters."""
     differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
     sentences = []
     for path in differing[:_NAMES_MAX]:
@@ -69,7 +74,7 @@ def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str
 
     A side that does not have the fact has no values; a fact that only one side has is no difference that is known.
     """
-    facts = [_facts(side, "") for side in sides]
+    facts = [host_facts((run.environment for run in side), "") for side in sides]
     found = {}
     for path in dict.fromkeys(path for side in facts for path in side):
         values = tuple(tuple(sorted(side.get(path, ()))) for side in facts)

@@ -109,7 +109,8 @@ def _joined(texts: Sequence[str]) -> str:
 
 def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
     """Return whether both did as much: less work and faster work are different reasons."""
-    same, apart = [], []
+    same: list[str] = []
+    apart: list[str] = []
     for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
         if name in a and name in b and max(a[name], b[name]) > 0:
             new, old = (

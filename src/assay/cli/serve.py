@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import threading
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.common import repository_option
 from assay.errors import AssayError, SpecificationError
+
+if TYPE_CHECKING:
+    from assay.web.store import Store
 
 DEFAULT_PORT = 8710
 
@@ -70,6 +76,7 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
         config = uvicorn.Config(app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key,
                                 server_header=False)  # fmt: skip
+        threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
         uvicorn.Server(config).run(sockets=[listener])
 
 
@@ -86,6 +93,12 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         told = {"KEY_VALUES_MISMATCH": "the key is not this certificate's"}.get(str(reason), f"not usable ({reason})")
         raise SpecificationError(told, where=f"{certificate}, {key}", hint="both are PEM files, the key without a "
                                  "passphrase; a chain goes into the certificate's file") from error  # fmt: skip
+
+
+def _warmed(store: Store) -> None:
+    """Read the runs while nobody has asked yet; what goes wrong is told to whoever asks."""
+    with contextlib.suppress(AssayError):
+        store.warm()
 
 
 def _listening(host: str, port: int) -> socket.socket:

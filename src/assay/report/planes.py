@@ -11,7 +11,8 @@ and in BSC's table 2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -127,11 +128,16 @@ class _Chosen:
 
 def facts_of(runs: Sequence[Run]) -> dict[tuple[str, str], Mapping[str, Any]]:
     """Return what runs said of their clusters, by cluster and layout: the first that said something."""
+    return facts_told((run.cluster, run.layout, run.environment) for run in runs)
+
+
+def facts_told(hosts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+    """Return the same from clusters, layouts and environments alone."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
-    for run in runs:
-        told = run.environment.get("cluster")
+    for cluster, layout, environment in hosts:
+        told = environment.get("cluster")
         if isinstance(told, Mapping):
-            found.setdefault((run.cluster, run.layout), told)
+            found.setdefault((cluster, layout), told)
     return found
 
 
@@ -220,7 +226,7 @@ def _flip_row(flip: Flip, labels: Sequence[str]) -> FlipRow:
 
 def _end(end: float, value: float) -> float | None:
     """Return an interval's end; None where nothing scatters."""
-    return None if np.isclose(end, value, rtol=1e-9, atol=0) else float(end)
+    return None if math.isclose(end, value, rel_tol=1e-9) else float(end)
 
 
 def _rows(

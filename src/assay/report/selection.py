@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.analysis.compression import COMPRESSION, moves_with, with_compression
-from assay.analysis.differences import environment_warnings
+from assay.analysis.differences import environment_warnings, host_facts
 from assay.analysis.keys import first_rows, groups_by
 from assay.analysis.matched import Speedup, matched_speedups
 from assay.analysis.methods import AVERAGE, Figure, aloja, lisa14
@@ -19,7 +19,7 @@ from assay.analysis.table import RunTable
 from assay.errors import SpecificationError
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.report.planes import PlaneView, Question, default_factors, facts_of, plane_views
+from assay.report.planes import PlaneView, Question, default_factors, facts_told, plane_views
 from assay.repository import Repository
 
 SAMPLED = 50
@@ -43,14 +43,20 @@ def differences(repository: Repository, table: RunTable, factor: str, found: Seq
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
 
-    def sample(level: str) -> list[Run]:
+    def sample(level: str) -> list[int]:
         at = ((column.codes == column.code(level)) & valid).nonzero()[0]
-        return repository.runs_at(table, at[:: max(1, len(at) // SAMPLED)][:SAMPLED].tolist())
+        positions: list[int] = at[:: max(1, len(at) // SAMPLED)][:SAMPLED].tolist()
+        return positions
 
     compared = [item for item in found if item.ratio is not None]
-    levels = dict.fromkeys(item.candidate for item in compared)
-    first = sample(compared[0].baseline) if compared else []
-    told = (warning for level in levels for warning in environment_warnings(first, sample(level), factor))
+    if not compared:
+        return []
+    baseline, *levels = dict.fromkeys((compared[0].baseline, *(item.candidate for item in compared)))
+    samples = {level: sample(level) for level in (baseline, *levels)}
+    every = [position for positions in samples.values() for position in positions]
+    hosts = dict(zip(every, repository.environments_at(table, every), strict=True))
+    sides = {level: host_facts((hosts[at] for at in positions), factor) for level, positions in samples.items()}
+    told = (warning for level in levels for warning in environment_warnings(sides[baseline], sides[level]))
     return list(dict.fromkeys(told))
 
 
@@ -95,11 +101,14 @@ def cost_planes(repository: Repository, table: RunTable, book: PriceBook, questi
     """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
     table = with_factors(table, by)
     places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = repository.runs_at(table, first_rows(groups_by(table, places)).tolist())
+    rows = first_rows(groups_by(table, places)).tolist()
+    names = ([table.columns[name].text(row) or "" if name in places else "" for row in rows]
+             for name in ("cluster", "layout"))  # fmt: skip
+    facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
     factors = tuple(by) or default_factors(table)
     asked = question or Question()
     asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
-    return plane_views(table, facts_of(examples), book, asked)
+    return plane_views(table, facts, book, asked)
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:

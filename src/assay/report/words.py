@@ -18,8 +18,19 @@ WORKLOAD_TITLES = {
     "terasort": "TeraSort",
     "teravalidate": "TeraValidate",
     "wordcount": "WordCount",
+    "teraread": "TeraRead",
+    "shuffle": "Shuffle",
+    "hdfs-write": "HDFS write",
+    "randomtextwriter": "RandomTextWriter",
+    "sort": "Sort",
+    "dfsioe-write": "Enhanced DFSIO write",
+    "dfsioe-read": "Enhanced DFSIO read",
+    "pagerank": "PageRank",
+    "kmeans": "K-means",
+    "sql-aggregation": "SQL aggregation",
+    "sql-join": "SQL join",
 }
-"""Titles of the workloads that Hadoop brings; any other is shown by the name that its plan gave it."""
+"""Titles of assay's workloads; any other is shown by the name that its plan or its source gave it."""
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£"}
 NOTHING = "–"
 

@@ -31,7 +31,7 @@ from assay.errors import RepositoryError
 from assay.model.run import RUN_SCHEMA_VERSION, Run, Task
 from assay.model.trace import Trace
 from assay.repository import queries
-from assay.repository.tables import add_columns, connection, read_table, write_table
+from assay.repository.tables import Reading, add_columns, connection, read_table, write_table
 
 RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
@@ -188,18 +188,18 @@ def file_names(bundle: Path) -> list[str]:
     return sorted(name for path in paths if (name := str(PurePosixPath(path.relative_to(bundle)))) != SUMS_FILE)
 
 
-def read_tasks(bundle: Path) -> list[Task]:
+def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
     """Return the task attempts; empty when the run had none."""
     path = bundle / TASKS_FILE
     if not path.exists():
         return []
-    return [Task(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS), strict=True)]
+    return [Task(*row) for row in zip(*read_table([path], queries.TASK_COLUMNS, reading), strict=True)]
 
 
-def read_trace(bundle: Path) -> Trace:
+def read_trace(bundle: Path, reading: Reading = connection) -> Trace:
     """Return the trace, node by node in the order of their names; empty when none was taken."""
     paths = sorted((bundle / "trace").glob("*.parquet"))
-    return Trace(*read_table(paths, queries.TRACE_COLUMNS)) if paths else Trace()
+    return Trace(*read_table(paths, queries.TRACE_COLUMNS, reading)) if paths else Trace()
 
 
 def read_log(bundle: Path, name: str) -> bytes:

@@ -10,10 +10,10 @@ from pathlib import Path
 from assay.repository.bundle import is_import
 from assay.repository.imports import TRACE_FILE
 from assay.repository.index import bundle_names
-from assay.repository.tables import connection
+from assay.repository.tables import Reading, connection
 
 
-def traced_runs(root: Path) -> set[str]:
+def traced_runs(root: Path, reading: Reading = connection) -> set[str]:
     """Return the ids of the runs that have a trace."""
     bundles, found, imports = root / "bundles", set(), []
     for name in bundle_names(bundles):
@@ -22,7 +22,7 @@ def traced_runs(root: Path) -> set[str]:
         elif (bundles / name / "trace").is_dir():
             found.add(name)
     if imports:
-        with connection() as opened:
+        with reading() as opened:
             for path in imports:
                 rows = opened.execute("SELECT DISTINCT run_id FROM read_parquet(?)", [str(path.absolute())]).fetchall()
                 found |= {str(run_id) for (run_id,) in rows}

@@ -39,7 +39,7 @@ from assay.model.trace import Trace
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
-from assay.repository.tables import connection, write_table
+from assay.repository.tables import Reading, connection, write_table
 
 TRACE_FILE = "trace.parquet"
 IMPORT_SCHEMA_VERSION = 1
@@ -301,20 +301,20 @@ def ids_in(bundle: Path) -> set[str]:
     return {run_id for (run_id,) in rows}
 
 
-def imported_tasks(bundle: Path, run_id: str) -> list[Task]:
+def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[Task]:
     """Return one run's task attempts; empty when it has none."""
-    rows = _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS))
+    rows = _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)
     return [Task(*row) for row in rows]
 
 
-def imported_trace(bundle: Path, run_id: str) -> Trace:
+def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:
     """Return one run's trace; empty when it has none."""
-    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS))
+    rows = _rows_of_run(bundle / TRACE_FILE, run_id, list(queries.TRACE_COLUMNS), reading)
     return Trace(*(list(column) for column in zip(*rows, strict=True))) if rows else Trace()
 
 
-def _rows_of_run(path: Path, run_id: str, names: Sequence[str]) -> list[tuple[Any, ...]]:
+def _rows_of_run(path: Path, run_id: str, names: Sequence[str], reading: Reading) -> list[tuple[Any, ...]]:
     if not path.exists():
         return []
-    with connection() as opened:
+    with reading() as opened:
         return opened.execute(queries.rows_of_run(names), [str(path.absolute()), run_id]).fetchall()

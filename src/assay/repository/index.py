@@ -15,13 +15,14 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
+import numpy as np
 
 from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
@@ -38,7 +39,7 @@ from assay.repository.bundle import (
 )
 from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.staging import staging, sync
-from assay.repository.tables import connection
+from assay.repository.tables import Reading, connection
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -76,6 +77,7 @@ class Index:
 
     root: Path
     problems: list[Problem] = field(default_factory=list)
+    reading: Reading = connection
 
     @property
     def _folder(self) -> Path:
@@ -104,25 +106,41 @@ class Index:
 
         Raises :class:`RepositoryError` when the index that the table was read from is gone.
         """
-        wanted, found = self._rows_at(queries.RUNS_AT, table, positions)
+        wanted, found = self._at(queries.RUNS_AT, table, positions)
         runs = {row: _run(run_json, extra) for row, run_json, extra in found}
         return [runs[row] for row in wanted]
 
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
         """Return the ids of the runs at these places of a table, in their order; raises as :meth:`runs_at`."""
-        wanted, found = self._rows_at(queries.IDS_AT, table, positions)
+        wanted, found = self._at(queries.IDS_AT, table, positions)
         ids = dict(found)
         return [ids[row] for row in wanted]
 
-    def _rows_at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Return the environments of the runs at these places, in their order; equal ones are one object."""
+        wanted, found = self._at(queries.ENVIRONMENTS_AT, table, positions)
+        texts: dict[int, str] = dict(found)
+        decoded = {text: _environment(text) for text in set(texts.values())}
+        return [decoded[texts[row]] for row in wanted]
+
+    def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
+        """Return the places of the runs of these ids in a table, sorted; raises as :meth:`runs_at`."""
+        found = self._found(queries.ROWS_OF, table, list(ids))
+        positions: list[int] = np.flatnonzero(np.isin(table.rows, [row for (row,) in found])).tolist()
+        return positions
+
+    def _at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
         wanted = [int(table.rows[position]) for position in positions]
+        return wanted, self._found(query, table, wanted)
+
+    def _found(self, query: str, table: RunTable, asked: Sequence[Any]) -> list[Any]:
         index = self._folder / table.source
         if not table.source or not index.exists():
             raise RepositoryError(
                 "the repository has changed since its runs were read", where=str(self.root), hint="read them again"
             )
-        with connection() as opened:
-            return wanted, opened.execute(query, [str(index.absolute()), wanted]).fetchall()
+        with self.reading() as opened:
+            return opened.execute(query, [str(index.absolute()), asked]).fetchall()
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
@@ -163,14 +181,14 @@ class Index:
 
     def _answer(self, query: Callable[[DuckDBPyConnection, Path], Answer]) -> Answer:
         try:
-            with connection() as opened, self._current(opened) as index:
+            with self._current() as index, self.reading() as opened:
                 return query(opened, index)
         except RepositoryError:  # damaged where opening it did not show it, or thrown away just now: make it anew, once
-            with connection() as opened, self._current(opened, anew=True) as index:
+            with self._current(anew=True) as index, self.reading() as opened:
                 return query(opened, index)
 
     @contextmanager
-    def _current(self, opened: DuckDBPyConnection, *, anew: bool = False) -> Iterator[Path]:
+    def _current(self, *, anew: bool = False) -> Iterator[Path]:
         """Yield the path of an index that covers all bundles; ``anew``: made from nothing but them."""
         self.problems.clear()
         names = bundle_names(self.root / "bundles")
@@ -179,7 +197,9 @@ class Index:
             yield path
             return
         with tempfile.TemporaryDirectory(prefix="assay-index-") as temporary:
-            yield self._make(opened, names, [] if anew else self._files(), Path(temporary))
+            with connection() as opened:  # one of its own: it is given settings
+                made = self._make(opened, names, [] if anew else self._files(), Path(temporary))
+            yield made
 
     def _path(self, names: Iterable[str]) -> Path:
         covers = "\n".join([str(queries.INDEX_VERSION), *names])
@@ -225,12 +245,22 @@ def _run(run_json: str, environment_json: str | None, environments: dict[str, di
             return run
         shared = {} if environments is None else environments
         if environment_json not in shared:
-            shared[environment_json] = msgspec.json.decode(environment_json)
+            shared[environment_json] = _environment(environment_json)
         return dataclasses.replace(run, environment=shared[environment_json])
     except msgspec.MsgspecError as error:
-        raise RepositoryError(
-            f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt"
-        ) from error
+        raise _damaged(error) from error
+
+
+def _environment(text: str) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        return found
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> RepositoryError:
+    return RepositoryError(f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt")
 
 
 @dataclass(slots=True)

@@ -34,6 +34,10 @@ SELECT file_row_number, run_json, environment_json
 FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)
 """
 IDS_AT = f"SELECT file_row_number, run_id FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
+ENVIRONMENTS_AT = (
+    f"SELECT file_row_number, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
+)
+ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
 IDS_IN = f"SELECT run_id FROM {READ}"

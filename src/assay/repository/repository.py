@@ -19,7 +19,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -46,26 +46,31 @@ from assay.repository.imports import (
 )
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.staging import clear_dead, staging, sync, sync_tree
+from assay.repository.tables import Reading, connection
 
 MARKER: Final = "repository.json"
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
 _COUNTED_MAX = 10_000
+_IMPORTS_KEPT_MAX = 10_000
 
 
 class Repository:
     """The runs in one folder. Make one with :meth:`open` or :meth:`create`."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, reading: Reading = connection) -> None:
         self.root = root
+        self._reading = reading
         self._problems: list[Problem] = []
+        self._imports: dict[str, Path] = {}
 
     @classmethod
-    def open(cls, root: Path) -> Repository:
+    def open(cls, root: Path, reading: Reading = connection) -> Repository:
         """Return the repository in ``root`` and clear what dead writers left in it.
 
-        Raises :class:`RepositoryError` when there is none, or one of a later version.
+        ``reading``: an :class:`~assay.repository.tables.Engine`'s, where many questions will be asked. Raises
+        :class:`RepositoryError` when there is none, or one of a later version.
         """
         try:
             marker = msgspec.json.decode((root / MARKER).read_bytes())
@@ -85,7 +90,7 @@ class Repository:
         if version != VERSION:
             raise RepositoryError(f"repository version {version!r} is unknown", where=str(root), hint="update assay")
         clear_dead(root / "partial")
-        return cls(root)
+        return cls(root, reading)
 
     @classmethod
     def create(cls, root: Path) -> Repository:
@@ -268,13 +273,24 @@ class Repository:
         """
         return self._index.runs_at(table, positions)
 
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+        """Return what was found on the hosts of the runs at these places, in that order; raises as :meth:`runs_at`.
+
+        Runs on equal hosts share one.
+        """
+        return self._index.environments_at(table, positions)
+
+    def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
+        """Return the places in :meth:`table` of the runs of these ids, sorted; raises as :meth:`runs_at`."""
+        return self._index.positions_of(table, ids)
+
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
         """Return the ids of the runs at these places of :meth:`table`, in that order; raises as :meth:`runs_at`."""
         return self._index.ids_at(table, positions)
 
     @property
     def _index(self) -> Index:
-        return Index(self.root, self._problems)
+        return Index(self.root, self._problems, self._reading)
 
     def _warn(self) -> None:
         for problem in self._problems:
@@ -287,11 +303,26 @@ class Repository:
 
         Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
         """
-        run_id = self._complete(prefix)
+        return self._whole(prefix) or self._whole(self._complete(prefix)) or self._imported(prefix)[1]
+
+    def _whole(self, run_id: str) -> Run | None:
+        """Return the run of exactly this id, which needs no look at all the others; None when there is none."""
+        if not _RUN_ID.match(run_id):
+            return None
         bundle = self.root / "bundles" / run_id
-        if bundle.is_dir():
+        if bundle.is_dir() and not bundle_files.is_import(bundle):
             return bundle_files.read_run(bundle)
-        return self._imported(run_id)[1]
+        found = self._index.find(run_id)
+        if found is None:
+            return None
+        self._remember(run_id, found[0])
+        return found[1]
+
+    def _remember(self, run_id: str, bundle_name: str) -> None:
+        """Keep which import holds a run: as long as it is there, it does, for bundles never change."""
+        if len(self._imports) >= _IMPORTS_KEPT_MAX:
+            self._imports.clear()
+        self._imports[run_id] = self.root / "bundles" / bundle_name
 
     def _complete(self, prefix: str) -> str:
         bundles = self.root / "bundles"
@@ -320,6 +351,7 @@ class Repository:
         found = self._index.find(run_id) if _RUN_ID.match(run_id) else None
         if found is None:
             raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
+        self._remember(run_id, found[0])
         return self.root / "bundles" / found[0], found[1]
 
     def bundle_path(self, run_id: str) -> Path:
@@ -328,17 +360,24 @@ class Repository:
         Raises :class:`RepositoryError` when there is no such run.
         """
         path = self.root / "bundles" / run_id
-        return path if _RUN_ID.match(run_id) and path.is_dir() else self._imported(run_id)[0]
+        if _RUN_ID.match(run_id) and path.is_dir():
+            return path
+        kept = self._imports.get(run_id)
+        return kept if kept and kept.is_dir() else self._imported(run_id)[0]
 
     def tasks(self, run_id: str) -> list[Task]:
         """Return the run's task attempts; empty when it had none."""
         bundle = self.bundle_path(run_id)
-        return bundle_files.read_tasks(bundle) if bundle.name == run_id else imported_tasks(bundle, run_id)
+        if bundle.name == run_id:
+            return bundle_files.read_tasks(bundle, self._reading)
+        return imported_tasks(bundle, run_id, self._reading)
 
     def trace(self, run_id: str) -> Trace:
         """Return the run's trace, node by node; empty when none was taken."""
         bundle = self.bundle_path(run_id)
-        return bundle_files.read_trace(bundle) if bundle.name == run_id else imported_trace(bundle, run_id)
+        if bundle.name == run_id:
+            return bundle_files.read_trace(bundle, self._reading)
+        return imported_trace(bundle, run_id, self._reading)
 
     def log(self, run_id: str, name: str) -> bytes:
         """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""

@@ -1,13 +1,15 @@
 """Columns to Parquet files and back, by DuckDB in memory.
 
 DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
+A start of it takes longer than most questions, so whoever asks many has them answered by one :class:`Engine`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +20,54 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 
+Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
+"""How a reader comes by a connection: :func:`connection`, or an :class:`Engine`'s."""
+_OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
+    f"auto{step}_known_extensions": False for step in ("install", "load")
+}
+
+
 @contextmanager
 def connection() -> Iterator[DuckDBPyConnection]:
     """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
     import duckdb  # imported here: it takes longer than everything else that a command imports
 
+    with _told(), duckdb.connect(config={**_OFFLINE}) as opened:
+        yield opened
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    import duckdb
+
     try:
-        with duckdb.connect(config={f"auto{step}_known_extensions": False for step in ("install", "load")}) as opened:
-            yield opened
+        yield
     except duckdb.Error as error:
         raise _in_words(str(error)) from error
+
+
+class Engine:
+    """DuckDB in memory that is started once, for readers in any thread; it keeps nothing of the files that it read."""
+
+    def __init__(self) -> None:
+        self._opened: DuckDBPyConnection | None = None
+        self._starting = threading.Lock()
+
+    @contextmanager
+    def connection(self) -> Iterator[DuckDBPyConnection]:
+        """Give a connection of its own to read with; errors as from :func:`connection`."""
+        import duckdb
+
+        with self._starting:
+            if self._opened is None:
+                self._opened = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
+            opened = self._opened.cursor()
+        with _told(), opened:
+            try:
+                yield opened
+            except (duckdb.FatalException, duckdb.InternalException):
+                self._opened = None  # after these it answers nothing more
+                raise
 
 
 def _in_words(told: str) -> RepositoryError:
@@ -66,8 +106,8 @@ def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence
         opened.table("rows").write_parquet(str(path.absolute()), compression="zstd")
 
 
-def read_table(paths: Sequence[Path], kinds: Mapping[str, str]) -> list[list[Any]]:
+def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading = connection) -> list[list[Any]]:
     """Return the columns of Parquet files in the order of ``kinds``, their rows one file after the other."""
-    with connection() as opened:
+    with reading() as opened:
         rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]

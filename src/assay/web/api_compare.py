@@ -44,13 +44,12 @@ def sides_of(context: Context, ids: Sequence[str], of: Of) -> Sides:
     if of == "runs":
         return side_by_side([[run] for run in chosen])
 
-    def make_side(run: Run) -> list[Run]:
-        table = context.store.table()
-        rows = alike(table, run)[-LIKE_MAX:].tolist()
-        others = context.store.repository.runs_at(table, rows)
-        return [run, *(other for other in others if other.run_id != run.run_id)]
-
-    made = [make_side(run) for run in chosen]
+    table = context.store.table()
+    rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
+    every = [row for of_side in rows for row in of_side]
+    found = dict(zip(every, context.store.repository.runs_at(table, every), strict=True))
+    made = [[run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
+            for run, of_side in zip(chosen, rows, strict=True)]  # fmt: skip
     for place, side in enumerate(made):
         twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
         if twin is not None:

@@ -28,7 +28,15 @@ from assay.campaign.status import status_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.spec import expand
-from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, NotFoundError, require
+from assay.web.context import (
+    PROBLEMS,
+    Context,
+    ContextOf,
+    DeniedError,
+    NotFoundError,
+    StartedCampaign,
+    require,
+)
 from assay.web.models import Model, ShortText
 from assay.web.security import Role
 
@@ -38,6 +46,8 @@ READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
 CLUSTERS_MAX = 200
 CLUSTER_BYTES_MAX = 200_000
 HISTORY_MAX = 5_000
+LOG_END_BYTES = 4_000
+LOG_LINES = 12
 _IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 Texts = Annotated[list[ShortText], Field(max_length=50)]
 
@@ -78,6 +88,17 @@ class Started(Model):
     plan: str
     pid: int
     runs: int
+
+
+class StartedStatus(Model):
+    """How a campaign stands that this server started."""
+
+    plan: str
+    pid: int
+    running: bool
+    exit_status: int | None
+    last_lines: list[str]
+    """The end of what it printed."""
 
 
 def cluster_files(context: Context) -> dict[str, str]:
@@ -152,7 +173,7 @@ def started(context: Context, asked: PlanQuestion) -> Started:
     running = [one for one in (status_of(folder, time.time()) for folder in campaign_folders(root)) if one.running]
     with context.starting:
         last = context.started[-1] if context.started else None
-        if running or (last is not None and last.poll() is None):
+        if running or (last is not None and last.process.poll() is None):
             name = running[0].plan if running else checked.name
             raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
         stamp = hashlib.sha256(f"{draft_of(asked)}{text}".encode()).hexdigest()[:12]
@@ -160,13 +181,13 @@ def started(context: Context, asked: PlanQuestion) -> Started:
         folder.mkdir(parents=True, exist_ok=True)
         path = write_plan(folder, draft_of(asked), text)
         process = _run(path, root, folder / "log")
-        context.started.append(process)
+        context.started.append(StartedCampaign(checked.name, process, folder / "log"))
     runs = len(schedule(checked, expand(checked)))
     return Started(plan=checked.name, pid=process.pid, runs=runs)
 
 
 def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
-    with log.open("ab") as out:
+    with log.open("wb") as out:
         return subprocess.Popen(
             [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)], stdin=subprocess.DEVNULL,
             stdout=out, stderr=subprocess.STDOUT, start_new_session=True, cwd=path.parent,
@@ -223,3 +244,27 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals or not name or not value:
         raise SpecificationError(f"{text[:80]!r} has no form NAME=VALUE", where="options of a workload")
     return name, value
+
+
+def started_of(context: Context) -> list[StartedStatus]:
+    """Return how the campaigns stand that this server started, oldest first."""
+    return [
+        StartedStatus(plan=one.plan, pid=one.process.pid, running=one.process.poll() is None,
+                      exit_status=one.process.returncode, last_lines=_last_lines(one.log))
+        for one in context.started
+    ]  # fmt: skip
+
+
+def _last_lines(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_END_BYTES))
+            return file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
+    except OSError:
+        return []
+
+
+@router.get("/plan/started", dependencies=[READER])
+def list_started(context: ContextOf) -> list[StartedStatus]:
+    """List the campaigns that this server started since it runs, with the end of what each printed."""
+    return started_of(context)

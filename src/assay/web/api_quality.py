@@ -88,9 +88,10 @@ def coverage(context: Context, where: Sequence[str]) -> list[Coverage]:
     """Return for each plan how many of its runs have a trace, and cold caches."""
 
     def traced(table: RunTable) -> Floats:
-        there = traced_runs(context.store.repository.root)
-        ids = context.store.repository.ids_at(table, range(len(table)))
-        return np.fromiter((run_id in there for run_id in ids), dtype=np.float64, count=len(ids))
+        there = traced_runs(context.store.repository.root, context.store.engine.connection)
+        found = np.zeros(len(table))
+        found[context.store.repository.positions_of(table, sorted(there)) if there else []] = 1.0
+        return found
 
     def make(table: RunTable) -> list[Coverage]:
         there = context.store.answer(("traced",), traced)

@@ -42,10 +42,12 @@ def about(context: ContextOf, roles: RolesOf) -> About:
 
 def summary_of(context: Context) -> Summary:
     """Return what the repository holds."""
-    bundles = len(bundle_ids(context.store.repository))
-    return context.store.answer(
-        ("summary",), lambda table: Summary(counts=counts_of(table), bundles=bundles, leaders=leaders(table))
-    )
+
+    def make(table: RunTable) -> Summary:
+        bundles = len(bundle_ids(context.store.repository))
+        return Summary(counts=counts_of(table), bundles=bundles, leaders=leaders(table))
+
+    return context.store.answer(("summary",), make)
 
 
 @router.get("/summary")

@@ -25,6 +25,15 @@ API_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class StartedCampaign:
+    """A campaign that this server started: the process that carries it out, and where that writes."""
+
+    plan: str
+    process: Popen[bytes]
+    log: Path
+
+
+@dataclass(frozen=True, slots=True)
 class Context:
     """One server's own things."""
 
@@ -39,7 +48,7 @@ class Context:
     campaigns: bool = False
     """Whether it may start campaigns."""
     starting: Lock = field(default_factory=Lock)
-    started: list[Popen[bytes]] = field(default_factory=list)
+    started: list[StartedCampaign] = field(default_factory=list)
     """The campaigns that it started, under ``starting``."""
     version: str = __version__
 

@@ -28,7 +28,7 @@ from assay.errors import SpecificationError
 from assay.report import words
 from assay.report.observed import Observed
 from assay.units import format_bytes, format_duration
-from assay.web import api_quality, api_runs, api_views, pages_why, shown
+from assay.web import api_plan, api_quality, api_runs, api_views, pages_why, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
@@ -146,12 +146,17 @@ def overview(request: Request, context: ContextOf) -> Response:
     summary = api_runs.summary_of(context)
     found = api_views.claims(context, ()) if len(table) else {}
     campaigns = api_views.campaigns(context)
+    known = {campaign.pid for campaign in campaigns if campaign.running}
+    started = api_plan.started_of(context)
+    starting = [one for one in started if one.running and one.pid not in known]
+    broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
     chart = matched_forest(speedups, palette(table, "layout"), words.WORKLOAD_TITLES) if speedups else None
     cheapest, unpriced = shown.cheapest(context)
     return page_of(request, "overview", summary=summary, findings=found, campaigns=campaigns, chart=chart,
                  whys=[pages_why.of_leader(leader) for leader in summary.leaders],
-                 colours=palette(table, "layout"), cheapest=cheapest, unpriced=unpriced, book=context.book)  # fmt: skip
+                 colours=palette(table, "layout"), cheapest=cheapest, unpriced=unpriced, book=context.book,
+                 starting=starting, broken=broken)  # fmt: skip
 
 
 @router.get("/runs", dependencies=READERS)

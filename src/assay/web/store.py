@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.repository import Repository
+from assay.repository.tables import Engine
 
 Answer = TypeVar("Answer")
 KEPT_MAX = 400
@@ -35,12 +36,18 @@ class _Held:
     changed_ns: int
     read_at_s: float
 
+    @property
+    def state(self) -> tuple[str, int]:
+        """What answers are kept under. A bundle that can't be read changes the folder but not the index."""
+        return self.table.source, self.changed_ns
+
 
 class Store:
     """One repository, shared by all requests."""
 
     def __init__(self, root: Path) -> None:
-        self.repository = Repository.open(root)
+        self.engine = Engine()
+        self.repository = Repository.open(root, self.engine.connection)
         self._held: _Held | None = None
         self._reading = threading.Lock()
         self._answers: OrderedDict[Hashable, Future[Any]] = OrderedDict()
@@ -48,18 +55,28 @@ class Store:
 
     def table(self) -> RunTable:
         """Return all runs as columns; read again only when the repository has changed."""
-        held = self._held
+        return self._now().table
+
+    def _now(self) -> _Held:
+        held, asked_at_s = self._held, time.time()
         if held is not None and self._is_current(held):
-            return held.table
+            return held
         with self._reading:
             held = self._held
-            if held is None or not self._is_current(held):
+            # One read that began after several had asked is good for all of them, settled or not.
+            if held is None or (held.read_at_s < asked_at_s and not self._is_current(held)):
                 changed_ns, now = self._changed_ns(), time.time()
                 table = self.repository.table(METRICS)
                 if held is not None and held.table.source == table.source and len(held.table) == len(table):
                     table = held.table  # the same index: what was made from it holds
                 self._held = held = _Held(table, changed_ns, now)
-        return held.table
+        return held
+
+    def warm(self) -> None:
+        """Read what every first question would wait for: the runs, and the library of distributions."""
+        import scipy.special  # noqa: F401 - a fraction of a second that the first reader would wait
+
+        self.table()
 
     def _changed_ns(self) -> int:
         try:
@@ -75,9 +92,10 @@ class Store:
     def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
         """Return ``make(table)``, kept under ``key`` as long as the repository stays as it is."""
         for left in reversed(range(_TRIES)):
-            table = self.table()
+            held = self._now()
+            table = held.table
             try:
-                return self._kept((table.source, key), lambda table=table: make(table))  # type: ignore[misc]
+                return self._kept((held.state, key), lambda table=table: make(table))  # type: ignore[misc]
             except RepositoryError:
                 # The index may have been replaced between reading the table and looking up its runs.
                 if not left or self.table() is table:

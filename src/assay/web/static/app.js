@@ -83,21 +83,39 @@ if (picking) {
   show();
 }
 
-const live = document.querySelectorAll("[data-campaign]");
-if (live.length) {
-  setInterval(async () => {
-    const answer = await fetch("/api/v1/campaigns");
-    if (!answer.ok) return;
-    for (const campaign of await answer.json()) {
-      const card = document.querySelector(`[data-campaign="${CSS.escape(campaign.campaign_id)}"]`);
-      if (!card) continue;
-      card.querySelector("progress").value = campaign.done;
-      card.querySelector(".ended").textContent = campaign.done;
-      card.querySelector(".current").textContent = campaign.title ?? "between runs";
-      if (!campaign.running) location.reload();
-    }
-  }, 5000);
+const get = async (address) => {
+  const answer = await fetch(address);
+  return answer.ok ? answer.json() : [];
+};
+
+/** Bring the cards of campaigns up to date; the page is loaded anew when one of them comes or goes. */
+async function follow() {
+  const cards = (kind) => new Map([...document.querySelectorAll(`[data-${kind}]`)].map((card) => [card.dataset[kind], card]));
+  const [starting, running] = [cards("starting"), cards("campaign")];
+  const campaigns = (await get("/api/v1/campaigns")).filter((campaign) => campaign.running);
+  let gone = [...running.keys()].some((id) => !campaigns.some((campaign) => campaign.campaign_id === id));
+  for (const campaign of campaigns) {
+    const card = running.get(campaign.campaign_id);
+    if (starting.has(String(campaign.pid))) gone = true;
+    if (!card) continue;
+    card.querySelector("progress").value = campaign.done;
+    card.querySelector(".ended").textContent = campaign.done;
+    const now = campaign.title ?? "between runs";
+    card.querySelector(".current").textContent = campaign.phase ? `${now}: ${campaign.phase}` : now;
+    const left = Math.max(0, Math.round(campaign.left_s ?? 0));
+    card.querySelector(".left").textContent = campaign.left_s === null ? ""
+      : `; about ${left < 60 ? `${left} s` : `${Math.floor(left / 60)} min ${String(left % 60).padStart(2, "0")} s`} left`;
+  }
+  for (const one of starting.size ? await get("/api/v1/plan/started") : []) {
+    const card = starting.get(String(one.pid));
+    if (!card) continue;
+    if (!one.running) gone = true;
+    card.querySelector(".current").textContent = one.last_lines.at(-1) ?? "its process is starting";
+  }
+  if (gone) location.reload();
 }
+
+if (document.querySelector("[data-campaign], [data-starting]")) setInterval(() => follow().catch(() => {}), 3000);
 
 drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");

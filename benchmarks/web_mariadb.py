@@ -1,0 +1,250 @@
+"""The pages' data for 50 readers, from assay and from a MariaDB server that computes the same views as ALOJA did.
+
+Fills a repository with synthetic runs, loads the same runs into a table with the columns and indexes of ALOJA's
+``execs``, and lets 50 readers ask both, one after the other, as ``web_readers.py`` does: the same questions in the same
+turns. MariaDB answers over its socket to one client process a reader, with rows as text; it is asked twice, as it is by
+default and with its query cache on. assay answers over HTTP with JSON. Of ALOJA only the database's part is measured:
+the PHP that made pages of it would come on top.
+
+What is compared, and how far it is the same:
+
+- ``runs``: the newest 50 that match, and the counts beside each further choice. The same.
+- ``run``: everything recorded of one run. SQL reads the row; assay also works out its phases, tasks and devices.
+- ``speedup: averages``: ALOJA's own method, plain averages by layout. The same; the figures are checked to be equal.
+- ``speedup``: SQL gives ALOJA's averages again; assay matches runs that are equal in all else, with intervals.
+- ``cost``: the configurations by cost of a run. SQL ranks averages; assay adds intervals, the Pareto front's
+  probabilities by draws, and the prices at which the answer flips.
+- ``compare``: two configurations. SQL gives both averages; assay adds the ratio's interval and every difference.
+- ``coverage``, ``overview``: counts, and which layout leads. The same in kind.
+- ``anomalies``, ``precision``, ``plan``: no SQL of ALOJA's answers these; they are left out.
+
+Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
+Run: ``.venv/bin/python benchmarks/web_mariadb.py [runs]``; 50,000 take about five minutes.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+sys.path.insert(0, str(Path(__file__).parent))
+from import_beside_mariadb import server
+from repository_views import LAYOUTS, WORKLOADS, filled
+from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
+
+from assay.analysis.table import RunTable
+from assay.repository import Repository
+
+COLUMNS = {
+    "workload": "bench", "layout": "disk", "network": "net", "cluster": "id_cluster", "dfs.blocksize": "blk_size",
+    "dfs.replication": "replication", "mapreduce.task.io.sort.factor": "iosf", "io.file.buffer.size": "iofilebuf",
+    "status": "valid", "campaign_id": "exec_type",
+}  # fmt: skip
+"""assay's columns and what ALOJA calls them."""
+CONFIGURATION = "bench, disk, net, id_cluster, blk_size, replication, iosf, iofilebuf"
+TABLE = f"""
+CREATE TABLE execs (
+  id_exec INT NOT NULL AUTO_INCREMENT PRIMARY KEY, exec VARCHAR(255) NOT NULL,
+  {", ".join(f"{name} VARCHAR(255)" for name in COLUMNS.values())},
+  exe_time DECIMAL(20, 3), start_time DATETIME,
+  UNIQUE KEY (exec), {", ".join(f"KEY ({name})" for name in (*COLUMNS.values(), "exe_time", "start_time"))}
+) ENGINE=InnoDB
+"""
+RATE_PER_H = 9.44
+PAGE = 50
+END = "-- that was all --"
+QUERY_CACHE_BYTES = 64 * 2**20
+
+
+def where_of(workload: str | None, layout: str | None = None, but: str = "") -> str:
+    """Return a condition; ``but`` names the column whose own choice does not count, as beside a list of choices."""
+    chosen = {"bench": workload, "disk": layout}
+    parts = [f"{name} = '{level}'" for name, level in chosen.items() if level and name != but]
+    return f"WHERE {' AND '.join(parts)}" if parts else ""
+
+
+def run_list(workload: str | None = None, layout: str | None = None) -> str:
+    """Return the statements of the list of runs: a page, the number of all, and the counts of each choice."""
+    where = where_of(workload, layout)
+    facets = [f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, but=name)} GROUP BY {name}"
+              for name in COLUMNS.values() if name not in ("valid", "exec_type")]  # fmt: skip
+    page = f"SELECT * FROM execs {where} ORDER BY start_time DESC, id_exec DESC LIMIT {PAGE}"
+    return "; ".join([page, f"SELECT COUNT(*) FROM execs {where}", *facets])
+
+
+def averages(workload: str | None) -> str:
+    """Return the statement of ALOJA's speedup by layout: the average time on HDD over each layout's average time."""
+    where = f"{where_of(workload)} {'AND' if workload else 'WHERE'} valid = 'valid' AND exe_time > 0"
+    by_layout = f"SELECT bench, disk, AVG(exe_time) AS s, STDDEV(exe_time) AS d, COUNT(*) AS n FROM execs {where} GROUP BY bench, disk"  # noqa: E501
+    return f"SELECT r.bench, r.disk, b.s / r.s, b.s / r.s * r.d / r.s, r.n FROM ({by_layout}) r JOIN ({by_layout}) b ON b.bench = r.bench AND b.disk = 'HDD'"  # noqa: E501
+
+
+def ranking(workload: str) -> str:
+    """Return the statement of the configurations by what a run of them costs."""
+    return (
+        f"SELECT {CONFIGURATION}, AVG(exe_time) AS s, STDDEV(exe_time), COUNT(*), AVG(exe_time) / 3600 * {RATE_PER_H} "
+        f"AS cost FROM execs {where_of(workload)} AND valid = 'valid' GROUP BY {CONFIGURATION} ORDER BY cost"
+    )
+
+
+def like(run_id: str) -> str:
+    """Return the statements of one side of a comparison: the run, and the average of all with its configuration."""
+    same = " AND ".join(f"e.{name} = c.{name}" for name in CONFIGURATION.split(", "))
+    return (
+        f"SELECT * FROM execs WHERE exec = '{run_id}'; SELECT AVG(e.exe_time), STDDEV(e.exe_time), COUNT(*) "
+        f"FROM execs e JOIN execs c ON {same} WHERE c.exec = '{run_id}' AND e.valid = 'valid'"
+    )
+
+
+def statements(ids: list[str]) -> dict[str, list[str]]:
+    """Return the SQL for each page's questions, in the order of :func:`web_readers.questions`."""
+    leaders = "SELECT bench, disk, AVG(exe_time), COUNT(*) FROM execs WHERE valid = 'valid' GROUP BY bench, disk"
+    counts = "SELECT valid, COUNT(*), MIN(start_time), MAX(start_time) FROM execs GROUP BY valid"
+    covered = "SELECT exec_type, COUNT(*), SUM(valid = 'valid') FROM execs {} GROUP BY exec_type"
+    return {
+        "overview": [f"{counts}; {leaders}"],
+        "runs": [run_list(), *(run_list(w, layout) for w in WORKLOADS for layout in LAYOUTS)],
+        "run": [f"SELECT * FROM execs WHERE exec = '{one}'" for one in (ids[0], *ids)],
+        "compare": [f"{like(a)}; {like(b)}" for a, b in zip(ids[::2], ids[1::2], strict=False)],
+        "speedup": [averages(w) for w in WORKLOADS],
+        "speedup: averages": [averages(w) for w in WORKLOADS],
+        "cost": [ranking(w) for w in WORKLOADS],
+        "quality: coverage": [covered.format(""), *(covered.format(where_of(w)) for w in WORKLOADS)],
+    }
+
+
+def write_rows(repository: Repository, table: RunTable, path: Path) -> None:
+    """Write the runs as ``LOAD DATA`` takes them."""
+    ids = repository.ids_at(table, range(len(table)))
+    texts = [[column.text(row) or "\\N" for row in range(len(table))]
+             for column in (table.columns[name] for name in COLUMNS)]  # fmt: skip
+    seconds, started = table.values["duration_s"], table.values["started_unix_s"]
+    moments = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment)) for moment in started]
+    lines = zip(ids, *texts, (f"{s:.3f}" for s in seconds), moments, strict=True)
+    path.write_text("".join("\t".join(line) + "\n" for line in lines))
+
+
+@dataclass(slots=True)
+class Client:
+    """One client process that is spoken to for as long as a reader reads."""
+
+    process: subprocess.Popen[str]
+
+    def rows(self, statement: str) -> list[str]:
+        """Return the answer's lines. SystemExit when the server refuses."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{statement}; SELECT '{END}';\n")
+        self.process.stdin.flush()
+        lines = []
+        while (line := self.process.stdout.readline().rstrip("\n")) != END:
+            if self.process.poll() is not None:
+                raise SystemExit(f"MariaDB does not answer {statement[:200]!r}: {line}")
+            lines.append(line)
+        return lines
+
+    def answer_ms(self, statement: str) -> float:
+        """Return how long one answer took."""
+        began = time.monotonic()
+        self.rows(statement)
+        return 1000 * (time.monotonic() - began)
+
+
+@contextmanager
+def client(socket: Path) -> Iterator[Client]:
+    """Connect to the server; the client ends with the block."""
+    command = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--batch", "--unbuffered",
+               "--skip-column-names", "b"]  # fmt: skip
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                               text=True, bufsize=1)  # fmt: skip
+    try:
+        found = Client(process)
+        found.rows("SELECT 1")
+        yield found
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+@contextmanager
+def sql_reader(socket: Path) -> Iterator[Callable[[str], float]]:
+    """Connect one reader to MariaDB; yield what asks and tells how long the answer took, in ms."""
+    with client(socket) as connected:
+        yield connected.answer_ms
+
+
+def check_averages(port: int, socket: Path, address: str, statement: str) -> int:
+    """Return how many of ALOJA's figures are equal on both sides; SystemExit at one that is not."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    connection.request("GET", address)
+    figures = json.loads(connection.getresponse().read())
+    connection.close()
+    mine = {(row["workload"], row["level"]): (row["value"], row["runs"]) for row in figures}
+    with client(socket) as connected:
+        rows = [line.split("\t") for line in connected.rows(statement)]
+    theirs = {(bench, disk): (float(value), int(number)) for bench, disk, value, _, number in rows}
+    for key, (value, number) in mine.items():
+        if key not in theirs or abs(theirs[key][0] / value - 1) > 1e-3 or theirs[key][1] != number:
+            raise SystemExit(f"{key}: assay says {value} of {number} runs, MariaDB {theirs.get(key)}")
+    return len(mine)
+
+
+def measured(port: int, socket: Path, ids: list[str], ask: Callable[[str], str]) -> None:
+    """Let the readers ask all that answer, and print the times beside each other."""
+    asked, sql = questions(ids), statements(ids)
+    address, statement = asked["speedup: averages"][0][1], sql["speedup: averages"][0]
+    print(f"ALOJA's averages: {check_averages(port, socket, address, statement)} figures, equal on both sides")
+    print(f"{READERS} readers; ms within which 95 % of the answers came (median). Target: {TARGET_MS}.")
+    print(f"{'':<20}{'assay':>16}{'MariaDB':>16}{'its cache on':>16}   assay / MariaDB, / with its cache")
+    for page, theirs in sql.items():
+        with reader(port) as first:
+            first(asked[page][0])
+        columns = [together(asked[page], partial(reader, port))]
+        for cache_bytes in (0, QUERY_CACHE_BYTES):
+            ask(f"SET GLOBAL query_cache_size = {cache_bytes}")
+            with sql_reader(socket) as first_sql:
+                first_sql(theirs[0])
+            columns.append(together(theirs, partial(sql_reader, socket)))
+        most = [p95_ms(times) for times in columns]
+        told = "".join(f"{f'{p95:.1f} ({median(times):.1f})':>16}" for p95, times in zip(most, columns, strict=True))
+        print(f"{page:<20}{told}   {most[0] / most[1]:.2f}, {most[0] / most[2]:.2f}  (n = {len(columns[0])} each)")
+    print("anomalies, precision, plan: no SQL of ALOJA's answers these. Of speedup, cost and compare MariaDB gives")
+    print("averages and standard deviations alone; assay's answers hold matched sets, intervals and probabilities.")
+
+
+def main(runs: int) -> None:
+    """Fill both, measure both."""
+    if not (shutil.which("mariadbd") and shutil.which("mariadb-install-db") and shutil.which("mariadb")):
+        print("left out: MariaDB is not installed; see the top of this file")
+        return
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        repository = filled(folder, runs)
+        table = repository.table()
+        ids = repository.ids_at(table, range(0, min(len(table), 64), 2))
+        rows = folder / "rows.tsv"
+        write_rows(repository, table, rows)
+        with server(folder, "--query-cache-type=1", "--query-cache-size=0") as ask:
+            ask(f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows}' INTO TABLE execs "
+                f"(exec, {', '.join(COLUMNS.values())}, exe_time, start_time); ANALYZE TABLE execs")  # fmt: skip
+            loaded = ask("SELECT COUNT(*) FROM b.execs").split()[-1]
+            print(f"MariaDB holds {int(loaded):,} runs, {ask('SELECT VERSION()').split()[-1]}")
+            with served(repository.root, folder) as port:
+                measured(port, folder / "socket", ids, ask)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 50_000)
