@@ -16,6 +16,7 @@ from assay.model.run import Origin, Run
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
+from assay.web.shown import metric_text
 from browser_support import DRAWN_MS, Watched, watched_page
 from builders import make_run, make_trace, study_runs
 from web_support import served
@@ -161,6 +162,34 @@ def test_an_empty_comparison_offers_some(watched: Watched) -> None:
     page.get_by_role("link", name="TeraSort: SS2 against HD2").click()
     page.wait_for_url("**/compare?run=**")
     assert "Where the time went, and why" in settled(page)
+
+
+def test_the_api_gives_the_same_reasons(watched: Watched) -> None:
+    ask, address = watched.page.request.get, f"{watched.server}/api/v1"
+    asked: dict[str, str | float | bool] = {
+        "by": "layout",
+        "baseline": "HD2",
+        "candidate": "SS2",
+        "where": "workload=terasort",
+    }
+    pair = ask(f"{address}/why", params=asked).json()
+    assert pair["observed"]
+    found = ask(f"{address}/reasons?run={pair['runs'][0]}&run={pair['runs'][1]}").json()
+    page = watched.open(f"/compare?run={pair['runs'][0]}&run={pair['runs'][1]}")
+    assert found["labels"] == ["A: HD2", "B: SS2"]
+    assert page.locator(".reasons li").all_inner_texts() == found["sentences"]
+    full_size = ask(f"{address}/why", params=asked | {"origin": "measured"})
+    assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [("disk_read_bytes_per_request", 31_440.0, ("disk read request", "31.4 kB")),
+     ("gc_share", 0.00495, ("gc share", "0.495 %")), ("spilled_records", 2e6, ("spilled records", "2,000,000")),
+     ("disk_write_await_ms", 236.2, ("disk write await", "236.2 ms"))],
+)  # fmt: skip
+def test_a_figure_has_its_unit(name: str, value: float, told: tuple[str, str]) -> None:
+    assert metric_text(name, value) == told
 
 
 def test_no_pair_is_told_in_words(watched: Watched) -> None:

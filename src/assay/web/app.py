@@ -26,6 +26,7 @@ from assay.web import (
     api_quality,
     api_runs,
     api_views,
+    api_why,
     pages,
     pages_compare,
     pages_cost,
@@ -59,7 +60,7 @@ def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: P
     )  # fmt: skip
     app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max,
                                 tuple(cluster_folders), campaigns)  # fmt: skip
-    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, pages, pages_cost,
+    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, api_why, pages, pages_cost,
                pages_compare, pages_plan, pages_why)  # fmt: skip
     for module in routers:
         app.include_router(module.router)

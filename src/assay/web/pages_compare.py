@@ -10,7 +10,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from assay.analysis.phases import occupancy
-from assay.analysis.reasons import SideSeen, reasons
 from assay.analysis.series import series_of
 from assay.analysis.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
 from assay.analysis.traffic import disk_traffic, grid_step_s
@@ -22,6 +21,7 @@ from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.report.observed import Observed
 from assay.web import api_runs
 from assay.web.api_compare import Of, kept_sides
+from assay.web.api_why import reasons_of
 from assay.web.context import ContextOf, require
 from assay.web.pages import TRACES, Text, page_of, palette
 from assay.web.pages_why import observed_pairs
@@ -44,8 +44,7 @@ def compare(request: Request, context: ContextOf, run: Annotated[list[str], Quer
     colours = _colours(found.sides, palette(context.store.table(), "layout"))
     close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
     drawn, views, shown = _drawn(found.sides, close, colours, trace)
-    why = reasons([SideSeen(side.label, one.run.duration_s, one.detail)
-                   for side, one in zip(found.sides, close, strict=True)])  # fmt: skip
+    why = reasons_of(context, found)
     typical = [side.typical_run_id for side in found.sides]
     elsewhere = [] if why.sentences else observed_pairs(context, found.sides[0].workload, without=[*ids, *typical])
 

@@ -33,6 +33,7 @@ _TITLES = {
 }  # fmt: skip
 _FACTS_MAX = 400
 _SHORT = 13
+_WHOLE_FROM = 10_000
 
 
 def short(run_id: str) -> str:
@@ -191,13 +192,15 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
     """Return a metric's name in words and its value with its unit."""
     units: dict[str, Any] = {
         "_mb_per_s": "MB/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate, "_bytes": format_bytes,
+        "_bytes_per_request": format_bytes,
         "_ms": "ms", "_s": "s", "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
     }  # fmt: skip
+    kept = {"_bytes_per_request": " request", "_share": " share"}  # without it the name would say something else
     for ending, unit in units.items():
         if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ")
+            words = name.removesuffix(ending).replace("_", " ") + kept.get(ending, "")
             return words, f"{value:,.4g} {unit}" if isinstance(unit, str) else unit(value)
-    return name.replace("_", " "), f"{value:,.4g}"
+    return name.replace("_", " "), f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:,.4g}"
 
 
 def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
