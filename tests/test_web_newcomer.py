@@ -192,6 +192,15 @@ def test_a_figure_has_its_unit(name: str, value: float, told: tuple[str, str]) -
     assert metric_text(name, value) == told
 
 
+def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: Watched) -> None:
+    page = watched.open("/runs")
+    box = page.locator("table.runs .badge[class*=origin-]").first.bounding_box()
+    table = page.get_by_role("region", name="Runs that match").bounding_box()
+    assert box is not None
+    assert table is not None
+    assert box["x"] + box["width"] <= table["x"] + table["width"]
+
+
 def test_no_pair_is_told_in_words(watched: Watched) -> None:
     page = watched.page
     page.goto(f"{watched.server}/why?by=layout&baseline=HDD&candidate=SS2")
