@@ -15,7 +15,7 @@ from assay.analysis.summary import summarise_levels
 from assay.analysis.traffic import disk_traffic
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
-from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, colours
+from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
 from assay.report.costs import cost_view
 from builders import make_trace, price_book, study_runs
@@ -25,7 +25,7 @@ WIDTHS = (HALF_PX, NARROW_PX)
 
 def _specs(width_px: int) -> dict[str, dict[str, Any]]:
     runs = study_runs()
-    palette = colours(["HD2", "SS2"])
+    palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
     summaries = summarise_levels(runs, "layout")[:2]
     view = cost_view(runs, price_book(), baseline="HD2")
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
@@ -94,7 +94,3 @@ def test_specifications_are_plain_json_that_load_nothing() -> None:
         text = json.dumps(spec, allow_nan=False)
         assert re.findall(r"https?://[^\"]*", text) == ["https://vega.github.io/schema/vega-lite/v5.json"]
         assert not [part for part in _walk(spec) if "url" in part]
-
-
-def test_many_configurations_get_colours_too() -> None:
-    assert len(colours([f"HD{n}" for n in range(12)])) == 12

@@ -15,7 +15,7 @@ from assay.analysis.phases import occupancy
 from assay.analysis.run_detail import run_detail
 from assay.analysis.tasks import timeline
 from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
-from assay.charts.style import HALF_PX, NARROW_PX, PHASE_COLOURS, VEGA_LITE_VERSION, colours
+from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, PHASE_COLOURS, VEGA_LITE_VERSION
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "charts_runs.json"
@@ -29,7 +29,7 @@ def specs(width_px: int) -> dict[str, dict[str, Any]]:
         "shares": time_shares({"HD2": detail.breakdown, "SS2": detail.breakdown}, width_px),
         "occupancy": task_occupancy({"HD2": occupancy(run, tasks, 4.0), "SS2": ()}, width_px),
         "timeline": task_timeline(timeline(tasks).placed, 40.0, width_px),
-        "requests": request_sizes({"HD2": detail.by_purpose}, colours(["HD2"]), width_px),
+        "requests": request_sizes({"HD2": detail.by_purpose}, {"HD2": PALETTE[0]}, width_px),
     }
 
 
@@ -50,7 +50,7 @@ def test_every_chart_renders_within_its_width(width_px: int) -> None:
         size = re.search(r'<svg [^>]*width="([\d.]+)"', svg)
         assert size is not None, name
         assert float(size[1]) <= width_px + 40, name
-        wanted = colours(["HD2"])["HD2"] if name == "requests" else PHASE_COLOURS["map"]
+        wanted = PALETTE[0] if name == "requests" else PHASE_COLOURS["map"]
         assert wanted in svg, f"{name} draws nothing"
 
 

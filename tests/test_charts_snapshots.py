@@ -24,7 +24,7 @@ from assay.charts import matched, one_run, plane, speedups
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
 from assay.charts.storage import storage_costs
-from assay.charts.style import HALF_PX, VEGA_LITE_VERSION, Spec, colours
+from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
 from assay.report.costs import cost_view
 from builders import make_trace, price_book, study_runs
@@ -69,7 +69,7 @@ def points(number: int) -> list[Point]:
 
 def specs() -> dict[str, Spec]:
     runs = study_runs()
-    palette = colours(["HD2", "SS2"])
+    palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
     summaries = summarise_levels(runs, "layout")[:2]
     view = cost_view(runs, price_book(), baseline="HD2")
     found = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
@@ -88,7 +88,7 @@ def specs() -> dict[str, Spec]:
         "speedups.matched_forest": speedups.matched_forest(found, palette, {}),
         "phase_bars": one_run.phase_bars(hybrid_run().phases, 40.0),
         "trace_lines": one_run.trace_lines(series, "Disk reads", 10.0),
-        "cost_plane": plane.cost_plane(points(3), colours(["C0", "C1", "C2"]), "USD"),
+        "cost_plane": plane.cost_plane(points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }
 
@@ -140,8 +140,8 @@ def test_every_chart_draws_something(name: str) -> None:
 
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:
-    few, many = (plane.cost_plane(points(number), colours([f"C{n}" for n in range(number)]), "USD", HALF_PX)
-                 for number in (3, 12))  # fmt: skip
+    palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(12)}
+    few, many = (plane.cost_plane(points(number), palette, "USD", HALF_PX) for number in (3, 12))
     named = [row["name"] for row in many["data"]["values"] if row["name"]]
     assert named == ["C0", "C1", "C2"]
     legends = [[layer["encoding"]["color"]["legend"] for layer in spec["layer"] if "color" in layer["encoding"]]

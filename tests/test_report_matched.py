@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 from assay.analysis.matched import matched_speedups
 from assay.analysis.table import RunTable, table_of
 from assay.analysis.verdict import format_ratio
-from assay.charts.matched import level_colours, matched_forest, shared_domain
+from assay.charts.identity import colours_of
+from assay.charts.matched import matched_forest, shared_domain
 from assay.cli.main import assay
 from assay.model.run import Origin, Run, RunStatus
 from assay.report.html import html
@@ -78,16 +79,17 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
     domain = shared_domain([*found, *few])
     assert domain[0] <= 0.9
     assert domain[1] == pytest.approx(99)
-    spec = matched_forest([*found, *few], level_colours(["HD2", "SS2"]), domain)
+    spec = matched_forest([*found, *few], colours_of(["HD2", "SS2"]), domain)
     texts = [row["text"] for row in spec["data"]["values"]]
     assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 
 
-def test_levels_beyond_the_palette_share_its_grey() -> None:
-    found = level_colours([str(number) for number in range(12)])
-    assert len(set(found.values())) == 7
-    assert len({found[str(number)] for number in range(6, 12)}) == 1
+def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
+    runs = table(many_runs())
+    document = matched(matched_report(runs, "layout", "HD2"), runs)
+    assert document.palette == colours_of(["SS2", "HD2"])
+    assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
 
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:

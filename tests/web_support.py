@@ -59,10 +59,11 @@ def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    """Serve ``app`` on a free port of loopback and yield its address."""
+def served(app: FastAPI, **tls: Path) -> Iterator[str]:
+    """Serve ``app`` on a free port of loopback and yield its address; ``tls``: uvicorn's options of files."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        config = uvicorn.Config(app, log_level="critical" if tls else "error", **tls)  # type: ignore[arg-type]
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         for _ in range(1000):
@@ -71,7 +72,7 @@ def served(app: FastAPI) -> Iterator[str]:
             time.sleep(0.01)
         assert server.started
         try:
-            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join(timeout=10)

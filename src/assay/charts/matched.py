@@ -9,15 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from assay.analysis.matched import Speedup
 from assay.analysis.verdict import format_ratio
-from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _ROW_PX = 30
-
-
-def level_colours(levels: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each level; rows carry their names, so levels beyond the palette share its grey."""
-    return {level: PALETTE[min(index, len(PALETTE) - 1)] for index, level in enumerate(levels)}
 
 
 def shared_domain(speedups: Sequence[Speedup]) -> tuple[float, float]:

@@ -29,11 +29,6 @@ NARROW_PX = 340
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
-def colours(levels: Sequence[str]) -> dict[str, str]:
-    """Return a colour for each configuration, by its place in ``levels``: the same list gives the same colours."""
-    return {level: PALETTE[index % len(PALETTE)] for index, level in enumerate(levels)}
-
-
 def colour_scale(levels_colours: dict[str, str]) -> Spec:
     """Return the Vega-Lite scale that holds the configurations to their colours."""
     return {"domain": list(levels_colours), "range": list(levels_colours.values())}

@@ -49,6 +49,7 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
     for path in (certificate, key):
         if path is not None and not path.is_file():
             raise SpecificationError("there is no such file", where=str(path))
+    _check_certificate(certificate, key)
     if token_file is None and not is_loopback(host):
         raise SpecificationError(
             f"{host} can be reached by others, and there are no tokens", where="--host",
@@ -77,6 +78,21 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
                                 server_header=False)  # fmt: skip
         threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def _check_certificate(certificate: Path | None, key: Path | None) -> None:
+    """Make sure that TLS can be done with both, before anybody connects. Raises SpecificationError."""
+    if certificate is None or key is None:
+        return
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password=lambda: "")
+    except (ssl.SSLError, OSError) as error:
+        reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error
+        told = {"KEY_VALUES_MISMATCH": "the key is not this certificate's"}.get(str(reason), f"not usable ({reason})")
+        raise SpecificationError(told, where=f"{certificate}, {key}", hint="both are PEM files, the key without a "
+                                 "passphrase; a chain goes into the certificate's file") from error  # fmt: skip
 
 
 def _warmed(store: Store) -> None:

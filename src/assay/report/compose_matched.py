@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.analysis.matched import Speedup
-from assay.charts.matched import level_colours, matched_forest, shared_domain
+from assay.charts.identity import colours_of
+from assay.charts.matched import matched_forest, shared_domain
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.report import words
 from assay.report.compose import (
@@ -44,7 +45,7 @@ class _Forests:
 
     def __init__(self, content: MatchedReport) -> None:
         every = [s for section in content.sections for s in section.speedups]
-        self.palette: Mapping[str, str] = level_colours(content.levels)
+        self.palette: Mapping[str, str] = colours_of(content.levels)
         self._domain = shared_domain([*every, *content.overall])
 
     def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> Figure:

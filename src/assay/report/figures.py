@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from assay.analysis.groups import levels_of
 from assay.charts.disks import disk_traffic_areas
+from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
 from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
-from assay.charts.style import FULL_PX, colours
+from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
 from assay.model.plan import LAYOUT_FACTOR
 from assay.report.content import ReportContent, RunView, Section
@@ -48,7 +49,7 @@ class Figures:
 def palette_of(content: ReportContent) -> dict[str, str]:
     """Return the colour of every configuration that the report shows."""
     layouts = [name for name in levels_of(content.runs, LAYOUT_FACTOR) if name not in content.levels]
-    return colours([*content.levels, *layouts])
+    return colours_of([*content.levels, *layouts])
 
 
 def _section(section: Section, name: str, palette: dict[str, str]) -> SectionFigures:

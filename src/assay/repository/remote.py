@@ -50,6 +50,24 @@ def digest_of(header: str | None) -> str | None:
     return None
 
 
+_AUTHORITY_READ = "SSL_CERT_FILE names a file of certificates (PEM) that are trusted"
+_REFUSALS = (
+    ("mismatch", "its certificate is for another name", "give the address with a name that the certificate has"),
+    ("expired", "its certificate has expired", "the server needs a new one"),
+    ("CERTIFICATE_VERIFY_FAILED", "its certificate is of nobody who is trusted here",
+     "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself"),
+    ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` answers http:// alone"),
+)  # fmt: skip
+
+
+def _refused_in_words(error: str) -> tuple[str, str]:
+    """Return what a connection that was not made means, and what to do, from OpenSSL's or the system's text."""
+    for part, told, hint in _REFUSALS:
+        if part in error:
+            return f"{told}: {error}", hint
+    return f"no connection: {error}", "does `assay serve` run there, and does the port match?"
+
+
 class Remote:
     """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` in words."""
 
@@ -62,7 +80,8 @@ class Remote:
             self._client = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S,
                                         follow_redirects=False)  # fmt: skip
         except (httpx.InvalidURL, ValueError, ssl.SSLError, OSError) as error:
-            raise RepositoryError(f"this address or its certificates can't be used: {error}", where=url) from error
+            raise RepositoryError(f"this address or its certificates can't be used: {error}", where=url,
+                                  hint=_AUTHORITY_READ if isinstance(error, OSError) else None) from error  # fmt: skip
 
     def __enter__(self) -> Remote:
         """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
@@ -143,8 +162,12 @@ class Remote:
         try:
             yield
         except httpx.ConnectError as error:
-            raise RepositoryError(f"no connection: {error}", where=self.url,
-                                  hint="does `assay serve` run there, and does the port match?") from error  # fmt: skip
+            told, hint = _refused_in_words(str(error))
+            raise RepositoryError(told, where=self.url, hint=hint) from error
+        except httpx.RemoteProtocolError as error:
+            if self.url.startswith("http:"):
+                again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
+            raise RepositoryError(f"the connection broke: {error}", where=self.url, hint=again) from error
         except httpx.TimeoutException as error:
             raise RepositoryError("it does not answer in time", where=self.url, hint=again) from error
         except httpx.TransportError as error:

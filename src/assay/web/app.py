@@ -26,10 +26,12 @@ from assay.web import (
     api_quality,
     api_runs,
     api_views,
+    api_why,
     pages,
     pages_compare,
     pages_cost,
     pages_plan,
+    pages_why,
 )
 from assay.web.context import Context, DeniedError, NotFoundError, bearer_of
 from assay.web.security import COOKIE, HEADERS, SAFE_METHODS, Guard, Refusal, Roles
@@ -58,8 +60,8 @@ def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: P
     )  # fmt: skip
     app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max,
                                 tuple(cluster_folders), campaigns)  # fmt: skip
-    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, pages, pages_cost,
-               pages_compare, pages_plan)  # fmt: skip
+    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, api_why, pages, pages_cost,
+               pages_compare, pages_plan, pages_why)  # fmt: skip
     for module in routers:
         app.include_router(module.router)
     pages.mount_static(app)

@@ -28,7 +28,7 @@ from assay.errors import SpecificationError
 from assay.report import words
 from assay.report.observed import Observed
 from assay.units import format_bytes, format_duration
-from assay.web import api_plan, api_quality, api_runs, api_views, shown
+from assay.web import api_plan, api_quality, api_runs, api_views, pages_why, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
@@ -64,13 +64,13 @@ def _environment() -> Environment:
     environment.filters.update(
         seconds=words.seconds, ratio=words.ratio, money=words.money, moment=words.moment, title=words.workload_title,
         count=words.count, bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
-        segment=lambda text: quote(str(text), safe=""),
+        segment=lambda text: quote(str(text), safe=""), scale=lambda text: words.scale_text(float(text)),
     )  # fmt: skip
     environment.globals.update(
         interval=words.interval, interval_s=shown.interval_s, money_interval=words.money_interval,
         metric_text=shown.metric_text,
         facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
-        shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        shape=lambda level: SHAPE_PATHS[shape_of(level)], meanings=shown.meanings, claims_of=shown.claims_of,
     )  # fmt: skip
     return environment
 
@@ -152,9 +152,10 @@ def overview(request: Request, context: ContextOf) -> Response:
     broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
     chart = matched_forest(speedups, palette(table, "layout"), words.WORKLOAD_TITLES) if speedups else None
-    cheapest = shown.cheapest(context)
+    cheapest, unpriced = shown.cheapest(context)
     return page_of(request, "overview", summary=summary, findings=found, campaigns=campaigns, chart=chart,
-                 colours=palette(table, "layout"), cheapest=cheapest, book=context.book,
+                 whys=[pages_why.of_leader(leader) for leader in summary.leaders],
+                 colours=palette(table, "layout"), cheapest=cheapest, unpriced=unpriced, book=context.book,
                  starting=starting, broken=broken)  # fmt: skip
 
 
@@ -284,6 +285,7 @@ def speedup(
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
     return page_of(request, "speedup", empty=False, view=view, figures=figures, chart=chart, factor=factor,
+                 whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],
                  factors=factors, levels=levels, baseline=first, group=group or "workload", method=method, where=where,
                  workloads=shown.levels(table, "workload"), colours=palette(table, names[0]))  # fmt: skip
 

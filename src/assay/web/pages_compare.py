@@ -21,8 +21,10 @@ from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.report.observed import Observed
 from assay.web import api_runs
 from assay.web.api_compare import Of, kept_sides
+from assay.web.api_why import reasons_of
 from assay.web.context import ContextOf, require
 from assay.web.pages import TRACES, Text, page_of, palette
+from assay.web.pages_why import observed_pairs
 from assay.web.security import Role
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
@@ -36,11 +38,15 @@ def compare(request: Request, context: ContextOf, run: Annotated[list[str], Quer
     """Show runs or configurations side by side."""
     ids = [*dict.fromkeys(filter(None, run))]
     if not SIDES_MIN <= len(ids) <= SIDES_MAX:
-        return page_of(request, "compare", sides=None, chosen=len(ids), least=SIDES_MIN, most=SIDES_MAX)
+        return page_of(request, "compare", sides=None, chosen=len(ids), least=SIDES_MIN, most=SIDES_MAX,
+                       elsewhere=observed_pairs(context))  # fmt: skip
     found = kept_sides(context, ids, of)
     colours = _colours(found.sides, palette(context.store.table(), "layout"))
     close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
     drawn, views, shown = _drawn(found.sides, close, colours, trace)
+    why = reasons_of(context, found)
+    typical = [side.typical_run_id for side in found.sides]
+    elsewhere = [] if why.sentences else observed_pairs(context, found.sides[0].workload, without=[*ids, *typical])
 
     def address(first: Sequence[str], kind: str) -> str:
         pairs = [("run", one) for one in first] + ([("of", kind)] if kind != "configurations" else [])
@@ -48,6 +54,7 @@ def compare(request: Request, context: ContextOf, run: Annotated[list[str], Quer
 
     return page_of(
         request, "compare", sides=found, colours=colours, drawn=drawn, views=views, shown=shown, of=of, ids=ids,
+        why=why, elsewhere=elsewhere,
         kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in Kind],
         first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
         without={one: address([other for other in ids if other != one], of) for one in ids},

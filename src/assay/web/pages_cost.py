@@ -64,7 +64,7 @@ async def results(request: Request) -> Response:
     return page_of(request, "cost_results", **await run_in_threadpool(_results, context, asked))
 
 
-_NOTHING: dict[str, Any] = {"planes": [], "tco": None, "drawn": {}, "problem": None, "colours": {}}
+_NOTHING: dict[str, Any] = {"planes": [], "more": 0, "tco": None, "drawn": {}, "problem": None, "colours": {}}
 
 
 def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
@@ -89,14 +89,21 @@ def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
 def _planes(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
     question = CostQuestion(prices=prices, by=[asked["by"]] if asked.get("by") else [], where=where,
                             take=asked.get("take", "best"))  # fmt: skip
-    planes = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)[:PLANES_MAX]
+    every = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)
+    planes = every[:PLANES_MAX]
     colours = palette(context.store.table(), "layout")
     drawn = [(plane, cost_plane(plane.rows, colours, plane.currency, divide=plane.quadrants)) for plane in planes]
-    return {"planes": drawn, "colours": colours}
+    return {"planes": drawn, "more": len(every) - len(planes), "colours": colours}
 
 
 def _years(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    baseline = usual_baseline(api_views.selected(context.store.table(), where), LAYOUT_FACTOR)
+    chosen = api_views.selected(context.store.table(), where)
+    if len(chosen) > api_views.RUNS_MAX:
+        raise SpecificationError(
+            f"{len(chosen):,} runs match; years are computed from each one whole, {api_views.RUNS_MAX:,} at most",
+            hint="choose a workload, and a cluster where there are several",
+        )
+    baseline = usual_baseline(chosen, LAYOUT_FACTOR)
     question = TcoQuestion(prices=prices, where=where, years=asked.get("years") or YEARS, baseline=baseline,
                            rounding=asked.get("rounding") or "none")  # fmt: skip
     view = api_views.tco_view(context, question)

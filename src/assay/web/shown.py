@@ -6,8 +6,9 @@ In: values of other rooms. Out: texts and lists for templates. Nothing is measur
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -32,6 +33,7 @@ _TITLES = {
 }  # fmt: skip
 _FACTS_MAX = 400
 _SHORT = 13
+_WHOLE_FROM = 10_000
 
 
 def short(run_id: str) -> str:
@@ -79,6 +81,12 @@ def own_path(target: str) -> str:
 def origin(name: str, lab_scale: str | float | None) -> str:
     """Return where numbers come from: ``measured, lab 1/20``."""
     return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
+
+
+def claims_of(key: str) -> str:
+    """Return the origin that findings are told of (``measured, lab scale 0.05``) as it stands beside numbers."""
+    name, _, scale = key.partition(", lab scale ")
+    return origin(name, scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,20 +192,55 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
     """Return a metric's name in words and its value with its unit."""
     units: dict[str, Any] = {
         "_mb_per_s": "MB/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate, "_bytes": format_bytes,
+        "_bytes_per_request": format_bytes,
         "_ms": "ms", "_s": "s", "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
     }  # fmt: skip
+    kept = {"_bytes_per_request": " request", "_share": " share"}  # without it the name would say something else
     for ending, unit in units.items():
         if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ")
+            words = name.removesuffix(ending).replace("_", " ") + kept.get(ending, "")
             return words, f"{value:,.4g} {unit}" if isinstance(unit, str) else unit(value)
-    return name.replace("_", " "), f"{value:,.4g}"
+    return name.replace("_", " "), f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:,.4g}"
 
 
-def cheapest(context: Context) -> list[CostPlane]:
-    """Return the cost planes under the server's own price book; nothing without one, or where it prices nothing."""
+def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
+    """Return the cost planes under the server's own price book, and those of jobs that it prices nothing of.
+
+    Each is there twice: over all runs of a row, which tells how sure the ranking is, and over each row's best
+    configuration, which often is a single run. Nothing without a book.
+    """
     if context.book is None:
-        return []
+        return [], []
     try:
-        return [plane for plane in api_views.planes(context, CostQuestion()) if plane.rows]
+        every = api_views.planes(context, CostQuestion(take="all"))
+        best = {tuple(plane.job.items()): plane for plane in api_views.planes(context, CostQuestion())}
     except AssayError:
-        return []
+        return [], []
+    paired = [(plane, best[tuple(plane.job.items())]) for plane in every if plane.rows]
+    return paired, [plane for plane in every if not plane.rows]
+
+
+_DEVICES = {"HD": "hard disk", "SS": "SSD", "NV": "NVMe drive", "R": "remote volume"}
+_NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
+_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY|HN|RR|RL|RS|R)([1-9][0-9]?)")
+_BESIDE = {"HS": ("HD", "intermediate data on one SSD"), "SH": ("HD", "for intermediate data, HDFS on one SSD"),
+           "HY": ("HD", "and one SSD, both for everything"), "HN": ("HD", "intermediate data on one NVMe drive"),
+           "RR": ("R", "for everything"), "R": ("R", "for everything"),
+           "RL": ("R", "intermediate data on one local hard disk"),
+           "RS": ("R", "intermediate data on one local SSD")}  # fmt: skip
+
+
+def meanings(names: Iterable[str]) -> dict[str, str]:
+    """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
+    found = {}
+    for name in names:
+        match = _CODE.fullmatch(name)
+        if match is None:
+            if name in _NETWORKS:
+                found[name] = _NETWORKS[name]
+            continue
+        family, beside = _BESIDE.get(match[2] or "", (name[:2], ""))
+        number = int(match[3] or 1)
+        devices = f"{number} {_DEVICES[family]}{'s' if number > 1 else ''} a worker"
+        found[name] = f"{devices}, {beside}" if beside else devices
+    return found

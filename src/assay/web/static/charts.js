@@ -17,12 +17,17 @@ const NARROW_PX = 520; // legends stand in one column below this
 // A legend that says its own number of columns says one that does not fit a phone.
 function narrowLegend(spec) {
   const inner = spec.spec ?? spec;
-  const legend = inner.encoding?.color?.legend;
-  if (!(legend?.columns > NARROW_COLUMNS)) return;
-  const color = { ...inner.encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } };
-  const changed = { ...inner, encoding: { ...inner.encoding, color } };
+  const changed = { ...inner, encoding: narrowColour(inner.encoding) };
+  // All layers share one legend, and its columns are only those that each of them says.
+  if (inner.layer) changed.layer = inner.layer.map((layer) => ({ ...layer, encoding: narrowColour(layer.encoding) }));
   if (spec.spec) spec.spec = changed;
   else Object.assign(spec, changed);
+}
+
+function narrowColour(encoding) {
+  const legend = encoding?.color?.legend;
+  if (!(legend?.columns > NARROW_COLUMNS)) return encoding;
+  return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } } };
 }
 
 export async function draw(place, spec) {
@@ -35,7 +40,12 @@ export async function draw(place, spec) {
     const panel = Math.floor((width - PANEL_AXIS_PX - (columns - 1) * (spec.spacing ?? 20)) / columns);
     Object.assign(sized, { columns, spec: { ...spec.spec, width: panel } });
   }
-  if (width < NARROW_PX) sized.config = { ...spec.config, legend: { ...spec.config?.legend, columns: 1 } };
+  if (width < NARROW_PX) {
+    // A title that is wider than the plot beside long names would be cut in its middle, a label at the edge as well.
+    const axisX = { ...spec.config?.axisX, titleAnchor: "end" };
+    sized.config = { ...spec.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
+    sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
+  }
   drawn.get(place)?.result?.finalize();
   if (width < NARROW_PX) narrowLegend(sized);
   const target = document.createElement("div");

@@ -1,0 +1,72 @@
+"""From "this is faster" to "because": the way from a speedup to two configurations that stand for it, side by side.
+
+``/why`` takes what a speedup says (factor, baseline, candidate, workload, origin, scale), chooses the runs to look at
+and goes on to the page *Compare*, so that nobody needs to pick runs by hand. Imported runs often tell nothing but their
+time: :func:`observed_pairs` says of which others of the workload more is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from assay.analysis.matched import Speedup
+from assay.analysis.overview import Leader
+from assay.report import words
+from assay.web import api_runs, shown
+from assay.web.api_views import Where
+from assay.web.api_why import Asked, Level, Stratum, pair_of, required_pair
+from assay.web.context import Context, ContextOf, require
+from assay.web.security import Role
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
+                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
+OBSERVED_MAX = 6
+
+
+@router.get("/why")
+def why(context: ContextOf, by: Level, baseline: Level, candidate: Level, where: Where = [],  # noqa: B006
+        origin: Stratum = "", lab_scale: Stratum = "") -> Response:  # fmt: skip
+    """Go to two configurations that differ in nothing but the factor."""
+    found = required_pair(context, Asked(by, baseline, candidate, tuple(where), origin, lab_scale))
+    return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
+
+
+def of_leader(leader: Leader) -> Asked | None:
+    """Return the question why a leader leads; None where nothing was compared."""
+    if leader.speedup is None:
+        return None
+    return Asked(leader.factor, leader.speedup.baseline, leader.speedup.candidate, (f"workload={leader.workload}",),
+                 leader.origin, leader.lab_scale or "")  # fmt: skip
+
+
+def of_speedups(speedups: Sequence[Speedup], where: Sequence[str] | None) -> list[tuple[Speedup, Asked | None]]:
+    """Return the speedups that compare something, each with the question why; ``where`` None: it can't be asked."""
+    return [(item, None if where is None else _of_speedup(item, where)) for item in speedups if item.ratio is not None]
+
+
+def _of_speedup(item: Speedup, where: Sequence[str]) -> Asked:
+    own = [f"{item.by}={item.group}"] if item.by else []
+    also = [text for text in where if text and text not in own and text != f"lab_scale={item.lab_scale}"]
+    return Asked(item.factor, item.baseline, item.candidate, (*own, *also), item.origin, item.lab_scale or "")
+
+
+def observed_pairs(context: Context, workload: str | None = None, *, without: Sequence[str] = ()
+                   ) -> list[tuple[str, str, str]]:  # fmt: skip
+    """Return comparisons whose runs were observed closely: what, where from, and the address.
+
+    ``workload``: only its own; ``without``: not those of these runs.
+    """
+    found = []
+    for leader in api_runs.summary_of(context).leaders:
+        asked = of_leader(leader)
+        if asked is None or workload not in (None, leader.workload):
+            continue
+        pair = pair_of(context, asked)
+        if pair is not None and pair.observed and not set(pair.runs) & set(without):
+            what = f"{words.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
+            found.append((what, shown.origin(leader.origin, leader.lab_scale), asked.address()))
+    return found[:OBSERVED_MAX]
