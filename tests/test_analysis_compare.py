@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from assay.analysis.compare import compare, most_telling
-from assay.analysis.groups import factors_of, level_of, levels_of
+from assay.analysis.groups import default_baseline, factors_of, level_of, levels_of
 from assay.analysis.summary import summarise_levels
 from assay.analysis.threats import threats
 from assay.analysis.traffic import counter_growth, disk_traffic
@@ -286,3 +286,10 @@ def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
     (found,) = compare(runs, factor="layout", baseline="HD2")
     path = "nodes.w1.file_systems.mounts./data.options"
     assert found.warnings == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
+
+
+def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> None:
+    assert default_baseline("layout", ["SS2", "HS5", "HD5", "HDD"]) == "HD5"
+    assert default_baseline("layout", ["Hybrid", "All-SSD", "All-HDD"]) == "All-HDD"
+    assert default_baseline("layout", ["SS2", "SSD"]) == "SS2"
+    assert default_baseline("storage", ["SS2", "HD2"]) == "SS2"

@@ -7,6 +7,7 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ LAYOUT_PARAMETERS = frozenset(
      "hadoop.tmp.dir", "mapreduce.cluster.local.dir"}
 )  # fmt: skip
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
+_HARD_DISKS = re.compile(r"(all-)?hd", re.IGNORECASE)
 
 
 RESERVED = frozenset(
@@ -54,6 +56,19 @@ def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
     """Return the levels of ``factor`` in the order in which runs first had them."""
     found = (level_of(run, factor) for run in sorted(runs, key=in_order))
     return list(dict.fromkeys(level for level in found if level is not None))
+
+
+def on_hard_disks(factor: str, level: str) -> bool:
+    """Say whether a level is a layout on local hard disks, by its name: ``HDD``, ``HD5``, ``HDD-6``, ``All-HDD``."""
+    return factor == LAYOUT_FACTOR and _HARD_DISKS.match(level) is not None
+
+
+def default_baseline(factor: str, levels: Sequence[str]) -> str:
+    """Return the level that others are compared with when nobody names one: hard disks, or else the first.
+
+    ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
+    """
+    return next((level for level in levels if on_hard_disks(factor, level)), levels[0])
 
 
 def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:

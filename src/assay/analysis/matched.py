@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.analysis.groups import default_baseline
 from assay.analysis.intervals import Estimate
 from assay.analysis.keys import (
     Floats,
@@ -361,13 +362,18 @@ def _speedup(
     )  # fmt: skip
 
 
-def first_level(table: RunTable, factor: str) -> str:
-    """Return the level that counted runs had first. SpecificationError when no valid run has one."""
+def baseline_of(table: RunTable, factor: str) -> str:
+    """Return the level that others are compared with when nobody names one: hard disks, or else the first to run.
+
+    SpecificationError when no valid run has one.
+    """
     column = require_factor(table, factor)
     present = np.flatnonzero(usable(table) & (column.codes != ABSENT))
     if len(present) == 0:
         raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
-    return column.levels[int(column.codes[present[0]])]
+    first_rows_of = np.unique(column.codes[present], return_index=True)[1]
+    levels = [column.levels[int(column.codes[row])] for row in present[np.sort(first_rows_of)]]
+    return default_baseline(factor, levels)
 
 
 def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:
@@ -386,7 +392,7 @@ def matched_speedups(
     ignore: frozenset[str] = frozenset(),
     deployments: bool = False,
 ) -> list[Speedup]:
-    """Return every level of ``factor`` against ``baseline`` (the level that ran first unless named).
+    """Return every level of ``factor`` against ``baseline`` (hard disks, or the level that ran first, unless named).
 
     ``factor``: a name, or several, whose levels are then joined by `` + ``. ``by``: the factor that makes groups, each
     with its own speedups, in the order of the rows; None for one figure over all workloads, in which every workload
@@ -396,7 +402,7 @@ def matched_speedups(
     """
     table, factor = combined_or_named(table, factor)
     column = require_factor(table, factor)
-    baseline = first_level(table, factor) if baseline is None else baseline
+    baseline = baseline_of(table, factor) if baseline is None else baseline
     if baseline not in column.levels:
         raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"levels: {', '.join(column.levels)}")
     if by is not None and (by == factor or by in ignore):

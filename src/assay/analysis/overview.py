@@ -12,14 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.analysis.facets import LevelCount, level_counts
+from assay.analysis.groups import on_hard_disks
 from assay.analysis.keys import first_rows, groups_by, has_level, require_factor, usable
 from assay.analysis.matched import STRATA, Speedup, matched_speedups
 from assay.analysis.significance import indistinguishable_from_best
 from assay.analysis.table import ABSENT, RunTable
 from assay.model.run import RunStatus
-
-HARD_DISKS = "HD"
-"""What the codes of layouts on local hard disks begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +79,7 @@ def usual_baseline(table: RunTable, factor: str) -> str | None:
     counts = level_counts(column, usable(table))
     if not counts.any():
         return None
-    disks = np.array([factor == "layout" and level.startswith(HARD_DISKS) for level in column.levels])
+    disks = np.array([on_hard_disks(factor, level) for level in column.levels])
     some = counts * disks
     return column.levels[int(np.argmax(some if some.any() else counts))]
 

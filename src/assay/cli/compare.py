@@ -78,7 +78,7 @@ def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
 @click.option(
     "--by", "factor", default="layout", show_default=True, help="layout, an engine parameter, WORKLOAD.option."
 )
-@click.option("--baseline", help="Level that the others are compared with; the one that ran first when left out.")
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option("--workload", help="Only this workload.")
 @repository_option
 @json_option

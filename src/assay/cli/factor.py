@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.analysis.groups import factors_of, levels_of
+from assay.analysis.groups import default_baseline, factors_of, levels_of
 from assay.cli.common import workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
@@ -35,7 +35,7 @@ def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list
 
 
 def find_baseline(runs: Sequence[Run], factor: str, baseline: str | None) -> str:
-    """Return the baseline level: the named one, or the level that was run first.
+    """Return the baseline level: the named one, or hard disks, or the level that was run first.
 
     Raises SpecificationError that lists what exists when the factor or the level does not.
     """
@@ -44,7 +44,7 @@ def find_baseline(runs: Sequence[Run], factor: str, baseline: str | None) -> str
         found = "; ".join(f"{name} ({', '.join(values)})" for name, values in factors_of(runs).items())
         raise SpecificationError(f"no run has a factor {factor!r}", hint=f"what the runs vary: {found or 'nothing'}")
     if baseline is None:
-        return levels[0]
+        return default_baseline(factor, levels)
     if baseline not in levels:
         raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"its levels: {', '.join(levels)}")
     return baseline

@@ -128,7 +128,7 @@ def _packed(
               help="File (.tar.gz) for the report with its plans, prices and runs, for others to check.")  # fmt: skip
 @click.option("--by", "factor", default="layout", show_default=True,
               help="Factor that is compared; several with commas over matched sets.")  # fmt: skip
-@click.option("--baseline", help="Level that the others are compared with; the one that ran first when left out.")
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option("--workload", help="Only this workload.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option("--title", help="The report's title instead of the generated one.")

@@ -55,7 +55,7 @@ def _where_option(command: Any) -> Any:
 
 @click.command()
 @click.option("--by", "factors", required=True, help="The factor to compare, or several, joined by commas.")
-@click.option("--baseline", help="The level to compare with; the one that ran first when left out.")
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option(
     "--group", default="workload", show_default=True, help="The factor that makes groups; 'none' for one figure."
 )

@@ -88,7 +88,7 @@ def _print_performance(view: CostView) -> None:
               help="How long the cluster is used, in years of 365 days.")  # fmt: skip
 @click.option("--rounding", type=click.Choice(["none", "paper"]), default="none", show_default=True,
               help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.")  # fmt: skip
-@click.option("--baseline", help="Layout that the others are compared with; the one that ran first when left out.")
+@click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @repository_option
 @json_option
 def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, repository: Path, as_json: bool) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay import __version__
-from assay.analysis.matched import Speedup, combined_or_named, first_level, matched_speedups, over_groups
+from assay.analysis.matched import Speedup, baseline_of, combined_or_named, matched_speedups, over_groups
 from assay.analysis.significance import BestSet, indistinguishable_from_best
 from assay.analysis.table import RunTable
 from assay.analysis.threats import Threat, matched_threats
@@ -161,12 +161,12 @@ def matched_report(
     warnings: Sequence[str] = (),
     costs: Sequence[PlaneView] = (),
 ) -> MatchedReport:
-    """Return the report's content; ``baseline`` is the level that ran first unless named.
+    """Return the report's content; ``baseline``: hard disks, or the level that ran first, unless named.
 
     SpecificationError for factors and levels that no run has.
     """
     joined, name = combined_or_named(table, factor)
-    first = first_level(joined, name) if baseline is None else baseline
+    first = baseline_of(joined, name) if baseline is None else baseline
     found = matched_speedups(joined, name, first)
     best = indistinguishable_from_best(joined, name)
     sections = []

@@ -19,7 +19,7 @@ from assay.analysis.compare import compare as compare_runs
 from assay.analysis.facets import conditions_of, matching
 from assay.analysis.findings import Finding
 from assay.analysis.findings import findings as test_claims
-from assay.analysis.groups import levels_of
+from assay.analysis.groups import default_baseline, levels_of
 from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, status_of
@@ -109,7 +109,7 @@ def compare(context: ContextOf, by: Annotated[str, Query(max_length=300)] = LAYO
         if not levels or (baseline is not None and baseline not in levels):
             known = f"its levels: {', '.join(levels)}" if levels else "see the columns of the list of runs"
             raise SpecificationError(f"no run has {by[:100]!r} {baseline or ''}".strip(), where="by", hint=known)
-        return compare_runs(runs, factor=by, baseline=baseline or levels[0])
+        return compare_runs(runs, factor=by, baseline=baseline or default_baseline(by, levels))
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
