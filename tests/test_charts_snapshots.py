@@ -50,6 +50,7 @@ class Point:
     cost_low: float | None = None
     cost_high: float | None = None
     front_probability: float = 0.5
+    runs: int = 3
     levels: dict[str, str] = field(default_factory=dict)
 
 

@@ -27,7 +27,7 @@ def test_layouts_stand_beside_the_baseline() -> None:
 
 
 def test_quadrants_meet_between_the_best_and_the_worst() -> None:
-    found = quadrants([200.0, 300.0, 250.0], [1.0, 3.0, 2.9])
+    found = quadrants([200.0, 312.5, 250.0], [1.0, 4.0, 2.9])
     assert found is not None
     assert (found.time_s, found.cost) == (250.0, 2.0)
     assert found.name(200, 1) == "fast, economical"

@@ -77,6 +77,11 @@ class PlanePoint(Protocol):
         ...
 
     @property
+    def runs(self) -> int:
+        """How many runs it stands for."""
+        ...
+
+    @property
     def on_front(self) -> bool:
         """Whether nothing else is as fast and as cheap, and better in one."""
         ...
@@ -114,16 +119,18 @@ def cost_plane(
     points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX, *,
     divide: Quadrants | None = None,
 ) -> Spec:  # fmt: skip
-    """Return the plane: a point for each configuration, its intervals, its name, and a line along the front.
+    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
+    the front.
 
     ``divide``: where it is divided into fast and slow, economical and expensive.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
+    most = max((p.runs for p in points), default=1)
     latest = max((p.time_s for p in points), default=0.0)
     rows = [
         {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
          "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
-         "front": p.on_front, "probability": p.front_probability, "below": bool(place % 2),
+         "front": p.on_front, "runs": p.runs, "probability": p.front_probability, "below": bool(place % 2),
          "inwards": p.time_s > latest / 2,
          "name": p.label if p.on_front or all_named else ""}
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
@@ -139,7 +146,7 @@ def cost_plane(
     tooltip = [
         {"field": "label", "title": "Configuration"}, {"field": "time", "title": "Time (s)", "format": ",.1f"},
         {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
-        {"field": "probability", "title": "On the front in", "format": ".0%"},
+        {"field": "runs", "title": "Runs"}, {"field": "probability", "title": "On the front in", "format": ".0%"},
     ]  # fmt: skip
     layers: list[Spec] = [
         {"transform": [{"filter": "datum.front"}],
@@ -155,8 +162,8 @@ def cost_plane(
          "encoding": {**at, "color": colour, "tooltip": tooltip,
                       "shape": {"field": "layout", "type": "nominal", "legend": None,
                                 "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]}},
-                      "size": {"field": "front", "type": "nominal", "legend": None,
-                               "scale": {"domain": [False, True], "range": [50, 130]}}}},
+                      "size": {"field": "runs", "type": "quantitative", "legend": None,
+                               "scale": {"type": "linear", "domain": [0, most], "range": [30, 260]}}}},
     ]  # fmt: skip
     if divide is not None:
         layers = [*_quadrants(divide, x, y), *layers]

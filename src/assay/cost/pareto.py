@@ -12,6 +12,7 @@ one draw of a price holds for all configurations, as one shop's price would.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -161,7 +162,15 @@ class Quadrants:
 
 
 def quadrants(times_s: Sequence[float], costs: Sequence[float]) -> Quadrants | None:
-    """Return the middles between the best and the worst; None where there are not two configurations that differ."""
+    """Return the middles between the best and the worst; None where there are not two configurations that differ.
+
+    The geometric ones, so that one configuration which is ten times as slow does not make all others fast.
+    """
     if len(times_s) < 2 or min(times_s) == max(times_s) or min(costs) == max(costs):
         return None
-    return Quadrants((min(times_s) + max(times_s)) / 2, (min(costs) + max(costs)) / 2)
+    return Quadrants(_middle(times_s), _middle(costs))
+
+
+def _middle(values: Sequence[float]) -> float:
+    low, high = min(values), max(values)
+    return math.sqrt(low * high) if low > 0 else (low + high) / 2

@@ -104,13 +104,14 @@ class _Point:
     cost: float
     cost_low: float | None
     cost_high: float | None
+    runs: int
     on_front: bool
     front_probability: float
 
 
 def _point(row: PlaneRow) -> _Point:
     return _Point(row.label, row.levels, row.time_s, row.time_low_s, row.time_high_s, float(row.cost), row.cost_low,
-                  row.cost_high, row.on_front, row.front_probability)  # fmt: skip
+                  row.cost_high, row.n, row.on_front, row.front_probability)  # fmt: skip
 
 
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> Figure:
