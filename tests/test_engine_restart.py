@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -21,6 +23,7 @@ from assay.engines.hadoop.configuration import daemon_state
 from assay.engines.hadoop.daemons import NAMENODE, Daemons
 from assay.engines.hadoop.distribution import Distribution
 from assay.engines.hadoop.engine import Finished
+from assay.hosts.local import LocalTransport
 from assay.model.program import Outcome
 from assay.model.run import FailureClass, RunStatus
 from assay.workloads.catalogue import WORKLOADS
@@ -144,3 +147,23 @@ def test_only_the_check_of_a_sort_may_run_in_its_client() -> None:
     check = WORKLOADS["terasort"].check_program(None)
     assert check is not None
     assert check.may_run_in_client
+
+
+async def test_a_history_server_that_was_too_early_is_started_again_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemons = Daemons(deployment(), {node.name: LocalTransport(node.name) for node in CLUSTER.nodes})
+    daemons.home = str(tmp_path)
+    monkeypatch.setattr(daemons, "_daemon_command", lambda name, _: ["sh", "-c", f"echo {name} is up; sleep 30"])
+    (tmp_path / "logs").mkdir()
+    log, pid = tmp_path / "logs" / "jobhistoryserver.log", tmp_path / "jobhistoryserver.pid"
+    for name in ("namenode", "resourcemanager", "datanode", "nodemanager"):
+        (tmp_path / f"{name}.pid").write_text(str(os.getpid()))
+    pid.write_text("999999999")
+    log.write_text("Caused by: java.net.BindException: Address already in use\n")
+    assert not await daemons.history_server_again()
+    log.write_text("Caused by: RemoteException(RetriableException): NameNode still not started\n")
+    assert await daemons.history_server_again()
+    assert await daemons.dead() == []
+    assert not await daemons.history_server_again()
+    os.kill(int(pid.read_text()), signal.SIGKILL)

@@ -24,10 +24,12 @@ from assay.model.cluster import Node, Role
 
 _PACKAGE = "org.apache.hadoop"
 NAMENODE = f"{_PACKAGE}.hdfs.server.namenode.NameNode"
+_HISTORY = "jobhistoryserver"
+_TOO_EARLY = "NameNode still not started"
 MASTER_DAEMONS = {
     "namenode": NAMENODE,
     "resourcemanager": f"{_PACKAGE}.yarn.server.resourcemanager.ResourceManager",
-    "jobhistoryserver": f"{_PACKAGE}.mapreduce.v2.hs.JobHistoryServer",
+    _HISTORY: f"{_PACKAGE}.mapreduce.v2.hs.JobHistoryServer",
 }
 WORKER_DAEMONS = {
     "datanode": f"{_PACKAGE}.hdfs.server.datanode.DataNode",
@@ -159,10 +161,13 @@ class Daemons:
         daemons = dict(MASTER_DAEMONS if Role.MASTER in node.roles else {})
         daemons |= WORKER_DAEMONS if Role.WORKER in node.roles else {}
         for name, main_class in daemons.items():
-            await self.transports[node.name].spawn(
-                self._daemon_command(main_class, node), log=self._log(name), pid_file=f"{self.home}/{name}.pid",
-                cwd=self.home, env={"HADOOP_CONF_DIR": self.configuration_directory()},
-            )  # fmt: skip
+            await self._spawn(node, name, main_class)
+
+    async def _spawn(self, node: Node, name: str, main_class: str) -> None:
+        await self.transports[node.name].spawn(
+            self._daemon_command(main_class, node), log=self._log(name), pid_file=f"{self.home}/{name}.pid",
+            cwd=self.home, env={"HADOOP_CONF_DIR": self.configuration_directory()},
+        )  # fmt: skip
 
     def _log(self, daemon: str) -> str:
         return f"{self.home}/logs/{daemon}.log"
@@ -180,7 +185,8 @@ class Daemons:
                 if healthy(health, workers):
                     return
             if time.monotonic() - checked_at > 3:
-                await self.raise_for_dead()
+                if not await self.history_server_again():
+                    await self.raise_for_dead()
                 checked_at = time.monotonic()
             if time.monotonic() > deadline:
                 await self.raise_for_dead()
@@ -190,6 +196,16 @@ class Daemons:
                     hint=f"read {self.home}/logs on the nodes",
                 )
             await asyncio.sleep(_POLL_S)
+
+    async def history_server_again(self) -> bool:
+        """Start a history server again that ended because the NameNode was still starting: it does not ask twice."""
+        master = self.deployment.cluster.master
+        if await self.dead() != [f"{master.name}: {_HISTORY}"]:
+            return False
+        if _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
+            return False
+        await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
+        return True
 
     async def health(self) -> Health | None:
         """Return what the masters see; None while one of them does not answer."""
