@@ -79,6 +79,49 @@ def test_a_measured_busy_cpu_overrides_what_the_papers_say_of_a_workload() -> No
     assert by_name(runs)["ssd-not-for-cpu"].evidence[0].workloads == ("terasort",)
 
 
+def one_plan(pace: Callable[[str, str, str], float]) -> list[Run]:
+    """Return what one small plan leaves: three repetitions, layouts by the papers' names, factors and what follows."""
+    rng = np.random.default_rng(7)
+    return [
+        replace(
+            make_run(layout=layout, parameters={
+                COMPRESS: str(codec != "none").lower(), "mapreduce.map.output.compress.codec": codec,
+                "yarn.nodemanager.resource.memory-mb": str(384 * int(containers)),
+                "yarn.nodemanager.resource.cpu-vcores": containers}),
+            levels={"layout": layout, "compression": codec, "containers": containers},
+            duration_s=pace(layout, codec, containers) * float(np.exp(rng.normal(0, 0.01))),
+        )
+        for layout in ("HDD-1", "HDD-11", "SSD") for codec in ("none", "snappy") for containers in ("2", "4")
+        for _ in range(3)
+    ]  # fmt: skip
+
+
+def test_one_plan_is_enough_when_its_runs_repeat() -> None:
+    def pace(layout: str, codec: str, containers: str) -> float:
+        seconds = {"HDD-1": 400.0, "HDD-11": 150.0, "SSD": 100.0 if codec == "none" else 140.0}[layout]
+        return seconds * (0.7 if containers == "4" and layout == "HDD-11" else 1.0)
+
+    found = by_name(one_plan(pace))
+    assert found["ssd-helps-shuffle"].answer is Answer.SUPPORTED
+    assert found["compression-hides"].answer is Answer.SUPPORTED
+    needed = found["containers-need-disks"]
+    assert needed.answer is Answer.SUPPORTED
+    several, one = needed.evidence
+    assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
+    assert one.sets == 4  # HDD-1 and SSD are one disk each
+
+
+def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
+    runs = [make_run(layout=layout, duration_s=seconds) for layout, seconds in (("All-HDD", 200.0), ("All-SSD", 50.0))]
+    evidence = by_name(runs)["ssd-helps-shuffle"].evidence[0]
+    assert (evidence.ratio, evidence.sets) == (None, 1)
+    assert "too few for an interval" in str(evidence)
+    again = [make_run(layout=run.layout, duration_s=run.duration_s * 1.01) for run in runs]
+    evidence = by_name([*runs, *again])["ssd-helps-shuffle"].evidence[0]
+    assert evidence.ratio == pytest.approx(4.0)
+    assert evidence.low is not None
+
+
 def test_origins_are_answered_apart() -> None:
     runs = [make_run(origin=origin, lab_scale=None) for origin in (Origin.MEASURED, Origin.PUBLISHED)]
     assert list(findings(table_of(runs))) == ["measured", "published"]

@@ -19,7 +19,7 @@ import numpy as np
 
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
-from assay.analysis.matched import OVER_SETS, STRATA, LogMean, combine
+from assay.analysis.matched import STRATA, combine, over_sets
 from assay.analysis.moments import means_by
 from assay.analysis.table import ABSENT, Column, RunTable
 from assay.analysis.verdict import format_interval, format_ratio
@@ -30,10 +30,16 @@ PAYS = 1.05
 """Less than 5 % faster does not pay, as far as time goes."""
 COMPRESSION = "mapreduce.map.output.compress"
 CODEC = "mapreduce.map.output.compress.codec"
-CONTAINERS = ("mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
+CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
+FOLLOWING = {
+    "compression": (COMPRESSION, CODEC),
+    "containers": ("yarn.nodemanager.resource.memory-mb", "yarn.nodemanager.resource.cpu-vcores"),
+}
+"""Parameters that follow from a plan's factor."""
 _SHUFFLE_HEAVY = re.compile(r"(hibench[-_. ])?(terasort|sort|shuffle)([-_. \d]|$)", re.IGNORECASE)
 _CPU_BOUND = re.compile(r"(hibench[-_. ])?wordcount([-_. \d]|$)", re.IGNORECASE)
-_LAYOUT = re.compile(r"(?P<kind>HD|SS)(?P<count>D|S|\d{1,3})")
+_LAYOUT = re.compile(r"(?P<all>all-)?(?P<kind>HD|SS)[DS]?-?(?P<count>\d{1,3})?", re.IGNORECASE)
+"""Of disks of one kind: ALOJA's HDD, HD5, SS2, LISA'14's HDD-11, SanDisk's All-SSD."""
 _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
 _UNKNOWN = np.nan
 
@@ -52,7 +58,7 @@ class Evidence:
 
     label: str
     ratio: float | None
-    """A gain (time without / time with), or a ratio of two gains; None when no matched set shows it."""
+    """A gain (time without / time with), or a ratio of two gains; None when there is none with an interval."""
     low: float | None
     high: float | None
     sets: int
@@ -61,7 +67,9 @@ class Evidence:
     def __str__(self) -> str:
         """Return label, value, interval and sets in words."""
         if self.ratio is None:
-            return f"{self.label}: no matched set"
+            return f"{self.label}: " + (
+                f"{self.sets} matched sets, too few for an interval" if self.sets else "no matched set"
+            )
         sure = "no interval" if self.low is None or self.high is None else format_interval(self.low, self.high)
         return f"{self.label}: {format_ratio(self.ratio)} ({sure}, {self.sets} matched sets)"
 
@@ -85,6 +93,8 @@ class _View:
     table: RunTable
     log_s: Floats
     """The mean log time of the configuration's runs."""
+    variance: Floats
+    """Of the log times of its runs; NaN for a single one."""
     runs: Floats
     ssd: Floats
     """1 on SSDs, 0 on hard disks."""
@@ -102,12 +112,15 @@ class _Effects:
     """Log gains of sets that differ in one factor alone: by set, with the workload and an example row of each."""
 
     gain: Floats
+    error: Floats
+    """The variance of the gain that the scatter of the set's runs makes, NaN when not known; its degrees of freedom."""
+    degrees: Floats
     example: Ints
     workload: Ints
 
     def where(self, keep: Mask) -> _Effects:
         """Return some of the sets."""
-        return _Effects(self.gain[keep], self.example[keep], self.workload[keep])
+        return _Effects(self.gain[keep], self.error[keep], self.degrees[keep], self.example[keep], self.workload[keep])
 
 
 def _by_level(table: RunTable, name: str, value: Callable[[str], float]) -> Floats:
@@ -122,12 +135,12 @@ def _by_level(table: RunTable, name: str, value: Callable[[str], float]) -> Floa
 
 def _ssd(layout: str) -> float:
     match = _LAYOUT.fullmatch(layout)
-    return _UNKNOWN if match is None else float(match["kind"] == "SS")
+    return _UNKNOWN if match is None else float(match["kind"].upper() == "SS")
 
 
 def _many(layout: str) -> float:
     match = _LAYOUT.fullmatch(layout)
-    return _UNKNOWN if match is None else float(match["count"].isdigit() and int(match["count"]) > 1)
+    return _UNKNOWN if match is None or match["all"] else float(int(match["count"] or 1) > 1)
 
 
 def _network(level: str) -> float:
@@ -160,8 +173,8 @@ def _view(table: RunTable) -> _View:
     workload = configurations.columns["workload"]
     shuffle = np.array([*(bool(_SHUFFLE_HEAVY.match(level)) for level in workload.levels), False])
     return _View(
-        configurations, means.mean, means.n.astype(np.float64), _by_level(configurations, "layout", _ssd),
-        _by_level(configurations, "layout", _many),
+        configurations, means.mean, np.where(means.n > 1, means.variance, np.nan), means.n.astype(np.float64),
+        _by_level(configurations, "layout", _ssd), _by_level(configurations, "layout", _many),
         _by_level(configurations, COMPRESSION, lambda level: float(level.lower() == "true")),
         _by_level(configurations, "network", _network), _by_level(configurations, containers, _log2), containers,
         shuffle[workload.codes], limited[workload.codes],
@@ -185,7 +198,9 @@ def _effects(view: _View, factor: Floats, column: str, among: Mask) -> _Effects:
     The slope of log time over ``factor``, negated: for a factor of 0 and 1, the log ratio of geometric means.
     """
     rows = np.flatnonzero(among & np.isfinite(factor))
-    groups = groups_by(view.table.taken(rows), [name for name in view.table.factors if name != column])
+    groups = groups_by(
+        view.table.taken(rows), [n for n in view.table.factors if n not in (column, *FOLLOWING.get(column, ()))]
+    )
     weights = view.runs[rows]
     total = np.bincount(groups.of_row, weights=weights, minlength=groups.count)
     x, y = factor[rows], view.log_s[rows]
@@ -194,19 +209,37 @@ def _effects(view: _View, factor: Floats, column: str, among: Mask) -> _Effects:
     slope = np.bincount(groups.of_row, weights=weights * x * y, minlength=groups.count)
     sets = np.flatnonzero(spread > 1e-9)
     example = rows[first_rows(groups)[sets]]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = (weights * x / spread[groups.of_row]) ** 2 * view.variance[rows] / weights
+    part = np.where(x == 0, 0.0, part)  # what stands in the middle of its set does not move the slope
+    error, degrees = _sums(groups, part, weights - 1)
     return _Effects(
-        -slope[sets] / spread[sets], example, view.table.columns["workload"].codes[example].astype(np.int64)
-    )
+        -slope[sets] / spread[sets], error[sets], degrees[sets], example,
+        view.table.columns["workload"].codes[example].astype(np.int64),
+    )  # fmt: skip
+
+
+def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Floats]:
+    """Return by group the sum of variances, and its degrees of freedom (Satterthwaite)."""
+
+    def summed(values: Floats) -> Floats:
+        return np.bincount(groups.of_row, weights=values, minlength=groups.count).astype(np.float64)
+
+    total = summed(variance)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        terms = np.where(variance == 0, 0.0, variance**2 / degrees)
+        found = total**2 / summed(terms)
+    return total, np.where(total > 0, found, summed(degrees))
 
 
 def _evidence(view: _View, label: str, found: _Effects) -> Evidence:
-    """Return the mean gain over workloads, each counting the same; only those with two sets or more count."""
+    """Return the mean gain over workloads, each counting the same; only those whose sets or runs repeat count."""
     parts, workloads, sets = [], [], 0
     for code in np.unique(found.workload):
         gains = found.gain[found.workload == code]
-        if len(gains) >= 2:
-            error = float(gains.std(ddof=1) / np.sqrt(len(gains)))
-            parts.append(LogMean(float(gains.mean()), error, len(gains) - 1.0, OVER_SETS))
+        mean = over_sets(gains, found.error[found.workload == code], found.degrees[found.workload == code])
+        if np.isfinite(mean.error):
+            parts.append(mean)
             workloads.append(view.table.columns["workload"].levels[code])
             sets += len(gains)
     if not parts:
@@ -223,7 +256,10 @@ def _ratio_of_gains(view: _View, found: _Effects, split: Floats, columns: Sequen
                         for side in (0.0, 1.0))  # fmt: skip
     both = np.flatnonzero((without.n > 0) & (with_it.n > 0))
     first = first_rows(groups)[both]
-    return _Effects(without.mean[both] - with_it.mean[both], found.example[first], found.workload[first])
+    number = np.where(sides == 0, without.n[groups.of_row], with_it.n[groups.of_row])
+    error, degrees = _sums(groups, found.error / number**2, found.degrees)
+    return _Effects(without.mean[both] - with_it.mean[both], error[both], degrees[both], found.example[first],
+                    found.workload[first])  # fmt: skip
 
 
 def _decide(supported: bool, contradicted: bool) -> Answer:
@@ -261,7 +297,7 @@ def ssd_not_for_cpu(view: _View) -> Finding:
 def compression_hides(view: _View) -> Finding:
     """The SSD's gain without compression of map output over that with it, on shuffle-heavy jobs: supported above 1."""
     found = _effects(view, view.ssd, "layout", view.shuffle_heavy & np.isfinite(view.compressed))
-    apart = _ratio_of_gains(view, found, view.compressed, ["layout", COMPRESSION, CODEC])
+    apart = _ratio_of_gains(view, found, view.compressed, ["layout", "compression", COMPRESSION, CODEC])
     ratio = _evidence(view, "gain without compression over gain with it", apart)
     sides = view.compressed[found.example]
     without = _evidence(view, "gain of SSD, uncompressed", found.where(sides == 0))

@@ -163,8 +163,21 @@ def group_runs(runs: Sequence[Run], factor: str) -> list[Group]:
     groups = []
     for workload in workloads:
         keys = [key for key, members in by_key.items() if members[0].workload == workload]
-        shared = set.intersection(*(set(key) for key in keys))
+        names = _telling([dict(key) for key in keys])
         for key in keys:
-            context = ", ".join(f"{name}={value}" for name, value in key if (name, value) not in shared)
+            context = ", ".join(f"{name}={value}" for name, value in key if name in names)
             groups.append(_group(by_key[key], factor, context))
     return groups
+
+
+def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
+    """Return the names of what sets kinds of runs apart, without parameters that follow from the levels of a factor."""
+    differing = [name for name in dict.fromkeys(name for kind in kinds for name in kind)
+                 if len({kind.get(name) for kind in kinds}) > 1]  # fmt: skip
+    found = {name for name in differing if "." not in name}
+    for name in differing:
+        apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
+        more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
+        if len(more) > len(apart):
+            found.add(name)
+    return found

@@ -203,13 +203,22 @@ def log_mean(found: Pairs) -> LogMean | None:
         return None
     if len(found.deployment):
         return over_deployments(found.log_ratio, found.deployment)
-    mean = float(found.log_ratio.mean())
-    if m < SETS_MIN and np.isfinite(found.error_within).all():
-        error = float(np.sqrt(found.error_within.sum()) / m)
-        return LogMean(mean, error, satterthwaite(found.error_within, found.degrees_within), WITHIN_SETS)
+    return over_sets(found.log_ratio, found.error_within, found.degrees_within)
+
+
+def over_sets(log_ratio: Floats, error_within: Floats, degrees_within: Floats) -> LogMean:
+    """Return the mean of the sets' log ratios: with their scatter, or where they are few with that of their runs.
+
+    ``error_within``: the variance of each log ratio that its runs' scatter makes, NaN when not known, with its degrees
+    of freedom.
+    """
+    m, mean = len(log_ratio), float(log_ratio.mean())
+    if m < SETS_MIN and np.isfinite(error_within).all():
+        error = float(np.sqrt(error_within.sum()) / m)
+        return LogMean(mean, error, satterthwaite(error_within, degrees_within), WITHIN_SETS)
     if m < 2:
         return LogMean(mean, float("nan"), 0.0, OVER_SETS)
-    return LogMean(mean, float(found.log_ratio.std(ddof=1) / np.sqrt(m)), m - 1.0, OVER_SETS)
+    return LogMean(mean, float(log_ratio.std(ddof=1) / np.sqrt(m)), m - 1.0, OVER_SETS)
 
 
 def over_deployments(log_ratio: Floats, deployment: Ints) -> LogMean:
