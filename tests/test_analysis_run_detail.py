@@ -197,3 +197,11 @@ def test_an_imported_terasorts_copies_are_its_own_parameter() -> None:
     own = replace(imported, parameters={"mapreduce.terasort.output.replication": "1", "dfs.replication": "3"})
     assert replication_of(own) == 1
     assert replication_of(replace(imported, workload="wordcount")) == 3
+
+
+def test_assays_own_jobs_write_as_many_copies_as_they_were_told() -> None:
+    plain = make_run(workload_parameters={"program": "terasort"}, parameters={"dfs.replication": "3"})
+    assert replication_of(plain) == 3
+    assert replication_of(replace(plain, parameters={**plain.parameters,
+                                                     "mapreduce.terasort.output.replication": "1"})) == 1  # fmt: skip
+    assert replication_of(replace(plain, workload="w", workload_parameters={"program": "hdfs-write"})) == 1

@@ -59,12 +59,16 @@ class RunDetail:
 def replication_of(run: Run) -> int | None:
     """Return how many copies of its output a run wrote; None when its parameters do not say.
 
-    TeraSort of Hadoop's examples writes one, whatever the cluster's default is; assay tells it to write that many.
+    TeraSort writes as many as its own option says; of Hadoop's examples that is one, whatever the cluster's default is,
+    and assay tells it to write the plan's, unless the plan sets that option too. HDFS write always writes one.
     """
     effective = run.environment.get("parameters")
     told = run.parameters.get(_REPLICATION) or (effective.get(_REPLICATION) if isinstance(effective, dict) else None)
-    if run.workload == "terasort" and "program" not in run.workload_parameters:
-        told = run.parameters.get("mapreduce.terasort.output.replication")
+    own, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
+    if program == "terasort":
+        told = run.parameters.get("mapreduce.terasort.output.replication", told if own else None)
+    elif own and program == "hdfs-write":
+        told = "1"
     return int(told) if isinstance(told, str) and told.isdecimal() and int(told) else None
 
 
