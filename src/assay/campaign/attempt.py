@@ -20,7 +20,7 @@ from typing import Any
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.run_detail import detail_metrics, run_detail
 from assay.campaign.aggregate import gated_metrics
-from assay.campaign.configure import configure, in_use, placed
+from assay.campaign.configure import configure, in_use, link_rate, placed
 from assay.campaign.failures import class_of_end, class_of_error
 from assay.campaign.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
 from assay.campaign.order import PlannedRun
@@ -47,7 +47,8 @@ _CACHE_TIMEOUT_S = 120.0
 _PROGRESS_INTERVAL_S = 1.0
 _CHECK_TIMEOUT_S = 600.0
 _CHECK_IN_CLIENT_BYTES = 1 << 30
-"""Up to so much output, a check inside its client is over before a job on the cluster would have started."""
+_CHECK_IN_CLIENT_S = 8.0
+"""With so little output, and so short a way, a check in its client is over before a job on the cluster has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +269,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     program = workload.check_program(needed.place if needed else None)
     if program is not None:
         timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s or DEFAULT_TIMEOUT_S)
-        if program.may_run_in_client and workload.data_bytes(size) <= _CHECK_IN_CLIENT_BYTES:
+        if program.may_run_in_client and _soon_in_client(workload.data_bytes(size), planned, engine.cluster):
             program = engine.in_client(program)
         running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
         with _not_own(seen):
@@ -284,6 +285,14 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
         seen.verdict = replace(seen.verdict, checks=(*seen.verdict.checks, placed(policy, found)))
     for path in workload.outputs():
         await engine.hdfs.delete(path)
+
+
+def _soon_in_client(data_bytes: int, planned: PlannedRun, cluster: Cluster) -> bool:
+    """Say whether the master reads so much faster by itself than a job on the cluster would: not over a slow link."""
+    rate = link_rate(planned.configuration.network, cluster)
+    if rate is None:
+        rate = cluster.master.type.nic.rate_bits_per_s * cluster.scale
+    return data_bytes <= min(_CHECK_IN_CLIENT_BYTES, rate / 8 * _CHECK_IN_CLIENT_S)
 
 
 async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) -> dict[str, int]:
