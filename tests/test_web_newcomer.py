@@ -121,18 +121,13 @@ def test_with_the_keyboard_alone(watched: Watched) -> None:
     page.keyboard.press("Enter")
     go_to("TeraSort")
     page.keyboard.press("Enter")
-    page.wait_for_url("**/cost?workload=terasort&take=all")
-    settled(page)
-    go_to("How much faster each storage is")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/speedup?**")
-    settled(page)
-    go_to("Why? Compare SSD with HDD closely")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/compare?run=**")
-    settled(page)
-    go_to("SS2 against HD2")
-    page.keyboard.press("Enter")
+    for address, link in (("**/cost?workload=terasort&take=all", "How much faster each storage is"),
+                          ("**/speedup?**", "Why? Compare SSD with HDD closely"),
+                          ("**/compare?run=**", "SS2 against HD2")):  # fmt: skip
+        page.wait_for_url(address)
+        settled(page)
+        go_to(link)
+        page.keyboard.press("Enter")
     page.wait_for_selector("text=measured, lab 1/20")
     assert "s less than A: HD2" in settled(page)
 
