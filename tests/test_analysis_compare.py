@@ -293,3 +293,20 @@ def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> No
     assert default_baseline("layout", ["Hybrid", "All-SSD", "All-HDD"]) == "All-HDD"
     assert default_baseline("layout", ["SS2", "SSD"]) == "SS2"
     assert default_baseline("storage", ["SS2", "HD2"]) == "SS2"
+
+
+def test_a_number_is_compared_with_the_least_and_a_codec_with_none() -> None:
+    assert default_baseline("containers", ["12", "4", "8"]) == "4"
+    assert default_baseline("compression", ["snappy", "none"]) == "none"
+    assert default_baseline("dfs.blocksize", ["128MB", "64MB"]) == "128MB"
+
+
+def test_what_a_word_stands_for_is_no_difference_between_its_levels() -> None:
+    name = "yarn.nodemanager.resource.memory-mb"
+    runs = [
+        make_run(number, levels={"layout": "HDD", "containers": count}, parameters={name: str(384 * int(count))},
+                 environment={"parameters": {name: str(384 * int(count))}})
+        for number, count in enumerate(["2", "2", "4", "4"])
+    ]  # fmt: skip
+    (found,) = compare(runs, factor="containers", baseline="2")
+    assert found.warnings == ()

@@ -1,13 +1,16 @@
-"""Compression as one factor: the switch and the codec, which change together."""
+"""Factors that stand for several parameters: compression's switch and codec, containers' memory and vcores, waves."""
 
 from __future__ import annotations
 
 import pytest
 
 from assay.analysis.compression import moves_with, with_compression
+from assay.analysis.groups import factors_of, group_runs
 from assay.analysis.matched import matched_speedups
 from assay.analysis.table import table_of
+from assay.model.layout import Directories, Layout
 from assay.model.run import Run
+from assay.spec.settings import configured
 from builders import make_run
 
 SWITCH, CODEC = "mapreduce.map.output.compress", "mapreduce.map.output.compress.codec"
@@ -58,3 +61,43 @@ def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
     assert moves_with(SWITCH, plain) is None
     own = table_of([make_run(1, levels={"layout": "HD2", "compression": "lzo"})])
     assert with_compression(own) is own
+
+
+def planned(number: int, duration_s: float, **words: str) -> Run:
+    """Return a run as a campaign records it: the words as levels, and what they stand for as parameters."""
+    layout = Layout("HD2", (Directories("hdd1"),), (Directories("hdd1"),))
+    reduces = str(3 * int(words["containers"]) - 1)
+    return make_run(
+        number, workload="terasort", duration_s=duration_s, levels={"layout": "HD2", **words},
+        parameters=configured(words, layout, {"mapreduce.map.memory.mb": "512", **words}).parameters,
+        workload_parameters={"program": "terasort", "maps": "12", "reduces": reduces, "waves": "1"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("factor", "baseline", "candidate", "ratio"), [("compression", "none", "snappy", 2), ("containers", "2", "4", 1.25)]
+)
+def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameters(
+    factor: str, baseline: str, candidate: str, ratio: float
+) -> None:
+    made = [
+        planned(number, seconds * (1 + number / 1000), compression=codec, containers=containers)
+        for number, (codec, containers, seconds) in enumerate(
+            2 * [("none", "2", 100.0), ("none", "4", 80.0), ("snappy", "2", 50.0), ("snappy", "4", 40.0)]
+        )
+    ]
+    groups = group_runs(made, factor)
+    assert [sorted(group.levels) for group in groups] == 2 * [[baseline, candidate]]
+    assert {name for group in groups for name in group.context.split("=")[:1]} == {
+        "compression" if factor == "containers" else "containers"
+    }
+    (found,) = matched_speedups(with_compression(table_of(made)), factor, baseline)
+    assert (found.candidate, found.sets) == (candidate, 2)
+    assert found.ratio == pytest.approx(ratio, rel=0.01)
+    assert set(factors_of(made)) == {"compression", "containers"}
+
+
+def test_runs_that_state_the_parameters_stand_beside_runs_that_have_the_level() -> None:
+    told = [planned(number, 50.0, compression=codec, containers="2") for number, codec in enumerate(["snappy", "none"])]
+    column = with_compression(table_of([*told, *runs()[:3]])).columns["compression"]
+    assert [column.text(row) for row in range(5)] == ["snappy", "none", "none", "snappy", "default codec"]

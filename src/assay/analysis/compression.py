@@ -2,7 +2,8 @@
 
 In: a table of runs with Hadoop's two parameters. Out: the same table with one column ``compression`` in their place:
 ``none``, or the codec's short name. They change together (a run without compression has no codec), so neither can be
-compared by itself: runs with and without are never equal in all else.
+compared by itself: runs with and without are never equal in all else. Runs of plans that vary ``compression`` have the
+level already.
 """
 
 from __future__ import annotations
@@ -11,38 +12,48 @@ from typing import Final
 
 import numpy as np
 
+from assay.analysis.keys import Mask
 from assay.analysis.table import ABSENT, Column, RunTable
 
 COMPRESSION: Final = "compression"
 _SWITCHES: Final = ("mapreduce.map.output.compress", "mapred.compress.map.output")
 _CODECS: Final = ("mapreduce.map.output.compress.codec", "mapred.map.output.compression.codec")
-_NONE: Final = "none"
+UNCOMPRESSED: Final = "none"
 _UNNAMED: Final = "default codec"
 
 
 def with_compression(table: RunTable) -> RunTable:
     """Return ``table`` with the factor ``compression`` for the two parameters; as it is where it has no such switch.
 
-    A run that does not say whether it compressed has no level.
+    A run that does not say whether it compressed has no level; one that has a level keeps it.
     """
     switch = next((name for name in _SWITCHES if name in table.columns), None)
-    if COMPRESSION in table.columns or switch is None:
+    if switch is None:
         return table
     codec = next((name for name in _CODECS if name in table.columns), None)
-    on, off = (table.columns[switch].code(level) for level in ("true", "false"))
-    levels: dict[str, int] = {_NONE: 0}
-    codes = np.full(len(table), ABSENT, dtype=np.int32)
-    if off != ABSENT:
-        codes[table.columns[switch].codes == off] = 0
-    compressed = (table.columns[switch].codes == on) & (on != ABSENT)
-    if codec is None:
-        codes[compressed] = levels.setdefault(_UNNAMED, len(levels))
-    else:
-        names = [*map(_short, table.columns[codec].levels), _UNNAMED]  # the last is for the code of those without: -1
+    given = table.columns.get(COMPRESSION, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+    levels = {name: code for code, name in enumerate(given.levels)}
+    codes = given.codes.astype(np.int32)
+    untold = codes == ABSENT
+    on, off = (untold & _has(table.columns[switch], level) for level in ("true", "false"))
+    if off.any():
+        codes[off] = levels.setdefault(UNCOMPRESSED, len(levels))
+    if codec is None and on.any():
+        codes[on] = levels.setdefault(_UNNAMED, len(levels))
+    elif codec is not None:
+        known = {name.lower(): name for name in given.levels}
+        shorts = [known.get(name.lower(), name) for name in map(_short, table.columns[codec].levels)]
+        names = [*shorts, _UNNAMED]  # the last is for the code of those without: -1
         numbers = np.array([levels.setdefault(name, len(levels)) for name in names], dtype=np.int32)
-        codes[compressed] = numbers[table.columns[codec].codes[compressed]]
-    rest = {name: column for name, column in table.columns.items() if name not in (switch, codec)}
+        codes[on] = numbers[table.columns[codec].codes[on]]
+    rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
     return RunTable(table.rows, {**rest, COMPRESSION: Column(codes, tuple(levels))}, table.values, table.source)
+
+
+def _has(column: Column, level: str) -> Mask:
+    code = column.code(level)
+    found: Mask = (column.codes == code) & (code != ABSENT)
+    return found
 
 
 def moves_with(factor: str, table: RunTable) -> str | None:

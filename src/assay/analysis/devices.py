@@ -21,7 +21,7 @@ from assay.model.run import Run, Task
 from assay.model.trace import Trace
 
 _BUSY = ("user_s", "system_s", "irq_s", "steal_s")
-_IDLE = ("idle_s", "iowait_s")
+_IDLE = ("idle_s", "iowait_s", "nice_s")
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""
 

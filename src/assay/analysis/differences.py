@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from assay.model.plan import TARGETS
 from assay.model.run import Run
 
 CPU_LIMIT_SHARE = 0.85
@@ -39,12 +40,12 @@ def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
 
 def _is_compared(path: str, factor: str) -> bool:
     if _PARAMETER.search(path):
-        return path != f"parameters.{factor}"
+        return path.removeprefix("parameters.") not in (factor, *TARGETS.get(factor, ()))
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
 def host_facts(environments: Iterable[Mapping[str, Any]], factor: str) -> Facts:
-    """Return the values of each recorded fact but ``factor`` that can change a result."""
+    """Return the values of each recorded fact that can change a result, but ``factor`` and what it stands for."""
     facts: dict[str, set[str]] = {}
     compared: dict[str, bool] = {}
     for environment in {id(found): found for found in environments}.values():

@@ -17,6 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from assay.analysis.compression import COMPRESSION, UNCOMPRESSED, with_compression
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
 from assay.analysis.matched import STRATA, combine, over_sets
@@ -28,14 +29,7 @@ SAME = 1.10
 """A gain between 1 / 1.10 and 1.10 makes no practical difference."""
 PAYS = 1.05
 """Less than 5 % faster does not pay, as far as time goes."""
-COMPRESSION = "mapreduce.map.output.compress"
-CODEC = "mapreduce.map.output.compress.codec"
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
-FOLLOWING = {
-    "compression": (COMPRESSION, CODEC),
-    "containers": ("yarn.nodemanager.resource.memory-mb", "yarn.nodemanager.resource.cpu-vcores"),
-}
-"""Parameters that follow from a plan's factor."""
 _SHUFFLE_HEAVY = re.compile(r"(hibench[-_. ])?(terasort|sort|shuffle)([-_. \d]|$)", re.IGNORECASE)
 _CPU_BOUND = re.compile(r"(hibench[-_. ])?wordcount([-_. \d]|$)", re.IGNORECASE)
 _LAYOUT = re.compile(r"(?P<all>all-)?(?P<kind>HD|SS)[DS]?-?(?P<count>\d{1,3})?", re.IGNORECASE)
@@ -157,6 +151,7 @@ def _log2(level: str) -> float:
 
 def _view(table: RunTable) -> _View:
     """Return the configurations of the runs that count."""
+    table = with_compression(table)
     good = usable(table)
     good &= ~warm_beside_cold(table, groups_by(table, [n for n in table.factors if n != "layout"]), good)
     rows = np.flatnonzero(good)
@@ -175,7 +170,7 @@ def _view(table: RunTable) -> _View:
     return _View(
         configurations, means.mean, np.where(means.n > 1, means.variance, np.nan), means.n.astype(np.float64),
         _by_level(configurations, "layout", _ssd), _by_level(configurations, "layout", _many),
-        _by_level(configurations, COMPRESSION, lambda level: float(level.lower() == "true")),
+        _by_level(configurations, COMPRESSION, lambda level: float(level != UNCOMPRESSED)),
         _by_level(configurations, "network", _network), _by_level(configurations, containers, _log2), containers,
         shuffle[workload.codes], limited[workload.codes],
     )  # fmt: skip
@@ -198,9 +193,7 @@ def _effects(view: _View, factor: Floats, column: str, among: Mask) -> _Effects:
     The slope of log time over ``factor``, negated: for a factor of 0 and 1, the log ratio of geometric means.
     """
     rows = np.flatnonzero(among & np.isfinite(factor))
-    groups = groups_by(
-        view.table.taken(rows), [n for n in view.table.factors if n not in (column, *FOLLOWING.get(column, ()))]
-    )
+    groups = groups_by(view.table.taken(rows), [name for name in view.table.factors if name != column])
     weights = view.runs[rows]
     total = np.bincount(groups.of_row, weights=weights, minlength=groups.count)
     x, y = factor[rows], view.log_s[rows]
@@ -297,7 +290,7 @@ def ssd_not_for_cpu(view: _View) -> Finding:
 def compression_hides(view: _View) -> Finding:
     """The SSD's gain without compression of map output over that with it, on shuffle-heavy jobs: supported above 1."""
     found = _effects(view, view.ssd, "layout", view.shuffle_heavy & np.isfinite(view.compressed))
-    apart = _ratio_of_gains(view, found, view.compressed, ["layout", "compression", COMPRESSION, CODEC])
+    apart = _ratio_of_gains(view, found, view.compressed, ["layout", COMPRESSION])
     ratio = _evidence(view, "gain without compression over gain with it", apart)
     sides = view.compressed[found.example]
     without = _evidence(view, "gain of SSD, uncompressed", found.where(sides == 0))

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.model.plan import LAYOUT_FACTOR
+from assay.model.plan import LAYOUT_FACTOR, TARGETS, waved_options
 from assay.model.run import Run, RunStatus
 
 LAYOUT_PARAMETERS = frozenset(
@@ -20,6 +20,7 @@ LAYOUT_PARAMETERS = frozenset(
      "hadoop.tmp.dir", "mapreduce.cluster.local.dir"}
 )  # fmt: skip
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 _HARD_DISKS = re.compile(r"(all-)?hd", re.IGNORECASE)
 
 
@@ -64,11 +65,14 @@ def on_hard_disks(factor: str, level: str) -> bool:
 
 
 def default_baseline(factor: str, levels: Sequence[str]) -> str:
-    """Return the level that others are compared with when nobody names one: hard disks, or else the first.
+    """Return the level that others are compared with when nobody names one: hard disks, the least of numbers, nothing
+    of something that can be left out (``none``), or else the first.
 
     ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
     """
-    return next((level for level in levels if on_hard_disks(factor, level)), levels[0])
+    if all(_NUMBER.fullmatch(level) for level in levels):
+        return min(levels, key=float)
+    return next((level for level in levels if on_hard_disks(factor, level) or level == "none"), levels[0])
 
 
 def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
@@ -76,15 +80,27 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
     names: dict[str, None] = {LAYOUT_FACTOR: None}
     for run in runs:
         names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
-        names.update(dict.fromkeys(name for name in run.parameters if name not in LAYOUT_PARAMETERS))
-        names.update(dict.fromkeys(f"{_program(run)}.{option}" for option in run.workload_parameters))
+        own = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
+        names.update(dict.fromkeys(name for name in own if name not in LAYOUT_PARAMETERS | _following(run)))
     found = {name: levels_of(runs, name) for name in names}
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
 
+def _following(run: Run) -> set[str]:
+    """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
+    found = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
+    if "waves" in run.workload_parameters:
+        found |= {f"{_program(run)}.{option}" for option in waved_options(_program(run), run.workload_parameters)}
+    return found
+
+
 def circumstances(run: Run, factor: str) -> dict[str, str]:
-    """Return everything that must be equal for a fair comparison by ``factor``, as text by name."""
-    derived = LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()
+    """Return everything that must be equal for a fair comparison by ``factor``, as text by name.
+
+    What the level of a word stands for (the memory of ``containers``), and the tasks that ``waves`` come to, are left
+    out: word and waves say it.
+    """
+    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | _following(run)
     found = {
         "workload": run.workload, "cluster": run.cluster, "engine": run.engine, "engine_version": run.engine_version,
         "layout": run.layout, "origin": str(run.origin),
@@ -93,7 +109,8 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
     levels = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
     found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
     found |= {name: value for name, value in run.parameters.items() if name not in derived}
-    found |= {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
+    options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
+    found |= {name: value for name, value in options.items() if name not in derived}
     found.pop(factor, None)
     return found
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 
+from assay.model import containers
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
 from assay.model.run import FailureClass
@@ -13,6 +15,14 @@ NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 CONTAINERS = "containers"
 COMPRESSION = "compression"
+MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
+MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
+TARGETS = {
+    CONTAINERS: (containers.NODE_MEMORY, containers.NODE_VCORES, containers.CALCULATOR),
+    COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
+}
+"""Words that stand for several engine parameters, to these."""
+_WAVES_OF_BOTH = ("shuffle",)
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
     # no reason of its own does not fail twice; what wrote wrong output writes it again.
@@ -22,6 +32,16 @@ RETRIES = {
     FailureClass.VALIDATION: 0,
 }
 """How often a run is tried again in one call after a failure of each class, where the plan does not say."""
+
+
+def waved_options(workload: str, options: Container[str]) -> tuple[str, ...]:
+    """Return those of a workload's ``options`` that ``waves`` sets: how many tasks the job has.
+
+    Waves of files, else of reduces, else of maps; of ``shuffle``, waves of both maps and reduces.
+    """
+    if workload in _WAVES_OF_BOTH:
+        return ("maps", "reduces")
+    return next(((option,) for option in ("files", "reduces", "maps") if option in options), ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec, waved_options
 from assay.model.run import FailureClass
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
@@ -25,7 +25,6 @@ from assay.spec.workloads import (
     WORKLOAD_OPTIONS,
     option_form,
     varied_options,
-    waved_options,
     workload_of,
     workload_option,
 )
@@ -114,7 +113,8 @@ def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[Worklo
         elif workload.label in WORKLOAD_OPTIONS and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
         seen.add(workload.key)
-        for option in waved_options(workload.name) if "waves" in workload.parameters else ():
+        waved = waved_options(workload.name, WORKLOAD_OPTIONS[workload.name])
+        for option in waved if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
                 problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
     return workloads

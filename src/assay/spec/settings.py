@@ -15,7 +15,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.model import containers
 from assay.model.cluster import Cluster, Placement
 from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION, CONTAINERS, NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor
+from assay.model.plan import (
+    COMPRESSION,
+    CONTAINERS,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    NETWORK_FACTOR,
+    TARGETS,
+    WORKERS_FACTOR,
+    Configuration,
+    Factor,
+)
 from assay.spec.document import Location, Problems
 from assay.spec.fields import COUNT, DOTTED, unknown
 from assay.units import format_bytes, parse_bit_rate
@@ -25,12 +35,6 @@ _CODEC = "org.apache.hadoop.io.compress"
 CODECS: dict[str, str | None] = {"none": None, "snappy": f"{_CODEC}.SnappyCodec", "gzip": f"{_CODEC}.GzipCodec",
                                  "bzip2": f"{_CODEC}.BZip2Codec"}  # fmt: skip
 """Those that work without native libraries: Hadoop's own Java code, and snappy-java, which comes with it."""
-_COMPRESS = "mapreduce.map.output.compress"
-_COMPRESS_CODEC = "mapreduce.map.output.compress.codec"
-TARGETS = {
-    CONTAINERS: (containers.NODE_MEMORY, containers.NODE_VCORES, containers.CALCULATOR),
-    COMPRESSION: (_COMPRESS, _COMPRESS_CODEC),
-}
 Place = tuple[Location, str, str]
 """Where something is set, its name, and its value as text."""
 
@@ -52,7 +56,7 @@ def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str,
     parameters = {name: value for name, value in settings.items() if name not in WORDS}
     codec = CODECS.get(settings.get(COMPRESSION, "none"))
     if COMPRESSION in settings:
-        parameters |= {_COMPRESS: "true", _COMPRESS_CODEC: codec} if codec else {_COMPRESS: "false"}
+        parameters |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | ({MAP_OUTPUT_CODEC: codec} if codec else {})
     if CONTAINERS in settings:
         parameters |= containers.parameters_for(int(settings[CONTAINERS]), parameters)
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None
@@ -104,7 +108,7 @@ def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
                 return str(error)
         case "compression" if value not in CODECS:
             return (f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop does not bring: "
-                    f"where the hosts have them, set {_COMPRESS} and {_COMPRESS_CODEC})")  # fmt: skip
+                    f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})")  # fmt: skip
     return None
 
 

@@ -31,8 +31,6 @@ WORKLOAD_OPTIONS: dict[str, tuple[str, ...]] = {
     "sql-join": ("maps", "reduces", "seed"),
 }
 """Workload to its options; every workload has ``data`` or ``data_per_node`` (required), ``waves`` and ``label`` too."""
-WAVES_OF_BOTH = ("shuffle",)
-"""Workloads whose maps and reduces both run in waves; others have waves of files, else of reduces, else of maps."""
 
 _OPTION_HELP = {
     "files": "Number of files, each written or read by one map task.",
@@ -109,13 +107,6 @@ def workload_of(entry: Section, workers: int) -> WorkloadSpec:
     data, label, per_node = options.pop("data", None), options.pop("label", None), options.pop("data_per_node", None)
     given = {option: str(value) for option, value in options.items()}
     return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
-
-
-def waved_options(workload: str) -> tuple[str, ...]:
-    """Return the options of ``workload`` that ``waves`` sets: those that decide how many tasks the job has."""
-    if workload in WAVES_OF_BOTH:
-        return ("maps", "reduces")
-    return next(((option,) for option in ("files", "reduces", "maps") if option in WORKLOAD_OPTIONS[workload]), ())
 
 
 def workload_option(factor: str, workloads: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
