@@ -46,7 +46,8 @@ def test_a_sample_becomes_bytes_and_seconds() -> None:
         zip(zip(trace.subject, trace.metric, strict=True), zip(trace.value, trace.counter, strict=True), strict=True)
     )
     assert found == {
-        ("cpu", "user_s"): (1.2, True), ("cpu", "system_s"): (0.3, True), ("cpu", "idle_s"): (4.0, True),
+        ("cpu", "user_s"): (1.0, True), ("cpu", "nice_s"): (0.2, True),
+        ("cpu", "system_s"): (0.3, True), ("cpu", "idle_s"): (4.0, True),
         ("cpu", "iowait_s"): (0.5, True), ("cpu", "irq_s"): (0.1, True), ("cpu", "steal_s"): (0.08, True),
         ("cpu", "cores"): (4.0, False),
         ("memory", "total_bytes"): (8192.0, False), ("memory", "free_bytes"): (4096.0, False),
@@ -78,7 +79,7 @@ def test_samples_of_older_versions_have_no_merges() -> None:
 def test_lines_that_end_anywhere_give_whole_samples_and_a_warning(cut: int) -> None:
     whole = raw_of(HEADER, SAMPLE, SAMPLE, END)
     trace, warnings = parsed(whole[:cut])
-    assert len(trace) % 34 == 0
+    assert len(trace) % 35 == 0
     assert len(trace) // 34 == whole[:cut].count(b'"cgroup": [3000000000, 11, 12, 13]}')
     assert bool(warnings) == (cut < len(whole) - 1)
 
@@ -96,7 +97,7 @@ def test_no_bytes_whatever_raise(raw: bytes) -> None:
 def test_no_json_whatever_raises_and_none_leaves_half_a_sample(value: Any) -> None:
     damaged = {**SAMPLE, "disk": {"sd1": value}}
     trace, warnings = parsed(raw_of(HEADER, damaged, SAMPLE, END))
-    assert len(trace) == 34
+    assert len(trace) == 35
     assert warnings == ["w1: 1 lines of the sampler are damaged and left out"]
 
 
@@ -164,3 +165,11 @@ def test_the_cpu_is_busy_with_user_system_interrupts_and_stolen_time() -> None:
             trace.append(t_s, "a", "cpu", metric, counter=True, value=1000 + per_run * t_s / 5)
     assert cpu_busy_share(trace, "a", 0, 5) == pytest.approx(0.5)
     assert cpu_busy_share(trace, "b", 0, 5) is None
+
+
+def test_what_gives_way_does_not_make_the_cpu_busy() -> None:
+    trace = Trace()
+    for second, ticks in enumerate(([0] * 8, [100, 200, 0, 100, 0, 0, 0, 0])):  # user 1 s, nice 2 s, idle 1 s
+        sample = {"t": float(second), "cpu": ticks}
+        assert parse_samples("n", raw_of(HEADER, sample, END), 0.0, trace) == []
+    assert cpu_busy_share(trace, "n", 0, 1) == pytest.approx(0.25)

@@ -59,7 +59,7 @@ async def test_a_trace_has_every_metric_and_its_counters_only_grow(tmp_path: Pat
     warnings = parse_samples(NODE, raw, lines_of(raw)[0]["t"], trace)
     assert set(trace.node) == {NODE}
     expected = {
-        "cpu": {"user_s", "system_s", "iowait_s", "irq_s", "steal_s", "idle_s", "cores"},
+        "cpu": {"user_s", "nice_s", "system_s", "iowait_s", "irq_s", "steal_s", "idle_s", "cores"},
         "memory": {"total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes"},
     }
     if exists("/proc/pressure/io"):
@@ -126,7 +126,7 @@ async def test_cpu_counters_are_seconds(tmp_path: Path) -> None:
     parse_samples(NODE, raw, 0.0, trace)
     first, last = trace.series(NODE, "cpu", "user_s")[0], trace.series(NODE, "cpu", "user_s")[-1]
     elapsed_s = last[0] - first[0]
-    parts = ("user_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
+    parts = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
     series = [trace.series(NODE, "cpu", part) for part in parts]
     grown_s = sum(points[-1][1] - points[0][1] for points in series)
     assert grown_s == pytest.approx(elapsed_s * (os.cpu_count() or 1), rel=0.35, abs=0.2)

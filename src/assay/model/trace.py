@@ -5,7 +5,7 @@ Subjects and their metrics (a counter only grows, a gauge does not):
 =============  ====================================================================================================
 subject        metrics
 =============  ====================================================================================================
-``cpu``        counters ``user_s system_s iowait_s irq_s steal_s idle_s``, summed over the cores; gauge ``cores``
+``cpu``        counters ``user_s nice_s system_s iowait_s irq_s steal_s idle_s``, summed over the cores; gauge ``cores``
 ``memory``     gauges ``total_bytes free_bytes available_bytes cached_bytes dirty_bytes writeback_bytes``
 ``pressure``   counters ``cpu_some_s io_some_s io_full_s memory_some_s memory_full_s`` (PSI)
 ``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab

@@ -25,7 +25,7 @@ STOP_TIMEOUT_S = 5.0
 CLOCK_TOLERANCE_S = 0.5
 """A node's clock may differ by this much from ours before it is worth a warning."""
 SECTOR_BYTES = 512
-_CPU = ("user_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
+_CPU = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s")
 _MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
 _PRESSURE = ("cpu_some_s", "io_some_s", "io_full_s", "memory_some_s", "memory_full_s")
 _DISK = (
@@ -182,7 +182,7 @@ def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool,
     rows: list[tuple[str, str, bool, float]] = []
     if "cpu" in line:
         user, nice, system, idle, iowait, irq, softirq, steal = (ticks / seen.ticks_per_s for ticks in line["cpu"])
-        values = (user + nice, system, idle, iowait, irq + softirq, steal)
+        values = (user, nice, system, idle, iowait, irq + softirq, steal)
         rows += [("cpu", metric, True, value) for metric, value in zip(_CPU, values, strict=True)]
         rows += [("cpu", "cores", False, seen.cores)]
     if "mem" in line:
