@@ -6,7 +6,8 @@ requests/s, which emulates transfer rates and no seeks. Both are formatted with 
 scale, so that they stand for as much *time* as they do at full size:
 
 - the largest request and the readahead window: :mod:`assay.model.requests`;
-- dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes.
+- dirty pages: half a second of the write rate, or the page cache of the host would swallow a run's writes. The same
+  time for all disks of a lab, more where the slowest would have too few pages: else slow ones hide more than others.
 
 In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Every kernel setting is recorded before it
 is changed, as a loop device keeps its settings for its next user.
@@ -15,7 +16,7 @@ is changed, as a loop device keeps its settings for its next user.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -28,7 +29,7 @@ from assay.model.cluster import Device, DeviceKind, Disks
 from assay.model.requests import request_bytes
 
 DIRTY_S = 0.5
-DIRTY_BYTES_MIN = 4 * 2**20
+DIRTY_BYTES_MIN = 2**20
 CAPACITY_BYTES_MIN = 64 * 2**20
 SYS_BLOCK = Path("/sys/block")
 
@@ -87,8 +88,18 @@ class DiskEmulator(Protocol):
         ...
 
 
-def scaled_disk(node: str, device: Device, scale: float, image: Path, kind: Disks) -> DiskSpec:
-    """Return what to emulate for ``device`` at ``scale``; raise LabError when so little capacity can't be formatted."""
+def dirty_s(devices: Iterable[Device], scale: float) -> float:
+    """Return how many seconds of its write rate each of a lab's disks may hold as dirty pages."""
+    return max(DIRTY_S, *(DIRTY_BYTES_MIN / (device.write_bytes_per_s * scale) for device in devices))
+
+
+def scaled_disk(
+    node: str, device: Device, scale: float, image: Path, kind: Disks, dirty_s: float = DIRTY_S
+) -> DiskSpec:
+    """Return what to emulate for ``device`` at ``scale``, with ``dirty_s`` seconds of its writes in the page cache.
+
+    LabError when so little capacity can't be formatted.
+    """
     capacity_bytes = int(device.capacity_bytes * scale) // 4096 * 4096
     if capacity_bytes < CAPACITY_BYTES_MIN:
         raise LabError(
@@ -101,7 +112,7 @@ def scaled_disk(node: str, device: Device, scale: float, image: Path, kind: Disk
     return DiskSpec(
         node=node, name=device.name, device=device, scale=scale, image=image,
         capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(device, scale, kind),
-        dirty_bytes=max(DIRTY_BYTES_MIN, round(device.write_bytes_per_s * scale * DIRTY_S)),
+        dirty_bytes=round(device.write_bytes_per_s * scale * dirty_s),
     )  # fmt: skip
 
 
