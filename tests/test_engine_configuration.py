@@ -214,3 +214,13 @@ def test_fewer_workers_are_the_first_ones_and_the_master_stays(number: int, mast
     assert used.master.name == "m"
     assert [node.name for node in used.workers] == [node.name for node in cluster.workers][:number]
     assert cluster.using(None) is cluster
+
+
+def test_only_where_nodes_share_a_machine_jvms_are_made_small() -> None:
+    real = replace(deployment(), cluster=replace(CLUSTER, placement=Placement.SSH))
+    assert "-Xmx256m" in deployment().daemon_java_options
+    assert real.daemon_java_options == ""
+    options = {name: properties(one, CLUSTER.workers[0])["mapreduce.map.java.opts"]
+               for name, one in (("lab", deployment()), ("real", real))}  # fmt: skip
+    assert "SerialGC" in options["lab"]
+    assert options["real"] == "-Xmx256m --add-opens=java.base/java.lang=ALL-UNNAMED -Dassay.deployment=abc123"

@@ -15,15 +15,16 @@ from xml.sax.saxutils import escape
 
 from assay.errors import SpecificationError
 from assay.model import containers
-from assay.model.cluster import Cluster, Network, Node, Role
+from assay.model.cluster import Cluster, Network, Node, Placement, Role
 from assay.model.layout import Directories, Layout, StoragePolicy
 from assay.spec.layouts import storage_type
 from assay.units import parse_bytes
 
 MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it
-# Daemon heaps are small and the serial collector is used because a lab's nodes share one small machine.
-DAEMON_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-TASK_JAVA_OPTIONS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+# Small heaps, the serial collector and the quick compiler alone, where a lab's nodes share one small machine. On real
+# hosts, JVMs run as Java has them.
+_SMALL_DAEMON = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+_SMALL_TASK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 
 DEFAULTS: dict[str, str] = {
     # The NameNode must not skip busy DataNodes, or blocks stay under-replicated on a small cluster.
@@ -133,6 +134,16 @@ class Deployment:
     """Memory in which a DataNode may keep blocks, for the policy LAZY_PERSIST."""
 
     @property
+    def daemon_java_options(self) -> str:
+        """Options of the daemons' JVMs, beside those that this Java version needs."""
+        return "" if self.cluster.placement is Placement.SSH else _SMALL_DAEMON
+
+    @property
+    def task_java_options(self) -> str:
+        """Options of the tasks' JVMs beside their heap, where the plan states none."""
+        return "" if self.cluster.placement is Placement.SSH else _SMALL_TASK
+
+    @property
     def name(self) -> str:
         """The layout's name and whatever else makes this another file system: its policy, fewer workers."""
         policy = f".{self.layout.policy}" if self.layout.policy else ""
@@ -234,7 +245,8 @@ def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[s
     stated = {option: given.get(option) for option in containers.JAVA_OPTIONS.values()}
     heaps = {option: containers.heap_mb(given, memory) for memory, option in containers.JAVA_OPTIONS.items()}
     jvms = {
-        option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {TASK_JAVA_OPTIONS}") for option, text in stated.items()
+        option: _jvm(deployment, text or f"-Xmx{heaps[option]}m {deployment.task_java_options}".strip())
+        for option, text in stated.items()
     }
     return {**normalised(parameters), **jvms}
 

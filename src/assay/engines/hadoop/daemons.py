@@ -16,7 +16,7 @@ from importlib import resources
 from typing import Any
 
 from assay.engines.hadoop.class_archive import ClassArchive
-from assay.engines.hadoop.configuration import DAEMON_JAVA_OPTIONS, Deployment, render
+from assay.engines.hadoop.configuration import Deployment, render
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
@@ -87,10 +87,13 @@ class Daemons:
         """Return the folder of the configuration files, the same on every node."""
         return f"{self.home}/conf"
 
-    def command(self, main_class: str, *arguments: str, java_options: str = DAEMON_JAVA_OPTIONS) -> list[str]:
-        """Return the command line that runs ``main_class`` with this deployment's configuration."""
+    def command(self, main_class: str, *arguments: str, java_options: str | None = None) -> list[str]:
+        """Return the command line that runs ``main_class`` with this deployment's configuration, as a daemon does or
+        with other ``java_options``.
+        """
         deployment = self.deployment
-        options = [*java_options.split(), *deployment.java_options.split(), f"-Dassay.deployment={deployment.marker}"]
+        own = deployment.daemon_java_options if java_options is None else java_options
+        options = [*own.split(), *deployment.java_options.split(), f"-Dassay.deployment={deployment.marker}"]
         path = f"{self.configuration_directory()}:{deployment.classpath}"
         return [deployment.java, *options, "-cp", path, main_class, *arguments]
 
