@@ -26,7 +26,7 @@ def _files(size: Size) -> int:
 
 
 def _folder(size: Size) -> str:
-    """Return where the files lie: other numbers, sizes, copies or blocks are other files, which a read must not meet."""
+    """Return where the files lie: a read must not meet files of another number, size, replication or block size."""
     blocks = f"-{size.block_bytes}" if size.block_bytes else ""
     return f"{_FOLDER}-{_files(size)}x{_file_mib(size)}MiB-{size.replication}{blocks}"
 

@@ -89,9 +89,7 @@ def _program(operation: str, size: Size, folder: str, series: str) -> Program:
 
 def _written(size: Size) -> Input:
     """Return the files that the write test leaves and the read test reads, as an input that can be made."""
-    wanted = Input(
-        _program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=_files(size)
-    )
+    wanted = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=_files(size))
     place = wanted.place_in("data")
     return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
 
