@@ -72,7 +72,7 @@ def held(plan: Plan, runs: list[PlannedRun]) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("path", [*REAL, *LAB], ids=name_of)
+@pytest.mark.parametrize("path", PLANS, ids=name_of)
 def test_the_kept_data_of_all_layouts_leaves_room_for_a_run(path: Path) -> None:
     plan, runs = planned(path)
     devices = plan.cluster.workers[0].type.devices
