@@ -342,6 +342,37 @@ def test_a_read_of_the_enhanced_dfsio_is_not_credited_with_nominal_bytes() -> No
     }
 
 
+@pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
+def test_a_read_takes_the_files_that_a_like_write_left(name: str) -> None:
+    write, read = WORKLOADS[f"{name}-write"], WORKLOADS[f"{name}-read"]
+    needed = read.input(SIZE)
+    assert needed is not None
+    assert write.leaves(SIZE) == (needed.place,)
+    assert needed.files == 6
+    assert not any(needed.place.startswith(path) for path in write.outputs())
+    made, written = needed.program, write.program(SIZE, None)
+    assert (made.main_class, made.options) == (written.main_class, written.options)
+    if name == "dfsio":
+        assert made == written
+    else:
+        assert made.arguments[:2] == written.arguments[:2] == ("write", needed.place)
+        assert made.arguments[3:] == written.arguments[3:]
+        assert read.program(SIZE, needed.place).arguments[1] == needed.place
+
+
+@pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
+def test_a_read_never_meets_files_of_another_number_size_or_copies(name: str) -> None:
+    """Twelve files of half the size are as many bytes; three copies are enough where one is wanted."""
+    others = [replace(SIZE, files=12), replace(SIZE, files=12, data_bytes=2 * SIZE.data_bytes),
+              replace(SIZE, replication=1), replace(SIZE, data_bytes=2 * SIZE.data_bytes)]  # fmt: skip
+    places = [WORKLOADS[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
+    assert len(set(places)) == len(places)
+
+
+def test_only_what_another_workload_reads_stays() -> None:
+    assert {name for name, workload in WORKLOADS.items() if workload.leaves(SIZE)} == {"dfsio-write", "dfsioe-write"}
+
+
 def test_the_written_payload_decides_which_input_is_read() -> None:
     def place(payload: str) -> str:
         needed = WORKLOADS["dfsioe-read"].input(replace(SIZE, payload=payload))

@@ -231,7 +231,7 @@ async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, settin
     with _not_own(seen), _step(around, "input"):
         manifest = await _ensure_input(needed, planned, setting) if needed else {}
     with _step(around, "clear"):
-        for path in workload.outputs():
+        for path in (*workload.outputs(), *workload.leaves(size)):
             await engine.hdfs.delete(path)
         samplers = await _start_samplers(setting)
     stopped = False
@@ -280,7 +280,7 @@ async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting
     seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
     seen.logs |= seen.verdict.logs
     if policy := planned.configuration.layout.policy:
-        places = [*workload.outputs(), *([needed.place] if needed else [])]
+        places = [*workload.outputs(), *workload.leaves(size), *([needed.place] if needed else [])]
         found = sum([await engine.hdfs.placements(place) for place in places], Counter[tuple[str, ...]]())
         seen.verdict = replace(seen.verdict, checks=(*seen.verdict.checks, placed(policy, found)))
     for path in workload.outputs():
@@ -331,6 +331,8 @@ async def _read_manifest(needed: Input, setting: Setting) -> dict[str, int] | No
 async def _complete(needed: Input, setting: Setting) -> bool:
     stored = await setting.engine.hdfs.stored(needed.place)
     if needed.exact and stored.length_bytes != needed.data_bytes:
+        return False
+    if needed.files is not None and stored.files != needed.files:
         return False
     return stored.files > 0 and stored.replica_bytes >= stored.length_bytes * needed.replication
 

@@ -102,6 +102,8 @@ class Input:
     """Whether the data has exactly ``data_bytes``; random text is only about as long."""
     needs: Input | None = None
     """What must be there before the generator can run."""
+    files: int | None = None
+    """In how many files the data lies, where the program that reads it counts on that."""
 
     def place_in(self, folder: str) -> str:
         """Return ``folder`` below a path made from the input's name and everything that decides its content."""
@@ -161,6 +163,10 @@ class Workload(Protocol):
         """Return the paths that must not exist before the run, and that are removed after it."""
         ...
 
+    def leaves(self, size: Size) -> tuple[str, ...]:
+        """Return the paths that must not exist before the run, and that stay after it: another workload's input."""
+        ...
+
     def check_program(self, input_path: str | None) -> Program | None:
         """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
         ...
@@ -171,13 +177,17 @@ class Workload(Protocol):
 
 
 class Defaults:
-    """What most workloads answer: no input, no gated aggregate, no further program for the check."""
+    """What most workloads answer: no input, nothing left, no gated aggregate, no further program for the check."""
 
     __slots__ = ()
 
     def input(self, size: Size) -> Input | None:  # noqa: ARG002 - one protocol for all workloads
         """Need nothing."""
         return None
+
+    def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
+        """Leave nothing."""
+        return ()
 
     def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
         """Give no gated aggregate: tasks read, sort and write by turns."""

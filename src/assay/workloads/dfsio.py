@@ -26,8 +26,9 @@ def _files(size: Size) -> int:
 
 
 def _folder(size: Size) -> str:
-    """Return where the files lie: blocks of another size make other files."""
-    return f"{_FOLDER}-{size.block_bytes}" if size.block_bytes else _FOLDER
+    """Return where the files lie: a read must not meet files of another number, size, replication or block size."""
+    blocks = f"-{size.block_bytes}" if size.block_bytes else ""
+    return f"{_FOLDER}-{_files(size)}x{_file_mib(size)}MiB-{size.replication}{blocks}"
 
 
 def _file_mib(size: Size) -> int:
@@ -37,6 +38,10 @@ def _file_mib(size: Size) -> int:
 
 def _total_bytes(size: Size) -> int:
     return _files(size) * _file_mib(size) * _MIB
+
+
+def _data(size: Size) -> str:
+    return f"{_folder(size)}/io_data"
 
 
 def _program(operation: str, size: Size) -> Program:
@@ -87,7 +92,7 @@ class DfsioWrite(Defaults):
         return _total_bytes(size)
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
-        """Write the files; the program removes what an earlier run wrote."""
+        """Write the files."""
         return _program("write", size)
 
     def streamed_bytes(self, task: Task) -> int:
@@ -95,13 +100,17 @@ class DfsioWrite(Defaults):
         return task.hdfs_write_bytes if task.kind == "map" else 0
 
     def outputs(self) -> tuple[str, ...]:
-        """Keep the files: they are the read test's input."""
+        """Name nothing that is to go after the run."""
         return ()
+
+    def leaves(self, size: Size) -> tuple[str, ...]:
+        """Keep the files: they are the read test's input."""
+        return (_data(size),)
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check the bytes that were written and every replica of them."""
         result = _result(outcome)
-        stored = await facts.files.stored(f"{_folder(size)}/io_data")
+        stored = await facts.files.stored(_data(size))
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
@@ -124,8 +133,9 @@ class DfsioRead(Defaults):
     def input(self, size: Size) -> Input | None:
         """Need the files; they are written when they are not there in the wanted number and size."""
         return Input(
-            _program("write", size), "dfsio", _total_bytes(size), size.replication, place=f"{_folder(size)}/io_data"
-        )
+            _program("write", size), "dfsio", _total_bytes(size), size.replication, place=_data(size),
+            files=_files(size),
+        )  # fmt: skip
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Read the files."""

@@ -87,6 +87,13 @@ def _program(operation: str, size: Size, folder: str, series: str) -> Program:
     return own_program("Dfsio", operation, folder, series, _files(size), _file_bytes(size), options=options)
 
 
+def _written(size: Size) -> Input:
+    """Return the files that the write test leaves and the read test reads, as an input that can be made."""
+    wanted = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=_files(size))
+    place = wanted.place_in("data")
+    return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
+
+
 async def _streams(facts: Facts, series: str) -> tuple[bytes, list[Stream] | str]:
     """Return the maps' lines, and the streams that they describe or why they can't be read."""
     lines = b"".join([await facts.files.read(path) for path in sorted(await facts.files.paths(series))])
@@ -150,23 +157,27 @@ class DfsioeWrite(Defaults):
         return _total_bytes(size)
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
-        """Write them."""
-        return _program("write", size, f"{_WRITTEN}/data", f"{_WRITTEN}/series")
+        """Write them where the read test looks for them."""
+        return _program("write", size, _written(size).place, f"{_WRITTEN}/series")
 
     def outputs(self) -> tuple[str, ...]:
-        """Name the files and the series."""
+        """Name the series."""
         return (_WRITTEN,)
+
+    def leaves(self, size: Size) -> tuple[str, ...]:
+        """Keep the files: they are the read test's input."""
+        return (_written(size).place,)
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check the bytes that were moved, where they lie, and the clocks."""
-        stored = await facts.files.stored(f"{_WRITTEN}/data")
+        stored = await facts.files.stored(_written(size).place)
         own = (equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)), replicas(stored, size.replication))
         return await _verdict(size, outcome, facts, f"{_WRITTEN}/series", own)
 
 
 @dataclass(frozen=True, slots=True)
 class DfsioeRead(Defaults):
-    """Read ``files`` files, each by one map, wherever it runs."""
+    """Read ``files`` files that the write test left, each by one map, wherever it runs."""
 
     name: str = "dfsioe-read"
 
@@ -175,10 +186,8 @@ class DfsioeRead(Defaults):
         return _total_bytes(size)
 
     def input(self, size: Size) -> Input | None:
-        """Need the files."""
-        wanted = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication)
-        place = wanted.place_in("data")
-        return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
+        """Need the files; they are written when they are not there in the wanted number and size."""
+        return _written(size)
 
     def program(self, size: Size, input_path: str | None) -> Program:
         """Read them."""

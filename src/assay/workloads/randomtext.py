@@ -103,7 +103,7 @@ class Sort(Defaults):
         return text_input(size, RECORDS)
 
     def program(self, size: Size, input_path: str | None) -> Program:
-        """Sort them; without ``reduces``, the program takes nine tenths of what the cluster can run at once."""
+        """Sort them; without ``reduces``, the program takes 0.9 times two a node: what YARN calls its most."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
         return Program("org.apache.hadoop.examples.Sort", arguments, size.stored)
