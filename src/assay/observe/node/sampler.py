@@ -1,7 +1,8 @@
 """Sampler: what the kernel counts on this node, at fixed times, as one JSON line each. Ends when stdin reaches EOF.
 
-In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names or
-null for those with hardware, without any all but lo: a bond or bridge counts again what its members counted; ``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
+In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names, or
+null for those with hardware, without any all but lo, as a bond or bridge counts again what its members counted;
+``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
 Out: a header (what is sampled, what is missing and why), samples, and a footer with the CPU time it took itself.
 
 A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
