@@ -222,7 +222,7 @@ def test_a_lab_removed_by_another_is_not_attached_to(tmp_path: Path, monkeypatch
 
 
 def test_removal_waits_while_a_modelled_disk_drains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """1024 dirty pages at some 90 requests a second take longer than ten seconds."""
+    """Half a second of 12 MB/s are 1500 pages: at some 100 requests a second, longer than ten seconds."""
     clock = iter(range(1000))
     time = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
     monkeypatch.setattr(undo, "time", time)

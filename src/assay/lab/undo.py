@@ -26,8 +26,8 @@ from assay.lab.owner import boot_id
 
 TERMINATE_WAIT_S = 2.0
 KILL_WAIT_S = 60.0
-"""A killed process ends when what it unmounts is written back, which a modelled disk does at its own pace: dirty pages
-for half a second of its write rate, or 4 MiB if that is more, and the metadata, one page by one in the worst case."""
+"""A killed process ends when what it unmounts is written back, which a modelled disk does at its own pace: dirty
+pages that it would write in half a second one after the other take many times as long all over the disk."""
 DETACH_WAIT_S = 60.0
 """The same, where the file system goes with the last user of the loop device."""
 POLL_S = 0.05
