@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from assay.analysis.devices import Observation, Purpose, imbalances, workers
 from assay.analysis.job_figures import job_figures
 from assay.analysis.phases import divide, occupancy, phases_of_job, phases_of_run
-from assay.analysis.run_detail import detail_metrics, replication_of, run_detail
+from assay.analysis.run_detail import detail_metrics, replication_of, request_limits_note, run_detail
 from assay.analysis.tasks import ATTEMPTS_SHOWN_MAX, lanes, summarise_kinds, timeline
+from assay.cli.run_tables import purposes_table
 from assay.model.run import Phase, Task
 from assay.model.trace import Trace
 from builders import WORKERS, make_run
@@ -205,3 +206,35 @@ def test_assays_own_jobs_write_as_many_copies_as_they_were_told() -> None:
     assert replication_of(replace(plain, parameters={**plain.parameters,
                                                      "mapreduce.terasort.output.replication": "1"})) == 1  # fmt: skip
     assert replication_of(replace(plain, workload="w", workload_parameters={"program": "hdfs-write"})) == 1
+
+
+LAB = {"scale": 0.02, "nodes": {
+    "worker1": {"devices": {"hdd1": {"request_bytes": 12288}, "hdd2": {"request_bytes": 12288},
+                            "ssd1": {"request_bytes": 24576}, "idle9": {"request_bytes": 4096}}},
+    "worker2": {"devices": {"hdd1": {"request_bytes": 12288}}},
+}}  # fmt: skip
+NOTE = (
+    "The lab's largest request is 12 KiB on hdd1 and hdd2, 24 KiB on ssd1 (docs/lab.md): by its scale, not by what ran."
+)
+
+
+def test_request_sizes_of_a_lab_come_with_its_own_limit() -> None:
+    run = hybrid_run()
+    in_lab = replace(run, environment=run.environment | {"lab": LAB})
+    detail = run_detail(in_lab, hybrid_tasks(), hybrid_trace())
+    assert request_limits_note([detail, detail]) == NOTE
+    shown = purposes_table(detail).notes
+    assert " ".join(shown).endswith(NOTE)
+    assert max(map(len, shown)) <= 80
+    outside = run_detail(run, hybrid_tasks(), hybrid_trace())
+    assert request_limits_note([outside]) is None
+    assert not any("largest" in line for line in purposes_table(outside).notes)
+
+
+@pytest.mark.parametrize(
+    "lab", [None, "x", {"nodes": []}, {"nodes": {"w": {"devices": {"hdd1": {"request_bytes": "a"}}}}}]
+)
+def test_what_an_old_bundle_says_of_its_lab_may_have_any_form(lab: object) -> None:
+    run = hybrid_run()
+    found = run_detail(replace(run, environment=run.environment | {"lab": lab}), [], hybrid_trace())
+    assert found.request_bytes_max == {}

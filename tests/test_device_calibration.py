@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.analysis.calibration import Figure, calibrate
+from assay.analysis.calibration import Figure, Number, calibrate
 from assay.analysis.device_rates import HddAtScale, flash_transfer_s, hdd_random_iops
 from assay.cli.device import entry_lines, value_text
 from assay.errors import FormatError
 from assay.formats.fio import parse_fio
-from assay.formats.fio_figures import figures, size_bytes
+from assay.formats.fio_figures import cached_jobs, figures, size_bytes
 from assay.model.cluster import Device, DeviceKind
 from assay.model.device_model import FlashModel, HddModel, usual_flash
 from assay.spec import load_cluster
@@ -28,15 +28,19 @@ CAPACITY_BYTES = 4 * 10**12
 
 
 def _figure(job: str, rate: float, size: int, *, writes: bool = False, random: bool = False, depth: int = 1,
-            latency_s: float | None = None, offset: float = 0.0, span: int | None = None) -> Figure:  # fmt: skip
-    return Figure(job, writes, random, size, 1, depth, rate, rate / size, latency_s, offset, span)
+            latency_s: float | None = None, offset: float = 0.0, span: int | None = None,
+            span_share: float = 1.0, moved: int = 0) -> Figure:  # fmt: skip
+    return Figure(job, writes, random, size, 1, depth, rate, rate / size, latency_s, offset, span, span_share, moved)
 
 
 def _hdd_figures(model: HddModel, read: float, write: float, **random: Any) -> list[Figure]:
-    iops = hdd_random_iops(HddAtScale(model, read, CAPACITY_BYTES), CAPACITY_BYTES, 4096)
+    disk = HddAtScale(model, read, CAPACITY_BYTES)
+    iops = hdd_random_iops(disk, CAPACITY_BYTES, 4096)
+    behind = CAPACITY_BYTES // 100
+    inner = behind / disk.transfer_s(0.95 * CAPACITY_BYTES, behind)
     return [
         _figure("a", read, 2**20), _figure("b", write, 2**20, writes=True),
-        _figure("c", read * model.inner_share, 2**20, offset=0.97),
+        _figure("c", inner, 2**20, offset=0.95, span_share=0.05, moved=behind),
         _figure("d", iops * 4096, 4096, random=True, latency_s=1 / iops, **random),
         _figure("e", iops * 4096, 4096, random=True, writes=True, latency_s=0.9 / iops),
     ]  # fmt: skip
@@ -62,7 +66,7 @@ def test_a_modelled_hdds_figures_give_its_numbers_back(
     assert found.kind is DeviceKind.HDD
     assert found.value("read") == read
     assert found.value("write") == read * write_share
-    assert found.value("inner_share") == pytest.approx(inner)
+    assert found.value("inner_share") == pytest.approx(inner, rel=1e-3)
     assert found.value("seek_full") == pytest.approx(full_s, rel=0.02)
     assert found.value("write_cache") == 0
 
@@ -133,6 +137,7 @@ def test_deep_random_reads_below_the_bandwidth_are_a_limit_of_requests() -> None
 
 
 def _report(jobs: list[dict[str, Any]], **common: str) -> bytes:
+    common = {"direct": "1"} | common
     return json.dumps({"fio version": "fio-3.33", "global options": common, "jobs": jobs}).encode()
 
 
@@ -168,6 +173,70 @@ def test_depth_counts_only_where_the_engine_queues_and_offsets_only_on_a_device(
     assert (figure.depth, figure.offset_share, figure.span_bytes) == (1, 0.0, 2**30)
     (figure,) = figures(parse_fio(_report([job], ioengine="io_uring", filename="/dev/sda")))
     assert (figure.depth, figure.offset_share, figure.span_bytes) == (32, 0.9, None)
+    assert figure.span_share == pytest.approx(0.1)
+
+
+def _calibrated_seek(capacity_bytes: int | None, size: str | None) -> Number:
+    """Return the longest seek found from random reads of 15 ms over ``size`` of a block device."""
+    some = {"size": size} if size else {}
+    jobs = [_job("a", "read", 2 * 10**8, 0, rw="read"), _job("b", "read", 4096 * 1000 // 15, 1, rw="randread", **some)]
+    found = calibrate(figures(parse_fio(_report(jobs, filename="/dev/sdx"))), capacity_bytes=capacity_bytes)
+    return next(number for number in found.numbers if number.key == "seek_full")
+
+
+@pytest.mark.parametrize("capacity_bytes", [CAPACITY_BYTES, None])
+def test_a_part_of_a_block_device_in_per_cent_is_a_part(capacity_bytes: int | None) -> None:
+    """The same time over less of the disk takes a slower arm."""
+    whole, hundred, half = (_calibrated_seek(capacity_bytes, size) for size in (None, "100%", "50%"))
+    assert whole == hundred
+    assert whole.measured
+    assert half.measured
+    assert half.value > 1.2 * whole.value
+    tenth = _calibrated_seek(capacity_bytes, "5%")
+    assert not tenth.measured
+    assert "5.0% of the disk" in tenth.source
+
+
+def test_what_is_read_a_fifth_before_the_inner_edge_is_not_the_edges_rate() -> None:
+    at_80 = (1 - (1 - 0.5**2) * 0.8) ** 0.5
+    assert at_80 == pytest.approx(0.63, abs=0.01)
+    told = [_figure("a", 2e8, 2**20), _figure("i", 2e8 * at_80, 2**20, offset=0.8)]
+    found = calibrate(told, kind=DeviceKind.HDD, capacity_bytes=CAPACITY_BYTES)
+    (share,) = (number for number in found.numbers if number.key == "inner_share")
+    assert share.value == pytest.approx(0.5, rel=1e-3)
+    assert "80% of the disk" in share.source
+
+
+def test_jobs_through_the_page_cache_tell_nothing_of_the_device() -> None:
+    disk, memory = _job("disk", "read", 10**8, 0, rw="read"), _job("memory", "read", 10**10, 1, rw="read", direct="0")
+    report = parse_fio(_report([disk, memory]))
+    assert [figure.job for figure in figures(report)] == ["disk"]
+    assert cached_jobs(report) == ("memory",)
+    unsaid = _job("unsaid", "read", 10**10, 0, rw="read")
+    with pytest.raises(FormatError, match="page cache: unsaid, memory had no direct=1") as caught:
+        figures(parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [unsaid, memory]}).encode()))
+    assert "fio-job" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("options", [{"buffered": "0"}, {"ioengine": "sg"}, {"direct": "1"}])
+def test_there_are_other_ways_past_the_page_cache(options: dict[str, str]) -> None:
+    job = _job("a", "read", 10**8, 0, rw="read", **options)
+    report = parse_fio(json.dumps({"fio version": "fio-3.33", "jobs": [job]}).encode())
+    assert (len(figures(report)), cached_jobs(report)) == (1, ())
+
+
+@given(st.sampled_from([5400, 7200, 10000, 15000]), st.floats(0.008, 0.03))
+def test_a_disks_own_turns_per_minute_leave_the_arm_its_true_time(rpm: int, full_s: float) -> None:
+    figures_ = _hdd_figures(HddModel(seek_full_s=full_s, rpm=rpm), 2e8, 2e8)
+    found = calibrate(figures_, capacity_bytes=CAPACITY_BYTES, rpm=rpm)
+    assert found.value("seek_full") == pytest.approx(full_s, rel=0.02)
+    (turns,) = (number for number in found.numbers if number.key == "rpm")
+    assert (turns.value, turns.measured, turns.source) == (rpm, True, "as you said")
+
+
+def test_flash_does_not_turn() -> None:
+    with pytest.raises(FormatError, match="nothing turns"):
+        calibrate([_figure("r", 5e8, 2**20)], kind=DeviceKind.SSD, rpm=7200)
 
 
 @given(st.text(max_size=12))
@@ -221,6 +290,17 @@ def test_what_is_no_report_is_an_error_with_its_file(tmp_path: Path) -> None:
         True,
     )
     assert _assay("device", "calibrate", str(file), "--capacity", "much").returncode == 2
+
+
+def test_the_entry_says_what_was_left_out_and_takes_the_turns(tmp_path: Path) -> None:
+    file = tmp_path / "x.json"
+    file.write_bytes(_report([_job("disk", "read", 10**8, 0, rw="read"),
+                              _job("memory", "read", 10**10, 1, rw="read", direct="0")]))  # fmt: skip
+    words = ("device", "calibrate", str(file), "--kind", "hdd", "--rpm", "5400")
+    done = _assay(*words)
+    assert "# job memory: left out" in done.stdout, done.stderr
+    assert re.search(r"rpm: 5400 +# as you said", done.stdout)
+    assert json.loads(_assay(*words, "--json").stdout)["left_out"] == ["memory"]
 
 
 def test_values_are_printed_with_their_units() -> None:

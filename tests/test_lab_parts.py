@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import IO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import LabError, SpecificationError
-from assay.lab import build, network
+from assay.lab import build, lifecycle, network, undo
 from assay.lab.cgroups import Controller, Limits, NodeGroup, find_controllers, throttle, throttle_directory
 from assay.lab.commands import run
 from assay.lab.disks import DIRTY_BYTES_MIN, dirty_s, scaled_disk
@@ -201,6 +205,45 @@ def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
     lock.release()
     lock.release()
     assert lock_holder(path) is None
+
+
+def test_a_lab_that_goes_while_its_lock_is_taken_is_an_error_in_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another terminal's ``lab down`` ends between reading the lab's description and taking its lock."""
+    gone = tmp_path / "gone"
+    with pytest.raises(LabError, match="the lab gone has just been removed by another command"):
+        take_lab_lock(gone)
+    going = tmp_path / "going"
+    going.mkdir()
+    lock_file = fcntl.flock
+
+    def removed_first(file: IO[str], how: int) -> None:
+        shutil.rmtree(going)
+        lock_file(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed_first)
+    with pytest.raises(LabError, match="the lab going has just been removed"):
+        take_lab_lock(going)
+
+
+def test_a_lab_removed_by_another_is_not_attached_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lifecycle, "_read_description", lambda _: SimpleNamespace(described=None))
+    with pytest.raises(LabError, match="has just been removed"):
+        Lab.attach("gone", tmp_path)
+
+
+def test_removal_waits_while_a_modelled_disk_drains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a second of 12 MB/s are 1500 pages: at some 100 requests a second, longer than ten seconds."""
+    clock = iter(range(1000))
+    time = SimpleNamespace(monotonic=lambda: float(next(clock)), sleep=lambda _: None)
+    monkeypatch.setattr(undo, "time", time)
+    image = tmp_path / "hdd.img"
+    left = [[Path("/dev/loop0")]] * 40
+    monkeypatch.setattr(undo, "loops_over", lambda _: left.pop() if left else [])
+    monkeypatch.setattr(undo, "run", lambda _: "")
+    assert undo.UNDO["loop"]({"path": str(image)}) is None
+    assert not left
 
 
 @pytest.mark.parametrize("name", ["", "UPPER", "a b", "../x", "a" * 60, "-a", "a/b"])

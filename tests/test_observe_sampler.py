@@ -220,3 +220,36 @@ async def test_the_footer_tells_what_the_sampler_cost() -> None:
     footer = next(line for line in lines_of(await sampler.stop()) if "end" in line)
     assert footer["samples"] > 5
     assert 0 < footer["cpu_s"] < 60
+
+
+def _nics(folder: Path, links: dict[str, tuple[bool, str | None]]) -> set[str]:
+    """Return which interfaces the sampler counts, where ``links`` has a name's hardware and its master."""
+    module: dict[str, Any] = {"__name__": "node_sampler"}
+    exec(source("sampler"), module)
+    for name, (hardware, master) in links.items():
+        (folder / name).mkdir()
+        if hardware:
+            (folder / name / "device").mkdir()
+        if master:
+            (folder / name / "master").symlink_to(folder / master)
+    counted = folder / "dev"
+    counted.write_text("Inter-|\n face |\n" + "".join(f"{name}: 1 0 0 0 0 0 0 0 2 0\n" for name in ["lo", *links]))
+    opened = module["File"]
+    module["File"] = lambda _: opened(str(counted))
+    return set(module["Nics"](None, str(folder)).sample())
+
+
+@pytest.mark.parametrize(
+    ("links", "wanted"),
+    [
+        ({"eth0": (True, "bond0"), "eth1": (True, "bond0"), "bond0": (False, None)}, {"eth0", "eth1"}),
+        ({"eth0": (True, "br0"), "br0": (False, None), "veth3": (False, "br0")}, {"eth0"}),
+        ({"eth0": (True, None), "vf0": (True, "eth0")}, {"eth0"}),
+        ({"eth0": (False, None), "tap1": (False, None)}, {"eth0", "tap1"}),
+    ],
+    ids=["bond", "bridge", "virtual function", "lab"],
+)
+def test_no_byte_on_the_wire_is_counted_twice(
+    tmp_path: Path, links: dict[str, tuple[bool, str | None]], wanted: set[str]
+) -> None:
+    assert _nics(tmp_path, links) == wanted

@@ -72,11 +72,12 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     assert all(run.run_id in page for run in study_runs())
 
 
-def closely(runs: list[Run]) -> ReportContent:
+def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> ReportContent:
     """Return the content with one run of each configuration looked at closely."""
 
     def observed_of(run: Run) -> Observed:
-        whole = replace(hybrid_run(), run_id=run.run_id)
+        whole = hybrid_run()
+        whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab})
         return Observed(whole, tuple(hybrid_tasks()), hybrid_trace(),
                         run_detail(whole, hybrid_tasks(), hybrid_trace()))  # fmt: skip
 
@@ -95,6 +96,13 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     names = re.findall(r'\bid="([\w-]+)"', html)
     assert len(names) == len(set(names))
     assert "<script" not in html
+
+
+def test_request_sizes_say_what_the_lab_lets_through() -> None:
+    runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
+    lab = {"nodes": {"worker1": {"devices": {"hdd1": {"request_bytes": 12288}}}}}
+    assert "The lab's largest request is 12 KiB on hdd1 (" in unescape(render_report(closely(runs, lab)))
+    assert "largest request" not in render_report(closely(runs))
 
 
 def test_identifiers_inside_the_charts_are_unique(page: str) -> None:

@@ -31,6 +31,8 @@ SATA_BYTES_PER_S = 600e6
 """No SATA device is faster; what reads faster is NVMe."""
 INNER_FROM = 0.8
 """What is measured behind this share of the disk is its inner edge."""
+INNER_SHARE_MIN = 1e-4
+"""Of its square: a rate that falls faster than to a hundredth is no disk's."""
 OUTER_TO = 0.1
 CACHED_SHARE = 0.5
 """Random writes that take less than this share of a random read's time end in a write cache."""
@@ -59,7 +61,10 @@ class Figure:
     latency_s: float | None
     offset_share: float = 0.0
     span_bytes: int | None = None
-    """How much of the device was used; None: all of it, 0: unknown."""
+    """How much of the device was used; None: ``span_share`` of it, 0: unknown."""
+    span_share: float = 1.0
+    moved_bytes: int = 0
+    """Read or written; 0: unknown."""
 
     @property
     def service_s(self) -> float:
@@ -100,9 +105,16 @@ class Calibration:
 
 
 def calibrate(
-    figures: Sequence[Figure], *, kind: DeviceKind | None = None, capacity_bytes: int | None = None
+    figures: Sequence[Figure],
+    *,
+    kind: DeviceKind | None = None,
+    capacity_bytes: int | None = None,
+    rpm: float | None = None,
 ) -> Calibration:
-    """Return the device that reaches ``figures``; raise FormatError when its bandwidth is not among them."""
+    """Return the device that reaches ``figures``; raise FormatError when its bandwidth is not among them.
+
+    ``rpm``, of an HDD, is not measured: the usual one unless it is given.
+    """
     read = _sequential(figures, writes=False)
     if read is None:
         raise FormatError("no job reads in sequence by one stream from the start of the device",
@@ -116,7 +128,10 @@ def calibrate(
         numbers.append(Number("write", read.bytes_per_s, "as it reads: no job writes in sequence", measured=False))
     write_bytes_per_s = numbers[1].value
     if kind is DeviceKind.HDD:
-        numbers += _hdd(figures, read, capacity_bytes)
+        numbers += _hdd(figures, read, capacity_bytes, rpm)
+    elif rpm is not None:
+        raise FormatError(f"it measured as {kind.value}, in which nothing turns",
+                          hint="leave --rpm out, or say --kind hdd if it is one")  # fmt: skip
     else:
         numbers += _flash(figures, kind, read, write_bytes_per_s)
     size = Number("capacity", capacity_bytes, "as you said", measured=True) if capacity_bytes else Number(
@@ -157,10 +172,10 @@ def _kind(figures: Sequence[Figure], read: Figure) -> DeviceKind:
     return DeviceKind.NVME if read.bytes_per_s > SATA_BYTES_PER_S else DeviceKind.SSD
 
 
-def _hdd(figures: Sequence[Figure], read: Figure, capacity_bytes: int | None) -> list[Number]:
-    usual = usual_hdd()
+def _hdd(figures: Sequence[Figure], read: Figure, capacity_bytes: int | None, rpm: float | None) -> list[Number]:
+    usual = usual_hdd() if rpm is None else replace(usual_hdd(), rpm=rpm)
     alone = _alone(figures, writes=False)
-    inner = _inner_share(figures, read, usual)
+    inner = _inner_share(figures, read, usual, capacity_bytes)
     model = replace(usual, inner_share=inner.value)
     seek = _seek_full(alone, read, model, capacity_bytes)
     model = replace(model, seek_full_s=seek.value)
@@ -171,7 +186,7 @@ def _hdd(figures: Sequence[Figure], read: Figure, capacity_bytes: int | None) ->
         inner,
         Number("seek_track", usual.seek_track_s, USUAL, measured=False),
         seek,
-        Number("rpm", usual.rpm, USUAL, measured=False),
+        Number("rpm", usual.rpm, USUAL if rpm is None else "as you said", measured=rpm is not None),
         _write_cache(figures, alone),
     ]
 
@@ -189,7 +204,7 @@ def _seek_full(alone: Figure | None, read: Figure, model: HddModel, capacity_byt
     if alone.span_bytes is not None and capacity_bytes is None:
         return usual(f"job {alone.job} used a part of the disk, and of what capacity is not told (--capacity)")
     size_bytes = capacity_bytes or _CAPACITY_BYTES
-    span_bytes = size_bytes if alone.span_bytes is None else min(alone.span_bytes, size_bytes)
+    span_bytes = _used_bytes(alone, size_bytes)
     if span_bytes < SPAN_SHARE_MIN * size_bytes:
         return usual(f"job {alone.job} used {span_bytes / size_bytes:.1%} of the disk, too little to tell")
     unit = replace(model, seek_track_s=0.0, seek_full_s=1.0)
@@ -200,15 +215,29 @@ def _seek_full(alone: Figure | None, read: Figure, model: HddModel, capacity_byt
     return Number("seek_full", full_s, source, measured=True)
 
 
-def _inner_share(figures: Sequence[Figure], read: Figure, usual: HddModel) -> Number:
+def _used_bytes(figure: Figure, size_bytes: float) -> float:
+    """Return how much of a device of ``size_bytes`` a measurement used."""
+    return size_bytes * figure.span_share if figure.span_bytes is None else min(figure.span_bytes, size_bytes)
+
+
+def _inner_share(figures: Sequence[Figure], read: Figure, usual: HddModel, capacity_bytes: int | None) -> Number:
+    """Return the innermost rate as a share of the outermost, from the rate at a place further out.
+
+    The square of the rate falls linearly with the share of the capacity that lies before (docs/devices.md).
+    """
     inner = [
         f for f in figures if not f.writes and not f.random and f.streams == 1 and f.offset_share >= INNER_FROM
     ]  # fmt: skip
     if not inner:
         return Number("inner_share", usual.inner_share, USUAL, measured=False)
     last = max(inner, key=lambda figure: figure.offset_share)
-    share = min(1.0, max(0.01, last.bytes_per_s / read.bytes_per_s))
-    return Number("inner_share", share, f"job {last.job} against job {read.job}", measured=True)
+    size_bytes = capacity_bytes or _CAPACITY_BYTES
+    swept_bytes = min(last.moved_bytes, _used_bytes(last, size_bytes))
+    place = min(1.0, last.offset_share + swept_bytes / size_bytes / 2)
+    there = min(1.0, last.bytes_per_s / read.bytes_per_s)
+    share = max(INNER_SHARE_MIN, 1 - (1 - there**2) / place) ** 0.5
+    words = f"job {last.job} at {place:.0%} of the disk against job {read.job}"
+    return Number("inner_share", share, words, measured=True)
 
 
 def _write_cache(figures: Sequence[Figure], alone: Figure | None) -> Number:
@@ -257,7 +286,7 @@ def _checks(figures: Sequence[Figure], kind: DeviceKind, numbers: Sequence[Numbe
                 seek_full_s=values["seek_full"], rpm=values["rpm"],
             )  # fmt: skip
             disk = HddAtScale(model, values["read"], values["capacity"])
-            span_bytes = min(figure.span_bytes or disk.capacity_bytes, disk.capacity_bytes)
+            span_bytes = _used_bytes(figure, disk.capacity_bytes) or disk.capacity_bytes
             modelled = hdd_streams_bytes_per_s(disk, span_bytes, figure.streams, figure.request_bytes)
         checks.append(Check(f"job {figure.job}: {figure.streams} streams", figure.bytes_per_s, modelled))
     return tuple(checks)

@@ -6,8 +6,9 @@ it that become the run's metrics, so that many runs can be asked for them. What 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 from assay.analysis.devices import DeviceUse, NodeUse, Observation, Purpose, PurposeUse, imbalances, together
 from assay.analysis.job_figures import JobFigures, job_figures
@@ -54,6 +55,8 @@ class RunDetail:
     nodes: tuple[NodeUse, ...]
     imbalances: dict[str, float]
     """Metric to the busiest worker's part over the mean worker's."""
+    request_bytes_max: dict[str, int] = field(default_factory=dict)
+    """Device that was used to the largest request that the lab lets through to it; empty for real hosts."""
 
 
 def replication_of(run: Run) -> int | None:
@@ -90,7 +93,7 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
         own = [task for task in tasks if task.job_id == job.job_id] if len(jobs) > 1 else list(tasks)
         details.append(JobDetail(job, phases_of_job(job, own), summarise_kinds(own), job_figures([job])))
     figures, observation = job_figures(jobs), Observation.of(run, tasks, trace)
-    replication, nodes = replication_of(run), observation.nodes(tasks)
+    replication, nodes, devices = replication_of(run), observation.nodes(tasks), observation.devices()
     return RunDetail(
         run_id=run.run_id,
         breakdown=phases_of_run(run, tasks),
@@ -98,11 +101,39 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
         figures=figures,
         replication=replication,
         asked=_asked(figures, replication),
-        devices=observation.devices(),
+        devices=devices,
         by_purpose=observation.by_purpose(),
         nodes=nodes,
         imbalances=imbalances(nodes),
+        request_bytes_max=_request_bytes_max(run, {use.device for use in devices if use.purpose is not Purpose.NONE}),
     )
+
+
+def _request_bytes_max(run: Run, used: set[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in _entries(_entries(run.environment.get("lab")).get("nodes")).values():
+        for name, facts in _entries(_entries(node).get("devices")).items():
+            told = _entries(facts).get("request_bytes")
+            if name in used and isinstance(told, int) and told > 0:
+                found[name] = max(told, found.get(name, 0))
+    return dict(sorted(found.items()))
+
+
+def _entries(value: object) -> dict[str, Any]:
+    """Return what was recorded under names; nothing where it has another form."""
+    return value if isinstance(value, dict) else {}
+
+
+def request_limits_note(details: Iterable[RunDetail]) -> str | None:
+    """Return in a sentence how large a request of the lab's disks gets at most; None where no lab says so."""
+    limits = sorted({(size, name) for detail in details for name, size in detail.request_bytes_max.items()})
+    if not limits:
+        return None
+    sizes = dict.fromkeys(size for size, _ in limits)
+    each = ", ".join(
+        f"{size / 1024:g} KiB on {' and '.join(name for other, name in limits if other == size)}" for size in sizes
+    )
+    return f"The lab's largest request is {each} (docs/lab.md): by its scale, not by what ran."
 
 
 def detail_metrics(detail: RunDetail) -> dict[str, float]:

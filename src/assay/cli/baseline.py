@@ -62,7 +62,7 @@ def _json(measured: Baseline) -> dict[str, Any]:
         "tools": measured.tools,
         "measurements": [
             {"node": one.node, "subject": one.subject, "metric": one.metric, "value": one.value,
-             "expected": one.expected, "deviation": one.deviation, "off": one.is_off}
+             "expected": one.expected, "modelled": one.modelled, "deviation": one.deviation, "off": one.is_off}
             for one in measured.measurements
         ],
     }  # fmt: skip
@@ -80,12 +80,16 @@ def _figure(metric: str) -> str:
     return metric.removesuffix("_bytes_per_s").removesuffix("_bits_per_s").removesuffix("_iops").replace("_", " ")
 
 
+def _marks(one: Measurement) -> str:
+    return ", ".join(word for word, holds in (("modelled", one.modelled), ("off", one.is_off)) if holds)
+
+
 def _print(measured: Baseline) -> None:
     print_table(
         ("node", "device or link", "figure", "measured", "specification", "deviation", ""),
         [
             (one.node, one.subject, _figure(one.metric), _amount(one, one.value), _amount(one, one.expected),
-             "" if one.deviation is None else f"{one.deviation:+.1%}", "off" if one.is_off else "")
+             "" if one.deviation is None else f"{one.deviation:+.1%}", _marks(one))
             for one in measured.measurements
         ],
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),

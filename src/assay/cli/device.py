@@ -30,30 +30,37 @@ def device() -> None:
 @click.option("--name", help="The device's name in the cluster file; its kind by default.")
 @click.option("--kind", type=click.Choice(["hdd", "ssd", "nvme"]), help="What it is; by default, as it behaves.")
 @click.option("--capacity", help="Its capacity, such as 4TB, which fio does not report.")
+@click.option("--rpm", type=click.IntRange(1000, 100_000), help="How fast an HDD turns, by its data sheet.")
 @json_option
-def calibrate(report: Path, name: str | None, kind: str | None, capacity: str | None, as_json: bool) -> None:
+def calibrate(
+    report: Path, name: str | None, kind: str | None, capacity: str | None, rpm: int | None, as_json: bool
+) -> None:
     """Print the cluster file's entry of the disk that fio measured, and where each number comes from."""
     from assay.analysis.calibration import calibrate as calibrated  # imported here to keep start-up short
     from assay.errors import FormatError
     from assay.formats.fio import parse_fio
-    from assay.formats.fio_figures import figures
+    from assay.formats.fio_figures import cached_jobs, figures
     from assay.model.cluster import DeviceKind
 
     capacity_bytes = _capacity_bytes(capacity)
     try:
         fio = parse_fio(report.read_bytes())
-        found = calibrated(figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=capacity_bytes)
+        found = calibrated(
+            figures(fio), kind=DeviceKind(kind) if kind else None, capacity_bytes=capacity_bytes, rpm=rpm
+        )
     except FormatError as error:
         raise FormatError(error.message, where=error.where or str(report), hint=error.hint) from error
-    called = _name(name or found.kind.value)
+    called, cached = _name(name or found.kind.value), cached_jobs(fio)
     if as_json:
-        print_json(_json(called, found, fio.version))
+        print_json(_json(called, found, fio.version) | {"left_out": list(cached)})
         return
     click.echo(f"# {report.name}, {fio.version}. Goes under node_types: NAME: devices:")
     click.echo("\n".join(entry_lines(called, found)))
     for check in found.checks:
         measured, modelled = format_byte_rate(check.measured_bytes_per_s), format_byte_rate(check.modelled_bytes_per_s)
         click.echo(f"# {check.what}: {measured} measured, {modelled} by these numbers")
+    for job in cached:
+        click.echo(f"# job {job}: left out, as it went through the page cache (no direct=1)")
 
 
 def _capacity_bytes(text: str | None) -> int | None:

@@ -6,12 +6,13 @@ In: a :class:`assay.analysis.run_detail.RunDetail`. Out: tables, and lines of te
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.analysis.devices import DeviceUse, Purpose, Transfers
 from assay.analysis.phases import Breakdown
-from assay.analysis.run_detail import RunDetail
+from assay.analysis.run_detail import RunDetail, request_limits_note
 from assay.analysis.tasks import KindSummary
 from assay.model.run import Job, Task
 from assay.units import format_bytes, format_duration
@@ -20,6 +21,7 @@ NOTHING = "–"
 _FIGURE = re.compile(r"–|[0-9][0-9.,]*(?: [%A-Za-z]+)?")
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
+_WIDTH = 80
 _PURPOSES = {Purpose.HDFS: "HDFS", Purpose.INTERMEDIATE: "intermediate", Purpose.SHARED: "both", Purpose.NONE: "unused",
              Purpose.UNKNOWN: "not told"}  # fmt: skip
 
@@ -208,16 +210,19 @@ def purposes_table(detail: RunDetail) -> TextTable:
              _bytes(wanted.write_bytes if wanted else None))
         )  # fmt: skip
     headers = ("what for", "read", "B/request", "written", "B/request", "asked: read", "written")
-    return TextTable("disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, bool(rows))))
+    return TextTable(
+        "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, detail, bool(rows)))
+    )
 
 
-def _purpose_notes(measured: Mapping[Purpose, object], shown: bool) -> Iterator[str]:
+def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown: bool) -> Iterator[str]:
     if Purpose.SHARED in measured:
         yield "A disk that holds both can't tell which was which: the kernel counts by disk."
     if Purpose.UNKNOWN in measured:
         yield "The run does not say what its layout kept on which device."
     if shown:
         yield "Asked: by the jobs' counters, with replicas, before the page cache."
+        yield from textwrap.wrap(request_limits_note([detail]) or "", _WIDTH)
 
 
 def nodes_table(detail: RunDetail) -> TextTable:

@@ -2,17 +2,20 @@
 
 In: a :class:`~assay.formats.fio.FioReport`. Out: :class:`~assay.analysis.calibration.Figure`. Jobs are recognised by
 their options (``rw``, ``bs``, ``iodepth``, ``numjobs``, ``offset``), not by their names. Jobs of one name in one group
-ran side by side, as ``numjobs`` makes them, and count as one measurement of several streams. Left are mixed jobs
-(``rw``, ``randrw``), trims, failed jobs and those that moved nothing.
+ran side by side, as ``numjobs`` makes them, and count as one measurement of several streams. Left out are mixed jobs
+(``rw``, ``randrw``), trims, failed jobs, those that moved nothing, and those that went through the page cache, which
+:func:`cached_jobs` names: their rates are the memory's.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Final
 
 from assay.analysis.calibration import Figure
+from assay.errors import FormatError
 from assay.formats.fio import FioJob, FioReport
 
 _KINDS: Final = {
@@ -25,22 +28,48 @@ _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 _BS_DEFAULT: Final = "4k"
 _QUEUING: Final = ("libaio", "io_uring", "posixaio", "solarisaio", "windowsaio", "io_uring_cmd", "sg")
 """Engines that keep more than one request under way; ``iodepth`` means nothing to the others."""
+_PAST_THE_CACHE: Final = ("sg", "io_uring_cmd")
+"""Engines that speak to the device itself, whatever ``direct`` says."""
 
 
 def figures(report: FioReport) -> tuple[Figure, ...]:
-    """Return the measurements of ``report`` that tell something about the device."""
-    jobs = [job for job in report.jobs if not job.error]
+    """Return the measurements of ``report`` that tell something about the device.
+
+    Raises FormatError when all that there is went through the page cache.
+    """
     found = []
-    for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
-        together = list(alike)
-        options = {_SYNONYMS.get(name, name): value for name, value in {
-            **report.options, **(together[0].options or {})
-        }.items()}  # fmt: skip
+    for together, options in _measurements(report):
         kind = _KINDS.get(options.get("rw", "read").partition(":")[0])
-        if kind is not None:
+        if kind is not None and _is_direct(options):
             figure = _figure(together, options, writes=kind[0], random=kind[1])
             found += [figure] if figure else []
+    cached = cached_jobs(report)
+    if cached and not found:
+        raise FormatError(f"no job went past the page cache: {', '.join(cached)} had no direct=1",
+                          hint="run fio with direct=1; assay device fio-job prints a job file that has it")  # fmt: skip
     return tuple(found)
+
+
+def cached_jobs(report: FioReport) -> tuple[str, ...]:
+    """Return the names of the jobs that went through the page cache."""
+    return tuple(jobs[0].name for jobs, options in _measurements(report) if not _is_direct(options))
+
+
+def _measurements(report: FioReport) -> Iterator[tuple[list[FioJob], dict[str, str]]]:
+    """Yield the jobs that are one measurement, with their options."""
+    jobs = [job for job in report.jobs if not job.error]
+    for _, alike in groupby(jobs, key=lambda job: (job.group, job.name)):
+        together = list(alike)
+        told = {**report.options, **(together[0].options or {})}
+        yield together, {_SYNONYMS.get(name, name): value for name, value in told.items()}
+
+
+def _is_direct(options: dict[str, str]) -> bool:
+    if options.get("ioengine") in _PAST_THE_CACHE:
+        return True
+    if "direct" in options:
+        return options["direct"] in ("1", "true")
+    return options.get("buffered") in ("0", "false")
 
 
 def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random: bool) -> Figure | None:
@@ -57,6 +86,7 @@ def _figure(jobs: list[FioJob], options: dict[str, str], *, writes: bool, random
         job=jobs[0].name, writes=writes, random=random, request_bytes=request_bytes, streams=streams,
         depth=depth * streams, bytes_per_s=bytes_per_s, iops=iops, latency_s=latency_s,
         offset_share=_offset_share(options), span_bytes=_span_bytes(options, streams),
+        span_share=_span_share(options, streams), moved_bytes=sum(one.io_bytes for one in did),
     )  # fmt: skip
 
 
@@ -71,11 +101,18 @@ def _whole(text: str | None) -> int:
 
 
 def _span_bytes(options: dict[str, str], streams: int) -> int | None:
-    """Return how much of the device was used, None for all of it; 0 when it was a part of unknown size."""
+    """Return how much of the device was used; None when :func:`_span_share` tells it, 0 when nothing does."""
     size = options.get("size")
-    if options.get("filename", "").startswith("/dev/") and (size is None or size.endswith("%")):
+    if _on_device(options) and (size is None or _share(size) is not None):
         return None
     return size_bytes(size or "0") * streams
+
+
+def _span_share(options: dict[str, str], streams: int) -> float:
+    """Return which share of a block device was used: per cents of it, or what lies behind the offset."""
+    part = _share(options.get("size", ""))
+    behind = 1 - _offset_share(options)
+    return behind if part is None else min(behind, part * streams)
 
 
 def _offset_share(options: dict[str, str]) -> float:
@@ -83,9 +120,17 @@ def _offset_share(options: dict[str, str]) -> float:
 
     That is told by per cents of a block device alone. Elsewhere 0 is returned, as if it were the start.
     """
-    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", options.get("offset", "").strip())
-    on_device = options.get("filename", "").startswith("/dev/")
-    return min(1.0, float(match[1]) / 100) if match and on_device else 0.0
+    return _share(options.get("offset", "")) or 0.0 if _on_device(options) else 0.0
+
+
+def _on_device(options: dict[str, str]) -> bool:
+    return options.get("filename", "").startswith("/dev/")
+
+
+def _share(text: str) -> float | None:
+    """Return the share that ``50%`` stands for; None for what is no per cents."""
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%", text.strip())
+    return min(1.0, float(match[1]) / 100) if match else None
 
 
 _HEAD: Final = """\

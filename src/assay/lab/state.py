@@ -70,6 +70,13 @@ class Lock:
         file.flush()
         return cls(file)
 
+    def holds(self, path: Path) -> bool:
+        """Whether ``path`` is still the file that is locked: one that was deleted meanwhile locks nobody out."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
+        except FileNotFoundError:
+            return False
+
     def release(self) -> None:
         """Give the lock up; doing it twice is harmless."""
         if not self._file.closed:
@@ -106,9 +113,19 @@ def machine_lock() -> Iterator[None]:
 
 
 def take_lab_lock(directory: Path) -> Lock:
-    """Take the lock of the lab in ``directory``; raise LabError saying who uses the lab when another process does."""
+    """Take the lock of the lab in ``directory``; raise LabError saying who uses the lab when another process does.
+
+    Raises LabError too when the lab was removed before or while the lock was taken.
+    """
     path = directory / "lock"
-    lock = Lock.try_take(path)
+    try:
+        lock = Lock.try_take(path)
+        if lock is not None and not lock.holds(path):
+            lock.release()
+            raise FileNotFoundError(path)
+    except FileNotFoundError as error:
+        raise LabError(f"the lab {directory.name} has just been removed by another command", where=str(directory),
+                       hint="assay lab status lists the labs that are up") from error  # fmt: skip
     if lock is None:
         holder = lock_holder(path)
         raise LabError(

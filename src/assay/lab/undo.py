@@ -25,8 +25,11 @@ from assay.lab.journal import Step, read_journal
 from assay.lab.owner import boot_id
 
 TERMINATE_WAIT_S = 2.0
-KILL_WAIT_S = 10.0
-DETACH_WAIT_S = 10.0
+KILL_WAIT_S = 60.0
+"""A killed process ends when what it unmounts is written back, which a modelled disk does at its own pace: dirty
+pages that it would write in half a second one after the other take many times as long all over the disk."""
+DETACH_WAIT_S = 60.0
+"""The same, where the file system goes with the last user of the loop device."""
 POLL_S = 0.05
 NETNS = Path("/run/netns")
 

@@ -20,6 +20,8 @@ class Measurement:
     ``random_read_iops``, ``link_bits_per_s``."""
     value: float
     expected: float | None
+    modelled: bool = False
+    """Whether ``expected`` is not stated but what the model of the described device comes to, measured this way."""
 
     @property
     def deviation(self) -> float | None:

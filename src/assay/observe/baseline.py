@@ -3,9 +3,11 @@
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same time, as
 they are in use: first each is written for some seconds, then read in sequence, by eight streams that each read their
-own part, and at random. All but the streams go past the page cache. In a lab whose disks are modelled, the
-specification of each figure is computed from the model's numbers (:mod:`assay.analysis.device_rates`); elsewhere it is
-what the description states. Links are measured from the master to the first worker, then from every worker to the next,
+own part, and at random. All but the streams go past the page cache. File systems are synced before each, as an arm that
+leaves to write metadata costs a disk a part of so short a measurement. In a lab whose disks are modelled, the
+specification of each figure is computed from the model's numbers (:mod:`assay.analysis.device_rates`), and so is what a
+real HDD's streams and random reads get, which depends on how far apart they lie; elsewhere it is what the description
+states. Links are measured from the master to the first worker, then from every worker to the next,
 all at once, as in a shuffle. Random reads of throttled flash are left out in a lab, where they would measure the
 machine's CPU; of modelled flash they are made with larger requests and fewer at once. The test file is removed; it
 spans a small part of the device, so a disk's seeks are short ones.
@@ -21,9 +23,9 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from assay.analysis import device_rates
-from assay.analysis.device_rates import Measured
+from assay.analysis.device_rates import Expected, Measured
 from assay.errors import FormatError, HostError
-from assay.formats.fio import FioReport, parse_fio
+from assay.formats.fio import FioDirection, FioReport, parse_fio
 from assay.formats.iperf3 import Iperf3Report, parse_iperf3
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.baseline import Baseline, Measurement
@@ -31,11 +33,13 @@ from assay.model.cluster import Cluster, Device, DeviceKind, Disks, Node, Placem
 from assay.model.requests import request_bytes
 
 WRITE_S = 2.5
-READ_S = 2
+READ_S = 4
 RANDOM_S = 2
 STREAMS = 8
 STREAM_READ_BYTES = 64 * 1024
 """What a DataNode reads at once, at any scale."""
+HOST_READAHEAD_BYTES = 128 * 1024
+"""Of Linux by default; a lab sets its own."""
 LINK_S = 1
 DISK_TIMEOUT_S = 180.0
 LINK_TIMEOUT_S = 30.0
@@ -49,6 +53,8 @@ FLASH_DEPTH = 32
 LAB_FLASH_REQUEST_BYTES = 16 * 1024
 LAB_FLASH_DEPTH = 4
 """Random reads of modelled flash: few enough a second that two cores carry twelve devices."""
+FIO_CLOCK_S = 0.001
+"""fio tells run times in whole milliseconds."""
 FOLDER = ".assay-baseline"
 COMMAND_NOT_FOUND = 127
 Pair = tuple[Node, Node]
@@ -100,7 +106,9 @@ async def _measure_devices(
     await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+        await _sync(transport, folders)
         writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
+        await _sync(transport, folders)
         jobs = [_job("read", device, cluster) for device in devices]
         jobs += [_job("streams", device, cluster, first=device is devices[0]) for device in devices]
         jobs += [_job("randread", device, cluster, first=device is random[0]) for device in random]
@@ -112,26 +120,47 @@ async def _measure_devices(
     return {"fio": reads.version.removeprefix("fio-")}, found
 
 
+async def _sync(transport: Transport, folders: Sequence[str]) -> None:
+    """Have everything written, metadata too: the kernel would do it seconds later, while a disk is measured."""
+    done = await transport.run(["sync", "-f", "--", *folders], timeout_s=DISK_TIMEOUT_S, check=False)
+    if done.exit_status:  # coreutils before 8.24 know no file systems
+        await transport.run(["sync"], timeout_s=DISK_TIMEOUT_S)
+
+
 def _found(cluster: Cluster, node: Node, device: Device, writes: FioReport, reads: FioReport) -> Iterator[Measurement]:
-    modelled = cluster.lab is not None and cluster.lab.disks is Disks.MODEL
-    how = _how(device, cluster)
-    expected = (
-        device_rates.modelled(device, cluster.scale, how) if modelled else device_rates.stated(device, cluster.scale)
-    )
+    expected = _expected(device, cluster)
 
-    def figure(metric: str, value: float, stated: float | None) -> Measurement:
-        return Measurement(node.name, device.name, metric, value, stated)
+    def figure(metric: str, value: float, wanted: float | None, *, modelled: bool) -> Measurement:
+        return Measurement(node.name, device.name, metric, value, wanted, modelled and wanted is not None)
 
-    def rate(job: str) -> float:
-        return sum(one.read.bytes_per_s for one in reads.jobs if one.name == f"{job}.{device.name}")
-
-    yield figure("sequential_read_bytes_per_s", rate("read"), expected.read_bytes_per_s)
+    read_rate = reads.job(f"read.{device.name}").read.bytes_per_s
     write_rate = writes.job(f"write.{device.name}").write.bytes_per_s
-    yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s)
-    yield figure("streams_8_read_bytes_per_s", rate("streams"), expected.streams_bytes_per_s)
-    if rate("randread"):
-        iops = reads.job(f"randread.{device.name}").read.iops
-        yield figure("random_read_iops", iops, expected.random_read_iops)
+    rates_modelled, places_modelled = expected.rates_modelled, expected.places_modelled
+    yield figure("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
+    yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
+    streams = [one.read for one in reads.jobs if one.name == f"streams.{device.name}"]
+    yield figure("streams_8_read_bytes_per_s", _together_bytes_per_s(streams), expected.streams_bytes_per_s,
+                 modelled=places_modelled)  # fmt: skip
+    for one in reads.jobs:
+        if one.name == f"randread.{device.name}":
+            yield figure("random_read_iops", one.read.iops, expected.random_read_iops, modelled=places_modelled)
+
+
+def _expected(device: Device, cluster: Cluster) -> Expected:
+    if cluster.lab is None:
+        return device_rates.on_host(device, _how(device, cluster))
+    if cluster.lab.disks is Disks.MODEL:
+        return device_rates.modelled(device, cluster.scale, _how(device, cluster))
+    return device_rates.stated(device, cluster.scale)
+
+
+def _together_bytes_per_s(streams: Sequence[FioDirection]) -> float:
+    """Return what streams got together until the last one ended.
+
+    The sum of their rates would be more: one that ends early has its rate from the time when all ran.
+    """
+    longest_s = max((one.runtime_s for one in streams), default=0.0)
+    return sum(one.io_bytes for one in streams) / max(longest_s, FIO_CLOCK_S)
 
 
 def _how(device: Device, cluster: Cluster) -> Measured:
@@ -140,7 +169,7 @@ def _how(device: Device, cluster: Cluster) -> Measured:
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
     wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * WRITE_S)
     # The kernel doubles the readahead window of a file that is read in order, which fio says it does.
-    stream_bytes = 2 * request_bytes(device, scale, disks)
+    stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
     # Whole requests in each stream's part, or fio writes the file anew to read it.
     unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
     units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit

@@ -6,6 +6,7 @@ In: a :class:`ReportContent` and its :class:`Frame`. Out: a :class:`Document`. N
 from __future__ import annotations
 
 from assay.analysis.compare import Comparison
+from assay.analysis.run_detail import request_limits_note
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
 from assay.model.run import Run, RunStatus
@@ -140,7 +141,9 @@ def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
     told = table(("Disks of", "Hold", "#Read", "#A request", "#Written", "#A request"), rows)
     shared = any(view.shares_disks for view in section.views)
     note = "A disk that holds both can't tell what was which: the kernel counts requests by device."
-    return (Heading("Size of disk requests"), figure, told, *([Paragraph(line(note), "soft")] if shared else []))
+    limits = request_limits_note(view.detail for view in section.views)
+    notes = (note if shared else None, limits)
+    return (Heading("Size of disk requests"), figure, told, *(Paragraph(line(n), "soft") for n in notes if n))
 
 
 def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:

@@ -1,7 +1,8 @@
 """Sampler: what the kernel counts on this node, at fixed times, as one JSON line each. Ends when stdin reaches EOF.
 
-In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names or
-null for all but lo; ``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
+In, as JSON in argv[1]: ``interval_s``; ``disks``: name to "major:minor", device file or directory; ``nics``: names, or
+null for those with hardware, without any all but lo, as a bond or bridge counts again what its members counted;
+``cgroup``: {"cpu": directory, "memory": directory} or null, of cgroup v1 (cpuacct) or v2.
 Out: a header (what is sampled, what is missing and why), samples, and a footer with the CPU time it took itself.
 
 A sample holds ``t`` (Unix time at the start plus the monotonic clock since, s: setting the clock does not bend it) and
@@ -104,9 +105,12 @@ class Disks:
 class Nics:
     """/proc/net/dev."""
 
-    def __init__(self, names: Optional[List[str]]) -> None:
+    def __init__(self, names: Optional[List[str]], sys: str = "/sys/class/net") -> None:
         self.file = File("/proc/net/dev")
         self.names = names
+        if names is None:
+            hardware = [nic for nic in self.sample() if has_hardware(os.path.join(sys, nic))]
+            self.names = hardware or None
 
     def sample(self) -> Any:
         """Return for each NIC: bytes received, bytes sent."""
@@ -139,6 +143,11 @@ class Cgroup:
         cpu_ns = int(text) if self.v1_cpu else 1000 * int(dict(CPU_STAT.findall(text))[b"usage_usec"])
         parts = dict(self.parts.findall(self.stat.read()))
         return [cpu_ns, int(self.usage.read())] + [int(parts[name]) for name in self.names]
+
+
+def has_hardware(nic: str) -> bool:
+    """Return whether an interface is a device that no other device counts for (as the one in front of a VF does)."""
+    return os.path.exists(os.path.join(nic, "device")) and not os.path.exists(os.path.join(nic, "master", "device"))
 
 
 def device_number(target: str) -> str:
