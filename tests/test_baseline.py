@@ -35,7 +35,7 @@ from assay.observe import baseline
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("READ_S", "RANDOM_S"):
+    for name in ("FILE_S", "RANDOM_S"):
         monkeypatch.setattr(baseline, name, 1)
 
 
@@ -161,7 +161,7 @@ async def test_a_real_hdds_short_seeks_are_not_compared_with_the_whole_disks_req
     cluster = _with_hdd(None)
     found = {m.metric: (m.expected, m.modelled) for m in (await _told(Recorder(), cluster)).measurements}
     hdd = cluster.nodes[0].type.devices[0]
-    how = Measured(int(150e6 * baseline.WRITE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
+    how = Measured(int(150e6 * baseline.FILE_S) // 2**22 * 2**22, 8, 2 * baseline.HOST_READAHEAD_BYTES, 4096, 1)
     by_model = device_rates.modelled(hdd, 1.0, how)
     assert found == {
         "sequential_read_bytes_per_s": (150e6, False),

@@ -2,7 +2,7 @@
 
 In: a cluster whose devices have directories, and a transport for each node. Out: a
 :class:`~assay.model.baseline.Baseline` in bytes/s, requests/s and bits/s. Devices are measured all at the same time, as
-they are in use: first each is written for some seconds, then read in sequence, by eight streams that each read their
+they are in use: first a file of some seconds is written, then read in sequence, by eight streams that each read their
 own part, and at random. All but the streams go past the page cache. File systems are synced before each, as an arm that
 leaves to write metadata costs a disk a part of so short a measurement. In a lab whose disks are modelled, the
 specification of each figure is computed from the model's numbers (:mod:`assay.analysis.device_rates`), and so is what a
@@ -32,8 +32,8 @@ from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Cluster, Device, DeviceKind, Disks, Node, Placement
 from assay.model.requests import request_bytes
 
-WRITE_S = 2.5
-READ_S = 4
+FILE_S = 4.0
+"""What is written, and then read once in sequence: seconds of the device's write rate."""
 RANDOM_S = 2
 STREAMS = 8
 STREAM_READ_BYTES = 64 * 1024
@@ -167,7 +167,7 @@ def _how(device: Device, cluster: Cluster) -> Measured:
     """Return how ``device`` is measured: by a file of some seconds, in whole requests."""
     scale = cluster.scale
     disks = cluster.lab.disks or Disks.THROTTLE if cluster.lab else Disks.MODEL
-    wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * WRITE_S)
+    wanted_bytes = max(FILE_BYTES_MIN, device.write_bytes_per_s * scale * FILE_S)
     # The kernel doubles the readahead window of a file that is read in order, which fio says it does.
     stream_bytes = 2 * (request_bytes(device, scale, disks) if cluster.lab else HOST_READAHEAD_BYTES)
     # Whole requests in each stream's part, or fio writes the file anew to read it.
@@ -195,15 +195,13 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
                     f"--iodepth={how.random_depth}", "--time_based", f"--runtime={RANDOM_S}"]  # fmt: skip
     else:
         options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
-    if kind == "read":
-        options += ["--time_based", f"--runtime={READ_S}"]
     if kind == "write":
         options += ["--end_fsync=1"]  # what is in a drive's cache is not written yet
     return [*options, "--stonewall"] if first else options
 
 
 async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport:
-    common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=none"]
+    common = ["fio", "--output-format=json", "--thread", "--ioengine=libaio", "--direct=1", "--fallocate=native"]
     argv = [*common, *(option for job in jobs for option in job)]
     done = await transport.run(argv, timeout_s=DISK_TIMEOUT_S, check=False)
     if done.exit_status == COMMAND_NOT_FOUND:
