@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.campaign.estimate import Overheads, expected, remaining_s, time_limit
+from assay.campaign.estimate import Overheads, expected, inputs_s, inputs_there, remaining_s, time_limit
 from assay.campaign.failures import retry_words
+from assay.campaign.inputs import Key
 from assay.campaign.journal import Journal, find_campaign, key_of, open_campaign, remaining
 from assay.campaign.limits import Selection, Stop, TimeLimit, parse_selection
 from assay.campaign.order import PlannedRun, restarts, schedule
@@ -39,6 +40,8 @@ class Schedule:
     overheads: Overheads = field(default_factory=Overheads)
     selection: Selection = field(default_factory=Selection)
     stop: Stop | None = None
+    inputs_there: frozenset[Key] = frozenset()
+    """Inputs that need not be made, as far as runs tell."""
 
     @property
     def journal(self) -> Journal:
@@ -50,7 +53,9 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One run of a schedule. ``starts_after_s`` and ``expected_s`` count a restart before it to the run."""
+    """One run of a schedule. ``starts_after_s`` and ``expected_s`` count what comes before it to the run: a restart, and
+    the making of its input.
+    """
 
     planned: PlannedRun
     attempt: int
@@ -62,6 +67,8 @@ class Row:
     limit: TimeLimit
     if_needed: bool
     """Made only when the repetitions before it leave the mean too uncertain."""
+    input_s: float = 0.0
+    """What of ``expected_s`` goes into making inputs: always a guess."""
 
 
 def prepare(plan: Plan, repository: Repository | None, *, again: bool, only: Sequence[str] = (),
@@ -93,8 +100,10 @@ def renewed(plan: Plan, todo: Schedule, history: Sequence[Run]) -> Schedule:
     there = {key_of(run) for run in finished if run.status is RunStatus.VALID}
     left = [(planned, number) for planned, number in remaining(plan, todo.runs, finished)
             if todo.selection.takes(planned)]  # fmt: skip
-    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads)
-    return replace(todo, left=left, done=sum(run.key in there for run in todo.runs), expected_s=expected_s)
+    made = inputs_there(todo.runs, plan, history)
+    expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
+    done = sum(run.key in there for run in todo.runs)
+    return replace(todo, left=left, done=done, expected_s=expected_s, inputs_there=made)
 
 
 def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
@@ -102,18 +111,19 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
     found: list[Row] = []
     after_s = 0.0
     known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
-    for (planned, number), restart in zip(
-        todo.left, restarts((run for run, _ in todo.left), plan.cluster), strict=True
-    ):
+    left = [run for run, _ in todo.left]
+    before = zip(restarts(left, plan.cluster), inputs_s(left, plan, todo.inputs_there), strict=True)
+    for (planned, number), (restart, input_s) in zip(todo.left, before, strict=True):
         if todo.stop and todo.stop.reached(len(found), now_unix_s + after_s):
             break
         if planned.key[:2] not in known:
             job = expected(planned, plan, history)
             known[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
         job_s, basis, limit = known[planned.key[:2]]
-        took_s = job_s + todo.overheads.beside_job_s(planned) + (todo.overheads.restart_s if restart else 0.0)
+        took_s = input_s + job_s + todo.overheads.beside_job_s(planned)
+        took_s += todo.overheads.restart_s if restart else 0.0
         if_needed = plan.until is not None and planned.repetition > plan.repetitions
-        found.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed))
+        found.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed, input_s))
         after_s += took_s
     return found
 
