@@ -1,8 +1,8 @@
 """What stays in HDFS beside the runs: their inputs, made once in each layout's own file system, and kept. Pure.
 
-In: a planned run. Out: each set of data that lies below ``/assay/input`` when the run is over, in bytes of one copy after
-the lab's scale. Two runs share one when it lies in the same folder of the same file system. What a write test leaves for
-the read test is one as well; the run writes it itself.
+In: a planned run. Out: each set of data that lies below ``/assay/input`` when the run is over, in bytes of one copy
+after the lab's scale. Two runs share one when it lies in the same folder of the same file system. What a write test
+leaves for the read test is one as well; the run writes it itself.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _folder(place: str) -> str:
 
 
 def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[Kept]]:
-    """Return for each run, in order, the inputs that are made for it: those that neither are ``there`` nor were made, or
-    left, by a run before it.
+    """Return for each run, in order, the inputs that are made for it: those that are not ``there``, and that no run
+    before it has made or left.
     """
     known, seen = set(there), set[tuple[str, str]]()
     made: list[list[Kept]] = []

@@ -170,6 +170,7 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
         "left": len(todo.left),
         "restarts": sum(row.restart is not None for row in listed),
         "expected_s": round(_total_s(listed), 1),
+        "warnings": list(todo.warnings),
         "retries": {str(name): count for name, count in plan.retries.items()},
         "runs": [
             {
