@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.campaign.attempt import Around, Published
+from assay.campaign.estimate import RESTART_S, RUN_EXTRA_S
 from assay.campaign.limits import Stop
 from assay.campaign.loop import Loop, Made, Work
 from assay.campaign.order import PlannedRun
@@ -129,6 +130,15 @@ def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_u
     assert scene.waits == ([5.0, 20.0, 60.0] if failure is GONE else [])
     stored = scene.repository.runs(status="valid" if failure is None else None)
     assert sum(run.failure_class is failure for run in stored) == attempts
+
+
+def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, repetitions=2)
+    scene.go(GONE)
+    begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
+    assert begins[0]["left_s"] == begins[1]["left_s"], "the first attempt failed, so its input may not be there"
+    last = begins[-1]
+    assert last["left_s"] == pytest.approx(last["expected_s"] + RESTART_S + RUN_EXTRA_S, abs=0.2)
 
 
 def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:

@@ -191,6 +191,13 @@ MISTAKES = [
     ("network: [ETH, 40Gbit/s]", "containers: [100]",
      "plan.yaml:7: containers: they want 40.3 GB, a worker has 4.29 GB; fewer, less mapreduce.map.memory.mb and "
      "mapreduce.reduce.memory.mb, or in a lab more memory_floor (layout=HY2 containers=100)"),
+    ("network: [ETH, 40Gbit/s]", "yarn.nodemanager.resource.memory-mb: [4096,\n    4097]",
+     "plan.yaml:8: yarn.nodemanager.resource.memory-mb: containers get 4.3 GB, a worker has 4.29 GB; less of it, or "
+     "'containers: N', which sets it, or in a lab more memory_floor (layout=HY2 "
+     "yarn.nodemanager.resource.memory-mb=4097)"),
+    ("parameters: {}", "parameters: {yarn.nodemanager.resource.memory-mb: 49152}",
+     "plan.yaml:3: yarn.nodemanager.resource.memory-mb: containers get 51.5 GB, a worker has 4.29 GB; less of it, or "
+     "'containers: N', which sets it, or in a lab more memory_floor (layout=HY2 network=ETH)"),
     ("network: [ETH, 40Gbit/s]", "compression: [snapy]",
      "plan.yaml:7: compression: unknown compression 'snapy'; did you mean 'snappy'? valid: none, snappy, gzip, bzip2 "
      "(lz4 and zstd need libraries that Hadoop does not bring: where the hosts have them, set "
@@ -231,6 +238,14 @@ MISTAKES = [
 def test_a_mistake_is_named_with_file_line_and_choices(tmp_path: Path, old: str, new: str, expected: str) -> None:
     assert old in PLAN
     assert expected in refusal(tmp_path, PLAN.replace(old, new, 1))
+
+
+def test_what_assay_sets_by_itself_is_held_against_machines_but_not_against_a_labs_nodes(tmp_path: Path) -> None:
+    text = PLAN.replace("network: [ETH, 40Gbit/s]", "dfs.replication: [1, 2]").replace("HY2", "HDD")
+    load(tmp_path, text, CLUSTER.replace("memory_floor: 4GiB", "memory_floor: 1GiB"))
+    load(tmp_path, text, HOSTS)
+    found = refusal(tmp_path, text, HOSTS.replace("memory: 16GB", "memory: 1.5GB"))
+    assert "yarn.nodemanager.resource.memory-mb: containers get 1.61 GB, a worker has 1.5 GB; less of it" in found[0]
 
 
 CLUSTER_MISTAKES = [

@@ -4,18 +4,20 @@ Like runs share everything that decides a run's time: cluster and scale, workloa
 every level and every engine parameter. Without one, runs of the same workload on the same layout are taken, their time
 beyond a job's start in proportion to their bytes; without those, the devices' bandwidth: a fixed start-up, plus the
 bytes that must cross the devices of the layout at their nominal rate, halved because Hadoop on disks reaches about half
-of it (LISA'14 saw 0.5 to 0.6).
+of it (LISA'14 saw 0.5 to 0.6). Inputs that the run finds missing are guessed from the devices' bandwidth always.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
 from assay.campaign.attempt import size_of
+from assay.campaign.inputs import Kept, Key, kept_by, newly_made
 from assay.campaign.limits import NO_HISTORY, TimeLimit
 from assay.campaign.order import PlannedRun, restarts
+from assay.model.cluster import Placement
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
 from assay.units import format_duration
@@ -112,16 +114,41 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
 
 
 def _guess_s(planned: PlannedRun, plan: Plan) -> float:
+    copies = int(planned.configuration.parameters["dfs.replication"])
+    data = planned.workload.data_bytes * plan.cluster.scale
+    read_passes, write_passes, copy_passes = _PASSES.get(planned.workload.name, _PASSES_OTHERWISE)
+    return JOB_START_S + _devices_s(planned, plan, data * read_passes, data * (write_passes + copy_passes * copies))
+
+
+def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
+    """Return how long the devices of the run's layout take to move the bytes of all workers."""
     worker = plan.cluster.workers[0].type
     used = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
-    scale, workers = plan.cluster.scale, planned.configuration.workers or len(plan.cluster.workers)
-    reads = sum(device.read_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
-    writes = sum(device.write_bytes_per_s for device in used) * scale * workers * _REACHED_SHARE
-    copies = int(planned.configuration.parameters["dfs.replication"])
-    data = planned.workload.data_bytes * scale
-    read_passes, write_passes, copy_passes = _PASSES.get(planned.workload.name, _PASSES_OTHERWISE)
-    moved = data * read_passes / reads + data * (write_passes + copy_passes * copies) / writes
-    return JOB_START_S + moved
+    share = plan.cluster.scale * (planned.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
+    reads = sum(device.read_bytes_per_s for device in used) * share
+    writes = sum(device.write_bytes_per_s for device in used) * share
+    return read_bytes / reads + written_bytes / writes
+
+
+def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
+    """Return for each run, in order, how long the making of the inputs should take that are not there by then."""
+    listed = list(runs)
+    made = newly_made(listed, plan, there)
+    return [sum(_making_s(one, run, plan) for one in new) for run, new in zip(listed, made, strict=True)]
+
+
+def _making_s(kept: Kept, planned: PlannedRun, plan: Plan) -> float:
+    read_passes, write_passes, copy_passes = _PASSES["terasort" if kept.is_sorted else "teragen"]
+    written = kept.data_bytes * (write_passes + copy_passes * kept.copies)
+    return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read_passes, written)
+
+
+def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
+    """Return the inputs that like runs have left on the plan's hosts; none in a lab, whose disks end with it."""
+    if plan.cluster.placement is Placement.LAB:
+        return frozenset()
+    distinct = {run.key[:2]: run for run in runs}.values()
+    return frozenset(kept.key for run in distinct if like_runs(run, plan, history) for kept in kept_by(run, plan))
 
 
 def expected_s(planned: PlannedRun, plan: Plan, history: Sequence[Run],
@@ -131,14 +158,17 @@ def expected_s(planned: PlannedRun, plan: Plan, history: Sequence[Run],
 
 
 def remaining_s(left: Sequence[PlannedRun], plan: Plan, history: Sequence[Run],
-                overheads: Overheads = MEASURED_NOWHERE) -> float:  # fmt: skip
-    """Return the expected time for all of ``left``, restarts between groups of configurations included."""
+                overheads: Overheads = MEASURED_NOWHERE, there: Collection[Key] = ()) -> float:  # fmt: skip
+    """Return the expected time for all of ``left``: restarts between groups of configurations are included, and the
+    making of inputs that are not ``there``.
+    """
     starts = sum(reason is not None for reason in restarts(left, plan.cluster))
     one_s: dict[tuple[str, str], float] = {}
     for run in left:
         if run.key[:2] not in one_s:
             one_s[run.key[:2]] = expected_s(run, plan, history, overheads)
-    return sum(one_s[run.key[:2]] for run in left) + starts * overheads.restart_s
+    making_s = sum(inputs_s(left, plan, there))
+    return sum(one_s[run.key[:2]] for run in left) + making_s + starts * overheads.restart_s
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:

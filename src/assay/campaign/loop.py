@@ -18,6 +18,7 @@ import msgspec
 from assay.campaign.attempt import Around, Published
 from assay.campaign.estimate import expected, remaining_s, time_limit
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
+from assay.campaign.inputs import kept_by
 from assay.campaign.journal import wanted
 from assay.campaign.order import PlannedRun, restarts
 from assay.campaign.prepare import Schedule
@@ -103,6 +104,7 @@ class Loop:
         self._history: list[Run] = []
         self._publishing: asyncio.Task[None] | None = None
         self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
+        self._there = set(work.todo.inputs_there)
         self.made = Made()
 
     async def run(self) -> Made:
@@ -174,7 +176,8 @@ class Loop:
     async def _attempt(self, planned: PlannedRun, number: int) -> Run:
         work = self._work
         title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
-        left_s = remaining_s([run for run, _ in self._queue], work.plan, self._history, work.todo.overheads)
+        queued = [run for run, _ in self._queue]
+        left_s = remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there)
         limit = time_limit(planned, work.plan, self._history)
         work.watcher.begin(planned.index + 1, len(work.todo.runs), title, left_s)
         self._journal.write("begin", run=planned.index, title=title, workload=planned.workload.key, attempt=number,
@@ -192,6 +195,8 @@ class Loop:
         work.watcher.end(published.run)
         self._history.append(published.run)
         self.made.statuses[str(published.run.status)] += 1
+        if published.run.status is RunStatus.VALID:
+            self._there |= {kept.key for kept in kept_by(planned, work.plan)}
         if published.run.failure_class is not None:
             self.made.failures[str(published.run.failure_class)] += 1
         self._publishing = asyncio.create_task(self._publish(planned, published, ended))

@@ -148,7 +148,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         str(planned.index + 1),
         format_duration(row.starts_after_s),
         format_duration(row.expected_s),
-        row.basis,
+        row.basis + (f"; {format_duration(row.input_s)} of it for its input: a guess" if row.input_s else ""),
         format_duration(row.limit.seconds),
         row.restart or "",
         planned.workload.key,
@@ -170,6 +170,7 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
         "left": len(todo.left),
         "restarts": sum(row.restart is not None for row in listed),
         "expected_s": round(_total_s(listed), 1),
+        "warnings": list(todo.warnings),
         "retries": {str(name): count for name, count in plan.retries.items()},
         "runs": [
             {
@@ -181,6 +182,7 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
                 "restart": row.restart,
                 "starts_after_s": round(row.starts_after_s, 1),
                 "expected_s": round(row.expected_s, 1),
+                "input_s": round(row.input_s, 1),
                 "basis": row.basis,
                 "time_limit_s": row.limit.seconds,
                 "time_limit": row.limit.why,

@@ -53,6 +53,11 @@ def _whole(parameters: Mapping[str, str], name: str) -> int:
     return int(text) if re.fullmatch(r"[0-9]{1,9}", text.strip()) else 0
 
 
+def node_memory_mb(parameters: Mapping[str, str]) -> int:
+    """Return the memory that a node gives to containers; 0 for a text that is no number."""
+    return _whole(parameters, NODE_MEMORY)
+
+
 def allocation_mb(parameters: Mapping[str, str], memory: str) -> int:
     """Return what the container of a task gets when it asks for parameter ``memory``: a multiple of the smallest."""
     smallest = max(1, _whole(parameters, SMALLEST))

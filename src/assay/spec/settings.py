@@ -133,7 +133,7 @@ def check_configurations(configurations: Sequence[Configuration], given: Sequenc
         workers = configuration.workers or len(cluster.workers)
         found = itertools.chain(
             _copies(configuration, workers),
-            _overfull(configuration, given, node_bytes),
+            _overfull(configuration, given, cluster, node_bytes),
             containers.mistakes(configuration.parameters, workers),
         )
         for names, words in found:
@@ -152,19 +152,24 @@ def _memory_bytes(cluster: Cluster, described_bytes: int) -> int:
     return max(floor, int(described_bytes * cluster.scale))
 
 
-def _overfull(configuration: Configuration, given: Sequence[Place],
+def _overfull(configuration: Configuration, given: Sequence[Place], cluster: Cluster,
               node_bytes: int) -> Iterator[tuple[tuple[str, ...], str]]:  # fmt: skip
-    """Yield that the containers of a node want more memory than it has; only where ``containers`` asked for them."""
+    """Yield that the containers of a node get more memory than it has, whatever says how much they get.
+
+    What assay sets by itself is made for a lab's nodes, so it is held against the machines of other clusters only.
+    """
+    parameters = configuration.parameters
+    if cluster.lab is not None and containers.NODE_MEMORY not in parameters:
+        return
+    wanted = containers.node_memory_mb(parameters) * 2**20
+    if wanted <= node_bytes:
+        return
     if any(name == CONTAINERS for _, name, _ in given):
-        wanted = int(configuration.parameters.get(containers.NODE_MEMORY, "0")) * 2**20
-        if wanted > node_bytes:
-            yield (
-                (CONTAINERS,),
-                (
-                    f"containers: they want {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; "
-                    f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}, or in a lab more memory_floor"
-                ),
-            )
+        what, instead = "containers: they want", f"fewer, less {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}"
+    else:
+        what, instead = f"{containers.NODE_MEMORY}: containers get", "less of it, or 'containers: N', which sets it"
+    words = f"{what} {format_bytes(wanted)}, a worker has {format_bytes(node_bytes)}; {instead}"
+    yield (containers.NODE_MEMORY,), f"{words}, or in a lab more memory_floor"
 
 
 def _place(names: Sequence[str], configuration: Configuration, given: Sequence[Place]) -> Location:

@@ -145,9 +145,8 @@ class Deployment:
 
     @property
     def name(self) -> str:
-        """The layout's name and whatever else makes this another file system: its policy, fewer workers."""
-        policy = f".{self.layout.policy}" if self.layout.policy else ""
-        return f"{self.layout.name}{policy}{f'.{self.workers}' if self.workers else ''}"
+        """The name of its file system, which its folders carry."""
+        return file_system(self.layout, self.workers)
 
     @property
     def directory(self) -> str:
@@ -185,6 +184,15 @@ class Deployment:
     def host(self, node: Node) -> str:
         """Return the name by which the other nodes reach ``node``."""
         return self.hosts[node.name]
+
+
+def file_system(layout: Layout, workers: int | None) -> str:
+    """Return the name of the HDFS that a layout has on ``workers`` workers (None: all): what lies in it stays with it.
+
+    It is the layout's name and whatever else makes it another file system: its policy, fewer workers.
+    """
+    policy = f".{layout.policy}" if layout.policy else ""
+    return f"{layout.name}{policy}{f'.{workers}' if workers else ''}"
 
 
 def _paths(node: Node, parts: tuple[Directories, ...], layout: str, use: str) -> list[str]:
