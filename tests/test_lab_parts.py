@@ -22,7 +22,7 @@ from assay.errors import LabError, SpecificationError
 from assay.lab import build, lifecycle, network, undo
 from assay.lab.cgroups import Controller, Limits, NodeGroup, find_controllers, throttle, throttle_directory
 from assay.lab.commands import run
-from assay.lab.disks import DIRTY_BYTES_MIN, dirty_s, scaled_disk
+from assay.lab.disks import DIRTY_BYTES_MIN, dirty_seconds, scaled_disk
 from assay.lab.journal import JOURNAL, Header, Journal, Step, read_journal
 from assay.lab.lifecycle import Lab, labs
 from assay.lab.owner import Owner, start_ticks
@@ -128,7 +128,7 @@ def test_a_disk_scales_rates_and_capacity_but_not_requests() -> None:
 def test_equal_bandwidth_holds_equal_dirty_bytes_however_many_disks_it_is_of(scale: float, disks: int) -> None:
     slow = Device("h", DeviceKind.HDD, 120e6, 120e6, 120, 120, 10**15)
     fast = replace(slow, name="s", kind=DeviceKind.SSD, read_bytes_per_s=disks * 120e6, write_bytes_per_s=disks * 120e6)
-    seconds = dirty_s([slow, fast], scale)
+    seconds = dirty_seconds([slow, fast], scale)
     held = [scaled_disk("n", d, scale, Path("x"), Disks.MODEL, seconds).dirty_bytes for d in (slow, fast)]
     assert held[1] == pytest.approx(disks * held[0], rel=1e-5)
     assert held[0] >= DIRTY_BYTES_MIN

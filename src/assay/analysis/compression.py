@@ -14,10 +14,10 @@ import numpy as np
 
 from assay.analysis.keys import Mask
 from assay.analysis.table import ABSENT, Column, RunTable
+from assay.model.plan import COMPRESSION, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
 
-COMPRESSION: Final = "compression"
-_SWITCHES: Final = ("mapreduce.map.output.compress", "mapred.compress.map.output")
-_CODECS: Final = ("mapreduce.map.output.compress.codec", "mapred.map.output.compression.codec")
+_SWITCHES: Final = (MAP_OUTPUT_COMPRESS, "mapred.compress.map.output")
+_CODECS: Final = (MAP_OUTPUT_CODEC, "mapred.map.output.compression.codec")
 UNCOMPRESSED: Final = "none"
 _UNNAMED: Final = "default codec"
 

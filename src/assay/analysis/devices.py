@@ -18,10 +18,8 @@ from typing import Any
 
 from assay.analysis.counters import counter_increases
 from assay.model.run import Run, Task
-from assay.model.trace import Trace
+from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
 
-_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
-_IDLE = ("idle_s", "iowait_s", "nice_s")
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""
 
@@ -221,8 +219,8 @@ class Observation:
         def moved(kind: str, metric: str) -> float | None:
             return _total(v for (n, s, m), v in self.grown.items() if n == node and m == metric and s.startswith(kind))
 
-        busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in _BUSY)
-        idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in _IDLE)
+        busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
+        idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
         everything_s = (busy_s or 0.0) + (idle_s or 0.0)
         own_s = self.grown.get((node, "cgroup", "cpu_s"))
         return NodeUse(

@@ -17,13 +17,14 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.analysis.compression import COMPRESSION, UNCOMPRESSED, with_compression
+from assay.analysis.compression import UNCOMPRESSED, with_compression
 from assay.analysis.differences import CPU_LIMIT_SHARE
 from assay.analysis.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
 from assay.analysis.matched import STRATA, combine, over_sets
 from assay.analysis.moments import means_by
 from assay.analysis.table import ABSENT, Column, RunTable
 from assay.analysis.verdict import format_interval, format_ratio
+from assay.model.plan import COMPRESSION
 
 SAME = 1.10
 """A gain between 1 / 1.10 and 1.10 makes no practical difference."""

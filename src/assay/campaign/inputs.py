@@ -52,12 +52,10 @@ def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
             Kept((where, _folder(one.place)), one.name, one.data_bytes, one.replication, True, one.needs is not None)
             for one in _chain(needed)
         ]
-    program = workload.program(size, None)
-    texts = (*program.arguments, *program.options.values())
-    folder = next((_folder(text) for text in texts if text.startswith(f"{INPUT}/")), None)
-    if folder is None:
-        return []
-    return [Kept((where, folder), planned.workload.name, workload.data_bytes(size), size.replication, False)]
+    return [
+        Kept((where, _folder(place)), planned.workload.name, workload.data_bytes(size), size.replication, False)
+        for place in workload.leaves(size)
+    ]
 
 
 def _chain(needed: Input) -> Iterator[Input]:

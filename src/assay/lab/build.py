@@ -18,7 +18,7 @@ from typing import Any
 from assay.errors import LabError
 from assay.lab.cgroups import NodeGroup, throttle_directory
 from assay.lab.commands import parallel
-from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, dirty_s, scaled_disk
+from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, dirty_seconds, scaled_disk
 from assay.lab.journal import Journal, Step
 from assay.lab.modelled import ModelledLoop, model_json
 from assay.lab.network import Network, make_network, plan_network
@@ -160,7 +160,7 @@ def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, Node
 def _make_disks(cluster: Cluster, settings: LabSettings, emulator: DiskEmulator, site: Site) -> list[EmulatedDisk]:
     images, scale = site.directory / "images", settings.scale
     every = [(node.name, device) for node in cluster.nodes for device in node.type.devices]
-    seconds = dirty_s((device for _, device in every), scale)
+    seconds = dirty_seconds((device for _, device in every), scale)
     specs = [
         scaled_disk(node, device, scale, images / f"{node}.{device.name}.img", emulator.kind, seconds)
         for node, device in every

@@ -88,7 +88,7 @@ class DiskEmulator(Protocol):
         ...
 
 
-def dirty_s(devices: Iterable[Device], scale: float) -> float:
+def dirty_seconds(devices: Iterable[Device], scale: float) -> float:
     """Return how many seconds of its write rate each of a lab's disks may hold as dirty pages."""
     return max(DIRTY_S, *(DIRTY_BYTES_MIN / (device.write_bytes_per_s * scale) for device in devices))
 

@@ -18,6 +18,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+CPU_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
+CPU_FREE = ("idle_s", "iowait_s", "nice_s")
+"""Waiting for disks is free time, and so is that of processes at low priority, which give way; what a hypervisor gave
+to others is busy."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

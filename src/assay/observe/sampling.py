@@ -45,7 +45,7 @@ class SamplerOptions:
     disks: Mapping[str, str] = field(default_factory=dict)
     """Device name to ``"major:minor"``, device file, or a directory on it."""
     nics: Sequence[str] | None = None
-    """None: all but lo."""
+    """None: those with hardware, without any all but lo."""
     cgroup: Mapping[str, str] | None = None
     """``{"cpu": directory, "memory": directory}`` as the node sees them, of cgroup v1 (cpuacct) or v2."""
 

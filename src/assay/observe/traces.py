@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from assay.analysis.counters import counter_increases
-from assay.model.trace import Trace
+from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
 
-_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
-_FREE = ("idle_s", "iowait_s", "nice_s")
 _TOTALS = {
     ("disk", "read_bytes"): "disk_read_bytes",
     ("disk", "write_bytes"): "disk_write_bytes",
@@ -37,10 +35,10 @@ def device_totals(trace: Trace, start_s: float, end_s: float) -> dict[str, float
 def cpu_busy_share(trace: Trace, node: str, start_s: float, end_s: float) -> float | None:
     """Return the share (0 to 1) of the machine's CPU time that was not free; None when it was not observed.
 
-    Waiting for disks is free time, and so is that of processes at low priority, which give way; time that a hypervisor
-    gave to others is busy. A lab's nodes share one machine, so each of them sees the whole machine's share.
+    What is free says :data:`~assay.model.trace.CPU_FREE`. A lab's nodes share one machine, so each of them sees the
+    whole machine's share.
     """
     grown = counter_increases(trace, start_s, end_s, [node])
-    busy_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in _BUSY)
-    free_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in _FREE)
+    busy_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY)
+    free_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_FREE)
     return busy_s / (busy_s + free_s) if busy_s + free_s > 0 else None

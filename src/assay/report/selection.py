@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.analysis.compression import COMPRESSION, moves_with, with_compression
+from assay.analysis.compression import moves_with, with_compression
 from assay.analysis.differences import environment_warnings, host_facts
 from assay.analysis.keys import first_rows, groups_by
 from assay.analysis.matched import Speedup, matched_speedups
@@ -17,6 +17,7 @@ from assay.analysis.methods import AVERAGE, Figure, aloja, lisa14
 from assay.analysis.significance import BestSet, indistinguishable_from_best
 from assay.analysis.table import RunTable
 from assay.errors import SpecificationError
+from assay.model.plan import COMPRESSION
 from assay.model.price import PriceBook
 from assay.model.run import Run
 from assay.report.planes import PlaneView, Question, default_factors, facts_told, plane_views
