@@ -155,7 +155,8 @@ def test_a_dry_run_prints_warnings_as_text_and_as_json(tmp_path: Path) -> None:
     arguments = ["run", str(tmp_path / "plan.yaml"), "--dry-run", "--repository", str(tmp_path / "none")]
     assert "warning: no room: ssd1 of a worker would have to hold 350 GB" in CliRunner().invoke(assay, arguments).output
     shown = json.loads(CliRunner().invoke(assay, [*arguments, "--json"]).output)
-    assert shown["warnings"][0].startswith("no room: ssd1")
+    assert [words.split()[0] for words in shown["warnings"]] == ["the", "no", "what"]
+    assert "YARN gets 1.61 GB of its 16 GB" in shown["warnings"][0]
     assert [run["input_s"] > 0 for run in shown["runs"]] == [True, True]
 
 
@@ -169,6 +170,13 @@ def test_a_lab_is_held_against_its_scale_and_this_machine_is_never_refused(tmp_p
     plan = load(tmp_path, PLAN.replace("100GB", "170GB").replace(": 2}", ": 1}"), local)
     assert refusal(plan, runs_of(plan)) is None
     assert warnings(plan, runs_of(plan))
+
+
+def test_containers_that_are_stated_are_not_warned_of(tmp_path: Path) -> None:
+    plan = load(
+        tmp_path, PLAN.replace("dfs.replication: 2", "dfs.replication: 2, containers: 6").replace("100GB", "60GB")
+    )
+    assert prepare(plan, None, again=False).warnings == ()
 
 
 def test_what_fits_is_not_warned_of(tmp_path: Path) -> None:

@@ -19,12 +19,13 @@ from assay.campaign.limits import Selection, Stop, TimeLimit, parse_selection
 from assay.campaign.order import PlannedRun, restarts, schedule
 from assay.campaign.timeline import measured_overheads
 from assay.errors import RepositoryError, SpecificationError
+from assay.model import containers
 from assay.model.cluster import Placement
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
 from assay.repository import Repository
 from assay.spec import expand
-from assay.units import format_duration
+from assay.units import format_bytes, format_duration
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,23 @@ def prepare(plan: Plan, repository: Repository | None, *, again: bool, only: Seq
     overheads = measured_overheads(repository.root, plan.cluster.name) if repository else Overheads()
     todo = Schedule(runs, (), 0, 0.0, campaign, campaign is not None, overheads, selection, stop)
     todo = with_room(plan, renewed(plan, todo, history), history, refuse=write and stop is None)
+    todo = replace(todo, warnings=(*_silent_on_containers(plan, runs), *todo.warnings))
     if repository and write and campaign is None:
         begun, continued = open_campaign(repository.root, plan, history, runs, again=again)
         todo = replace(todo, campaign=begun, continued=continued)
     return todo
+
+
+def _silent_on_containers(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[str, ...]:
+    """Return a warning where real hosts would run with the few small containers that suit a lab's nodes."""
+    stated = all(containers.NODE_MEMORY in run.configuration.parameters for run in runs)
+    if stated or plan.cluster.placement is not Placement.SSH:
+        return ()
+    given, has = containers.node_memory_mb({}) * 2**20, plan.cluster.workers[0].type.memory_bytes
+    return (
+        f"the plan does not say how many containers a worker runs: YARN gets {format_bytes(given)} of its "
+        f"{format_bytes(has)}; set containers, {containers.MAP_MEMORY} and {containers.REDUCE_MEMORY}",
+    )
 
 
 def with_room(plan: Plan, todo: Schedule, history: Sequence[Run], *, refuse: bool) -> Schedule:
