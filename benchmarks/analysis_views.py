@@ -17,13 +17,13 @@ from statistics import median
 
 import numpy as np
 
-from assay.analysis.anomalies import find_anomalies
-from assay.analysis.changes import histories
-from assay.analysis.findings import findings
-from assay.analysis.matched import matched_speedups
-from assay.analysis.methods import aloja
-from assay.analysis.significance import indistinguishable_from_best
-from assay.analysis.table import Column, RunTable
+from assay.compare.findings import findings
+from assay.compare.matched import matched_speedups
+from assay.compare.published import aloja
+from assay.compare.significance import indistinguishable_from_best
+from assay.quality.anomalies import find_anomalies
+from assay.quality.changes import histories
+from assay.statistics.run_table import Column, RunTable
 
 LEVELS: dict[str, tuple[str, ...]] = {
     "workload": ("terasort", "wordcount", "sort", "kmeans", "pagerank", "bayes", "read", "write", "hive", "join"),

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.analysis import scatter
-from assay.analysis.anomalies import Anomalies, Kind, find_anomalies
-from assay.analysis.table import RunTable, table_of
-from assay.formats.aloja_execs import FORMAT
+from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found
 from assay.model.run import Run, RunStatus
+from assay.quality import scatter
+from assay.quality.anomalies import Anomalies, Kind, find_anomalies
+from assay.statistics.run_table import RunTable, table_of
 
 Mask = NDArray[np.bool_]
 SHORT_S = 60.0

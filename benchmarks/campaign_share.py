@@ -80,8 +80,10 @@ def show(share: TimeShare) -> None:
     if not share.runs:
         print("no valid run took so long, or the journal has no steps (it is of an older assay)")
         return
-    print(f"inside jobs: {share.share:.1%} of {format_duration(share.wall_s)} (n = {share.runs} valid runs, "
-          f"jobs of {share.job_s / share.runs:.1f} s on average)")  # fmt: skip
+    print(
+        f"inside jobs: {share.share:.1%} of {format_duration(share.wall_s)} (n = {share.runs} valid runs, "
+        f"jobs of {share.job_s / share.runs:.1f} s on average)"
+    )
     for name, took_s in share.steps_s.items():
         print(f"  {name:<12} {took_s / share.runs:6.2f} s a run, {took_s / share.wall_s:6.1%}")
 

@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from assay.analysis.methods import aloja
+from assay.compare.published import aloja
 from assay.formats.catalogue import formats
 from assay.formats.source import Source
 from assay.repository import Repository
@@ -33,10 +33,29 @@ from assay.repository import Repository
 WIDE_ROWS = 37_000
 REPEATS = 3
 WIDE = (
-    "ID", "Benchmark", "Exe.Time", "Net", "Disk", "Maps", "IO.SFac", "Rep", "IO.FBuf", "Comp", "Blk.size", "Cluster",
-    "Cl.Name", "Datanodes", "Headnodes", "VM.OS", "VM.Cores", "VM.RAM", "Provider", "VM.Size", "Service.Type",
+    "ID",
+    "Benchmark",
+    "Exe.Time",
+    "Net",
+    "Disk",
+    "Maps",
+    "IO.SFac",
+    "Rep",
+    "IO.FBuf",
+    "Comp",
+    "Blk.size",
+    "Cluster",
+    "Cl.Name",
+    "Datanodes",
+    "Headnodes",
+    "VM.OS",
+    "VM.Cores",
+    "VM.RAM",
+    "Provider",
+    "VM.Size",
+    "Service.Type",
     "Bench.Type",
-)  # fmt: skip
+)
 NUMBERS = {"exe_time", "Exe.Time"}
 
 
@@ -48,13 +67,32 @@ def wide_table(path: Path) -> None:
         writer.writerow(WIDE)
         for number in range(1, WIDE_ROWS + 1):
             cluster = chance.randrange(1, 9)
-            writer.writerow([
-                number, chance.choice(("terasort", "sort", "wordcount")), round(chance.lognormvariate(6, 0.5), 3),
-                chance.choice(("ETH", "IB")), chance.choice(("HDD", "SSD", "RL1", "RL2", "RL3")),
-                chance.choice((4, 8, 12, 24)), chance.choice((10, 20, 50)), chance.choice((1, 2, 3)),
-                chance.choice((4096, 65536)), f"Cmp{chance.randrange(4)}", chance.choice((32, 64, 128)),
-                f"Cl{cluster}", f"cloud-{cluster:02d}", 4, 1, "linux", 8, "56.000", "azure", "A7", "IaaS", "HiBench",
-            ])  # fmt: skip
+            writer.writerow(
+                [
+                    number,
+                    chance.choice(("terasort", "sort", "wordcount")),
+                    round(chance.lognormvariate(6, 0.5), 3),
+                    chance.choice(("ETH", "IB")),
+                    chance.choice(("HDD", "SSD", "RL1", "RL2", "RL3")),
+                    chance.choice((4, 8, 12, 24)),
+                    chance.choice((10, 20, 50)),
+                    chance.choice((1, 2, 3)),
+                    chance.choice((4096, 65536)),
+                    f"Cmp{chance.randrange(4)}",
+                    chance.choice((32, 64, 128)),
+                    f"Cl{cluster}",
+                    f"cloud-{cluster:02d}",
+                    4,
+                    1,
+                    "linux",
+                    8,
+                    "56.000",
+                    "azure",
+                    "A7",
+                    "IaaS",
+                    "HiBench",
+                ]
+            )
 
 
 def timed(call: Callable[[], object]) -> float:
@@ -89,8 +127,17 @@ def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
     data, socket = folder / "data", folder / "socket"
     install = ["mariadb-install-db", f"--datadir={data}", f"--user={user}", "--auth-root-authentication-method=normal"]
     subprocess.run(install, check=True, capture_output=True)
-    command = ["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={socket}", "--skip-networking",
-               f"--user={user}", f"--pid-file={folder / 'pid'}", "--local-infile=1", *options]  # fmt: skip
+    command = [
+        "mariadbd",
+        "--no-defaults",
+        f"--datadir={data}",
+        f"--socket={socket}",
+        "--skip-networking",
+        f"--user={user}",
+        f"--pid-file={folder / 'pid'}",
+        "--local-infile=1",
+        *options,
+    ]
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
@@ -122,15 +169,19 @@ def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:
     valid = " AND valid = '1'" if "valid" in names else ""
     ask(f"DROP TABLE IF EXISTS b.runs; CREATE TABLE b.runs ({columns}, INDEX (`{bench}`), INDEX (`{disk}`))")
     start = median(timed(lambda: ask("SELECT 1")) for _ in range(REPEATS))
-    load = timed(lambda: ask(
-        f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
-        "IGNORE 1 LINES"
-    ))  # fmt: skip
+    load = timed(
+        lambda: ask(
+            f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
+            "IGNORE 1 LINES"
+        )
+    )
     sorts = f"b.runs WHERE `{bench}`='terasort'{valid}"
-    view = timed(lambda: ask(
-        f"SELECT `{disk}`, (SELECT AVG(`{seconds}`) FROM {sorts} AND `{disk}`='HDD') / AVG(`{seconds}`), "
-        f"STDDEV(`{seconds}`), COUNT(*) FROM {sorts} GROUP BY `{disk}`"
-    ))  # fmt: skip
+    view = timed(
+        lambda: ask(
+            f"SELECT `{disk}`, (SELECT AVG(`{seconds}`) FROM {sorts} AND `{disk}`='HDD') / AVG(`{seconds}`), "
+            f"STDDEV(`{seconds}`), COUNT(*) FROM {sorts} GROUP BY `{disk}`"
+        )
+    )
     return load - start, view - start
 
 
@@ -147,8 +198,10 @@ def main(execs: Path) -> None:
             print(table.name)
             mine = [by_assay(table, Path(tempfile.mkdtemp(dir=folder))) for _ in range(REPEATS)]
             load, first, view = (median(times) for times in zip(*mine, strict=True))
-            print(f"  assay: import {load:.2f} s, first view {first * 1000:.0f} ms, again {view * 1000:.0f} ms "
-                  f"(medians, n = {REPEATS})")  # fmt: skip
+            print(
+                f"  assay: import {load:.2f} s, first view {first * 1000:.0f} ms, again {view * 1000:.0f} ms "
+                f"(medians, n = {REPEATS})"
+            )
             if there:
                 with server(Path(tempfile.mkdtemp(dir=folder))) as ask:
                     theirs = [by_mariadb(table, ask) for _ in range(REPEATS)]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from assay.analysis.intervals import paired_ratio, welch_ratio
+from assay.statistics.intervals import paired_ratio, welch_ratio
 
 Array = NDArray[np.float64]
 TRUE_RATIO = 2.0

@@ -27,7 +27,7 @@ from typing import Any
 import fastavro
 
 from assay.engines.hadoop.distribution import Distribution, find
-from assay.formats.jhist import parse_jhist
+from assay.formats.hadoop.jhist import parse_jhist
 
 JOB = "1700000000000_0001"
 SUBMIT_MS = 1_700_000_100_000
@@ -47,16 +47,46 @@ public class Harness {
   }
 }
 """
-FILES = [f"{scheme}_{what}" for scheme in ("FILE", "HDFS")
-         for what in ("BYTES_READ", "BYTES_WRITTEN", "READ_OPS", "LARGE_READ_OPS", "WRITE_OPS")]  # fmt: skip
-MAP_COUNTERS = ["MAP_INPUT_RECORDS", "MAP_OUTPUT_RECORDS", "MAP_OUTPUT_BYTES", "MAP_OUTPUT_MATERIALIZED_BYTES",
-                "SPLIT_RAW_BYTES", "COMBINE_INPUT_RECORDS", "SPILLED_RECORDS", "FAILED_SHUFFLE", "MERGED_MAP_OUTPUTS",
-                "GC_TIME_MILLIS", "CPU_MILLISECONDS", "PHYSICAL_MEMORY_BYTES", "VIRTUAL_MEMORY_BYTES",
-                "COMMITTED_HEAP_BYTES", "MAP_PHYSICAL_MEMORY_BYTES_MAX", "MAP_VIRTUAL_MEMORY_BYTES_MAX"]  # fmt: skip
-REDUCE_COUNTERS = ["COMBINE_INPUT_RECORDS", "COMBINE_OUTPUT_RECORDS", "REDUCE_INPUT_GROUPS", "REDUCE_SHUFFLE_BYTES",
-                   "REDUCE_INPUT_RECORDS", "REDUCE_OUTPUT_RECORDS", "SPILLED_RECORDS", "SHUFFLED_MAPS",
-                   "FAILED_SHUFFLE", "MERGED_MAP_OUTPUTS", "GC_TIME_MILLIS", "CPU_MILLISECONDS",
-                   "PHYSICAL_MEMORY_BYTES", "VIRTUAL_MEMORY_BYTES", "COMMITTED_HEAP_BYTES"]  # fmt: skip
+FILES = [
+    f"{scheme}_{what}"
+    for scheme in ("FILE", "HDFS")
+    for what in ("BYTES_READ", "BYTES_WRITTEN", "READ_OPS", "LARGE_READ_OPS", "WRITE_OPS")
+]
+MAP_COUNTERS = [
+    "MAP_INPUT_RECORDS",
+    "MAP_OUTPUT_RECORDS",
+    "MAP_OUTPUT_BYTES",
+    "MAP_OUTPUT_MATERIALIZED_BYTES",
+    "SPLIT_RAW_BYTES",
+    "COMBINE_INPUT_RECORDS",
+    "SPILLED_RECORDS",
+    "FAILED_SHUFFLE",
+    "MERGED_MAP_OUTPUTS",
+    "GC_TIME_MILLIS",
+    "CPU_MILLISECONDS",
+    "PHYSICAL_MEMORY_BYTES",
+    "VIRTUAL_MEMORY_BYTES",
+    "COMMITTED_HEAP_BYTES",
+    "MAP_PHYSICAL_MEMORY_BYTES_MAX",
+    "MAP_VIRTUAL_MEMORY_BYTES_MAX",
+]
+REDUCE_COUNTERS = [
+    "COMBINE_INPUT_RECORDS",
+    "COMBINE_OUTPUT_RECORDS",
+    "REDUCE_INPUT_GROUPS",
+    "REDUCE_SHUFFLE_BYTES",
+    "REDUCE_INPUT_RECORDS",
+    "REDUCE_OUTPUT_RECORDS",
+    "SPILLED_RECORDS",
+    "SHUFFLED_MAPS",
+    "FAILED_SHUFFLE",
+    "MERGED_MAP_OUTPUTS",
+    "GC_TIME_MILLIS",
+    "CPU_MILLISECONDS",
+    "PHYSICAL_MEMORY_BYTES",
+    "VIRTUAL_MEMORY_BYTES",
+    "COMMITTED_HEAP_BYTES",
+]
 
 Told = dict[str, Any]
 
@@ -93,8 +123,9 @@ class Schema:
         name = kind["type"] if isinstance(kind, dict) else kind
         if name == "record":
             told = given or {}
-            return {field["name"]: self.filled(field["type"], told.get(field["name"]), as_json)
-                    for field in kind["fields"]}  # fmt: skip
+            return {
+                field["name"]: self.filled(field["type"], told.get(field["name"]), as_json) for field in kind["fields"]
+            }
         if name == "array":
             return [self.filled(kind["items"], item, as_json) for item in given or ()]
         empty: dict[str, Any] = {"map": {}, "string": "", "boolean": False}
@@ -122,11 +153,24 @@ def counters(kind: str, number: int) -> Told:
     groups = {"FileSystemCounter": FILES, "TaskCounter": own}
     if kind == "MAP":
         groups["lib.input.FileInputFormatCounter"] = ["BYTES_READ"]
-    return {"name": "COUNTERS", "groups": [
-        {"name": f"org.apache.hadoop.mapreduce.{group}", "displayName": group, "counts": [
-            {"name": name, "displayName": name.replace("_", " ").capitalize(), "value": value(kind, name, number)}
-            for name in names]}
-        for group, names in groups.items()]}  # fmt: skip
+    return {
+        "name": "COUNTERS",
+        "groups": [
+            {
+                "name": f"org.apache.hadoop.mapreduce.{group}",
+                "displayName": group,
+                "counts": [
+                    {
+                        "name": name,
+                        "displayName": name.replace("_", " ").capitalize(),
+                        "value": value(kind, name, number),
+                    }
+                    for name in names
+                ],
+            }
+            for group, names in groups.items()
+        ],
+    }
 
 
 def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
@@ -134,11 +178,29 @@ def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
     job = f"job_{JOB}"
     reduces = int(attempts * REDUCE_SHARE)
     end_ms = SUBMIT_MS + 100_000 + attempts * 20
-    yield ("JOB_SUBMITTED", "JobSubmitted", {
-        "jobid": job, "jobName": "TeraSort", "userName": "ann", "submitTime": SUBMIT_MS, "jobQueueName": "default",
-        "jobConfPath": "hdfs://master:9000/job.xml"})  # fmt: skip
-    yield ("JOB_INITED", "JobInited", {"jobid": job, "launchTime": SUBMIT_MS + 5000, "totalMaps": attempts - reduces,
-                                       "totalReduces": reduces, "jobStatus": "INITED"})  # fmt: skip
+    yield (
+        "JOB_SUBMITTED",
+        "JobSubmitted",
+        {
+            "jobid": job,
+            "jobName": "TeraSort",
+            "userName": "ann",
+            "submitTime": SUBMIT_MS,
+            "jobQueueName": "default",
+            "jobConfPath": "hdfs://master:9000/job.xml",
+        },
+    )
+    yield (
+        "JOB_INITED",
+        "JobInited",
+        {
+            "jobid": job,
+            "launchTime": SUBMIT_MS + 5000,
+            "totalMaps": attempts - reduces,
+            "totalReduces": reduces,
+            "jobStatus": "INITED",
+        },
+    )
     for number in range(attempts):
         kind = "MAP" if number < attempts - reduces else "REDUCE"
         letter, begin_ms = kind[0].lower(), SUBMIT_MS + 6000 + number * 20
@@ -146,8 +208,11 @@ def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
         attempt = task | {"attemptId": f"attempt_{JOB}_{letter}_{number:06d}_0"}
         node = f"worker{number % 40}"
         done = {"finishTime": begin_ms + 30_000, "counters": counters(kind, number)}
-        middle = {"mapFinishTime": begin_ms + 29_000} if kind == "MAP" else {
-            "shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}  # fmt: skip
+        middle = (
+            {"mapFinishTime": begin_ms + 29_000}
+            if kind == "MAP"
+            else {"shuffleFinishTime": begin_ms + 9_000, "sortFinishTime": begin_ms + 10_000}
+        )
         yield "TASK_STARTED", "TaskStarted", task | {"startTime": begin_ms, "splitLocations": node}
         yield (
             f"{kind}_ATTEMPT_STARTED",
@@ -163,16 +228,39 @@ def events(attempts: int) -> Iterator[tuple[str, str, Told]]:
                 "avataar": "VIRGIN",
             },
         )
-        yield (f"{kind}_ATTEMPT_FINISHED", f"{kind.capitalize()}AttemptFinished", attempt | done | middle | {
-            "taskStatus": "SUCCEEDED", "hostname": node, "port": 45454, "rackname": "/default-rack",
-            "state": "done", **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"),
-                                             [number % 97] * 12)})  # fmt: skip
-        yield "TASK_FINISHED", "TaskFinished", task | done | {"status": "SUCCEEDED",
-                                                              "successfulAttemptId": attempt["attemptId"]}  # fmt: skip
-    yield ("JOB_FINISHED", "JobFinished", {
-        "jobid": job, "finishTime": end_ms, "finishedMaps": attempts - reduces, "finishedReduces": reduces,
-        "totalCounters": counters("MAP", attempts), "mapCounters": counters("MAP", attempts),
-        "reduceCounters": counters("REDUCE", attempts)})  # fmt: skip
+        yield (
+            f"{kind}_ATTEMPT_FINISHED",
+            f"{kind.capitalize()}AttemptFinished",
+            attempt
+            | done
+            | middle
+            | {
+                "taskStatus": "SUCCEEDED",
+                "hostname": node,
+                "port": 45454,
+                "rackname": "/default-rack",
+                "state": "done",
+                **dict.fromkeys(("clockSplits", "cpuUsages", "vMemKbytes", "physMemKbytes"), [number % 97] * 12),
+            },
+        )
+        yield (
+            "TASK_FINISHED",
+            "TaskFinished",
+            task | done | {"status": "SUCCEEDED", "successfulAttemptId": attempt["attemptId"]},
+        )
+    yield (
+        "JOB_FINISHED",
+        "JobFinished",
+        {
+            "jobid": job,
+            "finishTime": end_ms,
+            "finishedMaps": attempts - reduces,
+            "finishedReduces": reduces,
+            "totalCounters": counters("MAP", attempts),
+            "mapCounters": counters("MAP", attempts),
+            "reduceCounters": counters("REDUCE", attempts),
+        },
+    )
 
 
 def write(path: Path, schema: Schema, attempts: int, *, as_json: bool) -> int:
@@ -199,8 +287,14 @@ def classpath(hadoop: Distribution, scratch: Path) -> str | None:
     own = hadoop.classpath_at(str(hadoop.home))
     if tools := [*hadoop.home.rglob("hadoop-rumen-*.jar")]:
         return f"{own}:{tools[0]}"
-    command = ["mvn", "-B", "-q", "dependency:copy", f"-DoutputDirectory={scratch / 'rumen'}",
-               f"-Dartifact=org.apache.hadoop:hadoop-rumen:{hadoop.version}"]  # fmt: skip
+    command = [
+        "mvn",
+        "-B",
+        "-q",
+        "dependency:copy",
+        f"-DoutputDirectory={scratch / 'rumen'}",
+        f"-Dartifact=org.apache.hadoop:hadoop-rumen:{hadoop.version}",
+    ]
     done = None
     if shutil.which("mvn"):
         done = subprocess.run(command, cwd=scratch, capture_output=True, text=True, timeout=300, check=False)
@@ -228,8 +322,9 @@ def both_s(path: str, scratch: Path, history: Path, times: int) -> tuple[list[fl
     command = ["java", "-cp", path, str(scratch / "Harness.java"), *files]
     ours: list[float] = []
     theirs: list[float] = []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                          text=True) as jvm:  # fmt: skip
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as jvm:
         assert jvm.stdin is not None
         assert jvm.stdout is not None
         for _ in range(times):
@@ -271,8 +366,10 @@ def main(attempts: int, times: int) -> None:
             ours, theirs = both_s(path, scratch, history, times)
             for name, took in (("assay parse_jhist", ours), ("Rumen TraceBuilder", theirs)):
                 print(f"  {name}: first {took[0]:.2f} s, fastest {min(took):.2f} s = {count / min(took):,.0f} events/s")
-            print(f"  ratio: {theirs[0] / ours[0]:.1f} as one runs them (the first time), "
-                  f"{min(theirs) / min(ours):.1f} of the fastest times (n = {times})")  # fmt: skip
+            print(
+                f"  ratio: {theirs[0] / ours[0]:.1f} as one runs them (the first time), "
+                f"{min(theirs) / min(ours):.1f} of the fastest times (n = {times})"
+            )
 
 
 if __name__ == "__main__":

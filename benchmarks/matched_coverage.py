@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import t as student
 
-from assay.analysis.intervals import geometric_mean
-from assay.analysis.matched import over_deployments
+from assay.compare.matched import over_deployments
+from assay.statistics.intervals import geometric_mean
 
 Array = NDArray[np.float64]
 ENDS = np.array([0.025, 0.975])
@@ -101,8 +101,9 @@ def repeated_deployments(deployments: int, *, runs: int, experiments: int, resam
     return Shares(dict(zip(names, held.mean(axis=0).tolist(), strict=True)))
 
 
-def repeat_until(first: int, *, half_width: float, at_most: int, sigma: float, experiments: int, seed: int
-                 ) -> tuple[float, float]:  # fmt: skip
+def repeat_until(
+    first: int, *, half_width: float, at_most: int, sigma: float, experiments: int, seed: int
+) -> tuple[float, float]:
     """Return how often the last interval holds the truth, and the mean number of runs, when stopping once precise."""
     rng = np.random.default_rng(seed)
     held, made = 0, 0

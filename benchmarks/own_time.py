@@ -18,14 +18,15 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from assay.campaign.attempt import Setting, attempt, size_of
-from assay.campaign.order import schedule
+from assay.campaign.attempt import Setting, attempt
 from assay.campaign.runner import connect, sampler_options
 from assay.campaign.site import hosts_for
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.hosts import Transport
 from assay.model.plan import Plan
 from assay.observe.sampling import Sampler, SamplerOptions
+from assay.planning.inputs import size_of
+from assay.planning.order import schedule
 from assay.repository import Repository
 from assay.spec import expand, load_plan
 from assay.workloads.catalogue import WORKLOADS
@@ -57,8 +58,10 @@ async def own_time(plan: Plan, setting: Setting, pairs: int) -> None:
             outside.append(done.outcome.duration_s)
     print(f"assay's own time per run: median {statistics.median(own):.2f} s, most {max(own):.2f} s (n = {pairs})")
     ratio = statistics.median(a / b for a, b in zip(inside, outside, strict=True))
-    print(f"job inside assay {statistics.median(inside):.1f} s, bare {statistics.median(outside):.1f} s, "
-          f"median ratio {ratio:.3f} (n = {pairs} pairs)")  # fmt: skip
+    print(
+        f"job inside assay {statistics.median(inside):.1f} s, bare {statistics.median(outside):.1f} s, "
+        f"median ratio {ratio:.3f} (n = {pairs} pairs)"
+    )
 
 
 async def sampler_share(transports: dict[str, Transport], options: dict[str, SamplerOptions]) -> None:
@@ -77,8 +80,10 @@ async def sampler_share(transports: dict[str, Transport], options: dict[str, Sam
     shares = [(await cpu_s(name) - before[name]) / SAMPLED_S for name in samplers]
     for sampler in samplers.values():
         await sampler.stop()
-    print(f"sampler at 1 Hz: {statistics.fmean(shares):.2%} of a core per node, most {max(shares):.2%} "
-          f"(n = {len(shares)} nodes, {SAMPLED_S:.0f} s)")  # fmt: skip
+    print(
+        f"sampler at 1 Hz: {statistics.fmean(shares):.2%} of a core per node, most {max(shares):.2%} "
+        f"(n = {len(shares)} nodes, {SAMPLED_S:.0f} s)"
+    )
 
 
 async def measure(plan: Plan, pairs: int) -> None:

@@ -21,11 +21,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.analysis.anomalies import find_anomalies
-from assay.analysis.matched import matched_speedups
-from assay.analysis.table import table_of
+from assay.compare.matched import matched_speedups
 from assay.model.imported import Found, Left, foreign_run
+from assay.quality.anomalies import find_anomalies
 from assay.repository import Repository
+from assay.statistics.run_table import table_of
 
 CHUNK = 50_000
 REPEATS = 3
@@ -37,20 +37,30 @@ def made(count: int, seed: int) -> Iterator[Found | Left]:
     """Yield synthetic runs; the same for the same seed."""
     chance = random.Random(seed)
     parameters = [
-        {"dfs.blocksize": str(32 * 2**20 << step), "dfs.replication": str(copies),
-         "mapreduce.task.io.sort.factor": str(factor), "io.file.buffer.size": str(buffer)}
-        for step in range(4) for copies in (1, 2, 3) for factor in (5, 10, 20, 50) for buffer in (4096, 65536)
-    ]  # fmt: skip
+        {
+            "dfs.blocksize": str(32 * 2**20 << step),
+            "dfs.replication": str(copies),
+            "mapreduce.task.io.sort.factor": str(factor),
+            "io.file.buffer.size": str(buffer),
+        }
+        for step in range(4)
+        for copies in (1, 2, 3)
+        for factor in (5, 10, 20, 50)
+        for buffer in (4096, 65536)
+    ]
     for number in range(count):
         workload, layout = chance.choice(WORKLOADS), chance.choice(LAYOUTS)
         speed = 1 + LAYOUTS.index(layout) / 4
         run = foreign_run(
-            workload=workload, layout=layout, cluster=f"cluster-{chance.randrange(4)}",
-            levels={"network": chance.choice(("ETH", "IB"))}, parameters=chance.choice(parameters),
+            workload=workload,
+            layout=layout,
+            cluster=f"cluster-{chance.randrange(4)}",
+            levels={"network": chance.choice(("ETH", "IB"))},
+            parameters=chance.choice(parameters),
             duration_s=round(1000 / speed * chance.lognormvariate(0, 0.1), 3),
             started_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T{number % 24:02d}:00:00+00:00",
             metrics={"job_s": 1.0, "disk_read_bytes": float(chance.randrange(10**12))},
-        )  # fmt: skip
+        )
         yield Found(f"{seed}-{number}", f"synthetic:{number}", run)
 
 
@@ -103,8 +113,10 @@ def main(runs: int) -> None:
         timed("anomalies, columns at hand", lambda: find_anomalies(table))
         print(f"peak memory {memory_mib():.0f} MiB")
         if runs <= CHUNK:
-            timed("alternative: speedup by layout over Run objects",
-                  lambda: matched_speedups(table_of(repository.runs(environment=False)), "layout", "HDD"))  # fmt: skip
+            timed(
+                "alternative: speedup by layout over Run objects",
+                lambda: matched_speedups(table_of(repository.runs(environment=False)), "layout", "HDD"),
+            )
 
 
 if __name__ == "__main__":

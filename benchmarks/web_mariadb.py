@@ -44,14 +44,21 @@ from import_beside_mariadb import server
 from repository_views import LAYOUTS, WORKLOADS, filled
 from web_readers import READERS, TARGET_MS, p95_ms, questions, reader, served, together
 
-from assay.analysis.table import RunTable
 from assay.repository import Repository
+from assay.statistics.run_table import RunTable
 
 COLUMNS = {
-    "workload": "bench", "layout": "disk", "network": "net", "cluster": "id_cluster", "dfs.blocksize": "blk_size",
-    "dfs.replication": "replication", "mapreduce.task.io.sort.factor": "iosf", "io.file.buffer.size": "iofilebuf",
-    "status": "valid", "campaign_id": "exec_type",
-}  # fmt: skip
+    "workload": "bench",
+    "layout": "disk",
+    "network": "net",
+    "cluster": "id_cluster",
+    "dfs.blocksize": "blk_size",
+    "dfs.replication": "replication",
+    "mapreduce.task.io.sort.factor": "iosf",
+    "io.file.buffer.size": "iofilebuf",
+    "status": "valid",
+    "campaign_id": "exec_type",
+}
 """assay's columns and what ALOJA calls them."""
 CONFIGURATION = "bench, disk, net, id_cluster, blk_size, replication, iosf, iofilebuf"
 TABLE = f"""
@@ -78,8 +85,11 @@ def where_of(workload: str | None, layout: str | None = None, but: str = "") -> 
 def run_list(workload: str | None = None, layout: str | None = None) -> str:
     """Return the statements of the list of runs: a page, the number of all, and the counts of each choice."""
     where = where_of(workload, layout)
-    facets = [f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, but=name)} GROUP BY {name}"
-              for name in COLUMNS.values() if name not in ("valid", "exec_type")]  # fmt: skip
+    facets = [
+        f"SELECT {name}, COUNT(*) FROM execs {where_of(workload, layout, but=name)} GROUP BY {name}"
+        for name in COLUMNS.values()
+        if name not in ("valid", "exec_type")
+    ]
     page = f"SELECT * FROM execs {where} ORDER BY start_time DESC, id_exec DESC LIMIT {PAGE}"
     return "; ".join([page, f"SELECT COUNT(*) FROM execs {where}", *facets])
 
@@ -128,8 +138,9 @@ def statements(ids: list[str]) -> dict[str, list[str]]:
 def write_rows(repository: Repository, table: RunTable, path: Path) -> None:
     """Write the runs as ``LOAD DATA`` takes them."""
     ids = repository.ids_at(table, range(len(table)))
-    texts = [[column.text(row) or "\\N" for row in range(len(table))]
-             for column in (table.columns[name] for name in COLUMNS)]  # fmt: skip
+    texts = [
+        [column.text(row) or "\\N" for row in range(len(table))] for column in (table.columns[name] for name in COLUMNS)
+    ]
     seconds, started = table.values["duration_s"], table.values["started_unix_s"]
     moments = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(moment)) for moment in started]
     lines = zip(ids, *texts, (f"{s:.3f}" for s in seconds), moments, strict=True)
@@ -165,10 +176,19 @@ class Client:
 @contextmanager
 def client(socket: Path) -> Iterator[Client]:
     """Connect to the server; the client ends with the block."""
-    command = ["mariadb", "--no-defaults", f"--socket={socket}", "--user=root", "--batch", "--unbuffered",
-               "--skip-column-names", "b"]  # fmt: skip
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, bufsize=1)  # fmt: skip
+    command = [
+        "mariadb",
+        "--no-defaults",
+        f"--socket={socket}",
+        "--user=root",
+        "--batch",
+        "--unbuffered",
+        "--skip-column-names",
+        "b",
+    ]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, bufsize=1
+    )
     try:
         found = Client(process)
         found.rows("SELECT 1")
@@ -238,8 +258,10 @@ def main(runs: int) -> None:
         rows = folder / "rows.tsv"
         write_rows(repository, table, rows)
         with server(folder, "--query-cache-type=1", "--query-cache-size=0") as ask:
-            ask(f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows}' INTO TABLE execs "
-                f"(exec, {', '.join(COLUMNS.values())}, exe_time, start_time); ANALYZE TABLE execs")  # fmt: skip
+            ask(
+                f"USE b; {TABLE}; LOAD DATA LOCAL INFILE '{rows}' INTO TABLE execs "
+                f"(exec, {', '.join(COLUMNS.values())}, exe_time, start_time); ANALYZE TABLE execs"
+            )
             loaded = ask("SELECT COUNT(*) FROM b.execs").split()[-1]
             print(f"MariaDB holds {int(loaded):,} runs, {ask('SELECT VERSION()').split()[-1]}")
             with served(repository.root, folder) as port:

@@ -80,8 +80,18 @@ def served(repository: Path, folder: Path) -> Iterator[int]:
         port = free.getsockname()[1]
     book = folder / "prices.yaml"
     book.write_text(BOOK)
-    command = [sys.executable, "-m", "assay", "serve", "--repository", str(repository), "--port", str(port),
-               "--prices", str(book)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "assay",
+        "serve",
+        "--repository",
+        str(repository),
+        "--port",
+        str(port),
+        "--prices",
+        str(book),
+    ]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         for _ in range(600):
@@ -172,8 +182,10 @@ def main(runs: int, pages: Sequence[str] = ()) -> None:
                 times = together(asked, partial(reader, port))
                 most = p95_ms(times)
                 verdict = "" if most <= TARGET_MS else "  over the target"
-                print(f"{page:<20} first {first:7.0f}  median {median(times):6.0f}  95 % {most:6.0f}"
-                      f"  (n = {len(times)}){verdict}")  # fmt: skip
+                print(
+                    f"{page:<20} first {first:7.0f}  median {median(times):6.0f}  95 % {most:6.0f}"
+                    f"  (n = {len(times)}){verdict}"
+                )
 
 
 if __name__ == "__main__":

@@ -14,16 +14,33 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 _PREFIXES = {
-    "": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15,
-    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50,
-}  # fmt: skip
+    "": 1,
+    "k": 10**3,
+    "K": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "Ki": 2**10,
+    "Mi": 2**20,
+    "Gi": 2**30,
+    "Ti": 2**40,
+    "Pi": 2**50,
+}
 _NUMBER = r"(?P<number>\d+(?:\.\d+)?)\s*"
 _PREFIX = r"(?P<prefix>Ki|Mi|Gi|Ti|Pi|[kKMGTP])?"
 BYTES_PATTERN = rf"^{_NUMBER}{_PREFIX}B$"
 BYTE_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}B/s$"
 BIT_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}bit/s$"
-_DURATION_UNITS = {"us": Fraction(1, 10**6), "ms": Fraction(1, 1000), "s": Fraction(1), "min": Fraction(60),
-                   "h": Fraction(3600), "d": Fraction(86400), "y": Fraction(365 * 86400)}  # fmt: skip
+_DURATION_UNITS = {
+    "us": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+    "d": Fraction(86400),
+    "y": Fraction(365 * 86400),
+}
 DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>us|ms|s|min|h|d|y)$"
 _CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
 MONEY_PATTERN = r"^(?:(?P<sign>[$€£])\s*(?P<a>\d[\d,]*(?:\.\d+)?)|(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<code>[A-Z]{3}))$"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.analysis.throughput import gated_aggregate, transfers
+from assay.explain.throughput import gated_aggregate, transfers
 from assay.model.run import Task
 from assay.model.trace import Trace
 from assay.workloads.base import Verdict, Workload
@@ -16,8 +16,9 @@ from assay.workloads.base import Verdict, Workload
 _NODE, _SUBJECT = "cluster", "streams"
 
 
-def gated_metrics(tasks: Iterable[Task], workload: Workload, verdict: Verdict | None, started_unix_s: float,
-                  trace: Trace) -> dict[str, float]:  # fmt: skip
+def gated_metrics(
+    tasks: Iterable[Task], workload: Workload, verdict: Verdict | None, started_unix_s: float, trace: Trace
+) -> dict[str, float]:
     """Return the aggregate's metrics and add its curve to ``trace``; {} when the workload has no such figure."""
     measured = verdict.streams if verdict else ()
     origin_s = started_unix_s if measured else 0.0

@@ -17,16 +17,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from assay.analysis.differences import CPU_LIMIT_SHARE
-from assay.analysis.run_detail import detail_metrics, run_detail
 from assay.campaign.aggregate import gated_metrics
 from assay.campaign.configure import configure, in_use, link_rate, placed
 from assay.campaign.failures import class_of_end, class_of_error
-from assay.campaign.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
-from assay.campaign.order import PlannedRun
+from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.hadoop.engine import Finished, HadoopEngine
 from assay.errors import AssayError, EngineError
-from assay.formats.jhist import job_of, phases
+from assay.explain.run_detail import detail_metrics, run_detail
+from assay.formats.hadoop.jhist import job_of, phases
 from assay.hosts.transport import Transport
 from assay.lab.links import Links
 from assay.model.baseline import Baseline
@@ -39,6 +37,9 @@ from assay.model.trace import Trace
 from assay.observe.caches import drop_caches, is_cold
 from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
 from assay.observe.traces import cpu_busy_share, device_totals
+from assay.planning.inputs import size_of
+from assay.planning.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
+from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
 from assay.workloads.base import Facts, Input, Size, Verdict, Workload
 from assay.workloads.catalogue import WORKLOADS
@@ -135,15 +136,6 @@ def _not_own(seen: _Observed) -> Iterator[None]:
         seen.not_own_s += time.monotonic() - began
 
 
-def size_of(planned: PlannedRun, plan: Plan) -> Size:
-    """Return the workload's size in bytes after the lab's scale, and its counts."""
-    return Size.of(
-        round(planned.workload.data_bytes * plan.cluster.scale),
-        planned.configuration.parameters,
-        planned.workload.parameters,
-    )
-
-
 async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Around = _ALONE) -> Published:
     """Carry out one attempt and return its record, whatever became of it."""
     cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
@@ -220,8 +212,9 @@ async def _error_of(work: Awaitable[None]) -> AssayError | None:
     return None
 
 
-async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
-                     around: Around) -> None:  # fmt: skip
+async def _carry_out(
+    planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed, around: Around
+) -> None:
     engine, parameters = setting.engine, planned.configuration.parameters
     needed = workload.input(size)
     with _not_own(seen), _step(around, "restart") as step:
@@ -260,8 +253,15 @@ async def _carry_out(planned: PlannedRun, workload: Workload, size: Size, settin
             await _validate(planned, workload, size, setting, seen, manifest, needed)
 
 
-async def _validate(planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed,
-                    manifest: Mapping[str, int], needed: Input | None) -> None:  # fmt: skip
+async def _validate(
+    planned: PlannedRun,
+    workload: Workload,
+    size: Size,
+    setting: Setting,
+    seen: _Observed,
+    manifest: Mapping[str, int],
+    needed: Input | None,
+) -> None:
     assert seen.finished is not None
     engine = setting.engine
     setting.show("validating")
@@ -307,8 +307,12 @@ async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) ->
         return inherited | manifest
     setting.show(f"generating input: {needed.name}")
     await hdfs.delete(needed.place)
-    running = setting.engine.run(needed.program, planned.configuration.parameters,
-                                 timeout_s=setting.plan.timeout_s or DEFAULT_TIMEOUT_S, label="input")  # fmt: skip
+    running = setting.engine.run(
+        needed.program,
+        planned.configuration.parameters,
+        timeout_s=setting.plan.timeout_s or DEFAULT_TIMEOUT_S,
+        label="input",
+    )
     done = await _with_progress(running, setting)
     if done.outcome.exit_status != 0 or not await _complete(needed, setting):
         tail = "\n".join(done.outcome.last_words())
@@ -392,8 +396,9 @@ async def _with_progress(running: Awaitable[Finished], setting: Setting) -> Fini
             await asyncio.gather(task, return_exceptions=True)
 
 
-def _status(seen: _Observed, cause: AssayError | None,
-            limit: TimeLimit) -> tuple[RunStatus, str | None, FailureClass | None]:  # fmt: skip
+def _status(
+    seen: _Observed, cause: AssayError | None, limit: TimeLimit
+) -> tuple[RunStatus, str | None, FailureClass | None]:
     if cause or seen.finished is None:
         why = str(cause or "the job was not started")
         return RunStatus.FAILED, why, class_of_error(cause) if cause else FailureClass.ENGINE

@@ -15,11 +15,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.campaign.order import restarts
 from assay.campaign.prepare import Schedule, prepare, rows
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.model.run import Run
+from assay.planning.order import restarts
 from assay.repository import Repository
 from assay.spec import load_plan
 from assay.spec.layouts import fitting_codes
@@ -127,11 +127,20 @@ def plan_text(draft: Draft) -> str:
 def check_size(draft: Draft) -> None:
     """Raise :class:`SpecificationError` for a plan of too many runs, before any of them is laid out."""
     repetitions = int(draft.repetitions) if draft.repetitions.isdecimal() and len(draft.repetitions) < 7 else 1
-    count = math.prod([len(draft.workloads), max(1, len(draft.layouts)), repetitions,
-                       *(len(levels) for levels in draft.levels.values())])  # fmt: skip
+    count = math.prod(
+        [
+            len(draft.workloads),
+            max(1, len(draft.layouts)),
+            repetitions,
+            *(len(levels) for levels in draft.levels.values()),
+        ]
+    )
     if count > RUNS_MAX:
-        raise SpecificationError(f"these are {count:,} runs, and a plan may have {RUNS_MAX:,} here", where="the plan",
-                                 hint="fewer levels or repetitions; `assay run` takes larger plans")  # fmt: skip
+        raise SpecificationError(
+            f"these are {count:,} runs, and a plan may have {RUNS_MAX:,} here",
+            where="the plan",
+            hint="fewer levels or repetitions; `assay run` takes larger plans",
+        )
 
 
 def write_plan(folder: Path, draft: Draft, cluster_text: str) -> Path:
@@ -153,26 +162,47 @@ def checked_plan(draft: Draft, cluster_text: str) -> Plan:
             raise SpecificationError(message, where=where or None, hint=error.hint) from error
 
 
-def preview(draft: Draft, cluster_text: str, repository: Repository, history_of: Callable[[str], Sequence[Run]],
-            now_unix_s: float) -> Preview:  # fmt: skip
+def preview(
+    draft: Draft,
+    cluster_text: str,
+    repository: Repository,
+    history_of: Callable[[str], Sequence[Run]],
+    now_unix_s: float,
+) -> Preview:
     """Return what carrying out the plan would do. ``history_of``: runs that there are of a cluster, by its name."""
     plan = checked_plan(draft, cluster_text)
     history = history_of(plan.cluster.name)
     todo = prepare(plan, repository, again=False, write=False, history=history)
     listed = rows(plan, todo, history, now_unix_s)
     return Preview(
-        plan=plan.name, text=plan_text(draft), cluster=plan.cluster.name, workers=len(plan.cluster.workers),
-        codes=tuple(fitting_codes(plan.cluster.workers[0].type)), workloads=len(plan.workloads),
-        configurations=len({run.configuration.key for run in todo.runs}), repetitions=plan.repetitions,
-        runs=len(todo.runs), done=todo.done, left=len(todo.left), restarts=_starts(plan, todo),
+        plan=plan.name,
+        text=plan_text(draft),
+        cluster=plan.cluster.name,
+        workers=len(plan.cluster.workers),
+        codes=tuple(fitting_codes(plan.cluster.workers[0].type)),
+        workloads=len(plan.workloads),
+        configurations=len({run.configuration.key for run in todo.runs}),
+        repetitions=plan.repetitions,
+        runs=len(todo.runs),
+        done=todo.done,
+        left=len(todo.left),
+        restarts=_starts(plan, todo),
         expected_s=listed[-1].starts_after_s + listed[-1].expected_s if listed else 0.0,
         guessed=any(row.basis == "the devices' bandwidth" for row in listed),
         rows=tuple(
-            PreviewRow(row.planned.index + 1, row.planned.workload.key, dict(row.planned.configuration.levels),
-                       row.planned.repetition, row.restart, row.starts_after_s, row.expected_s, row.basis)
+            PreviewRow(
+                row.planned.index + 1,
+                row.planned.workload.key,
+                dict(row.planned.configuration.levels),
+                row.planned.repetition,
+                row.restart,
+                row.starts_after_s,
+                row.expected_s,
+                row.basis,
+            )
             for row in listed[:LISTED_MAX]
         ),
-    )  # fmt: skip
+    )
 
 
 def _starts(plan: Plan, todo: Schedule) -> int:

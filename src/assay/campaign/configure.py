@@ -51,8 +51,9 @@ async def configure(
     rate = link_rate(network, cluster)
     rates = await asyncio.to_thread(links.shape, rate) if links else {}
     described = cluster.networks.get(network) if network else None
-    restarted = await engine.deploy(configuration.layout, configuration.parameters, show,
-                                    workers=configuration.workers, network=described)  # fmt: skip
+    restarted = await engine.deploy(
+        configuration.layout, configuration.parameters, show, workers=configuration.workers, network=described
+    )
     if network is None:
         return {}, restarted
     used = cluster.using(configuration.workers)
@@ -79,5 +80,8 @@ def placed(policy: StoragePolicy, found: Mapping[tuple[str, ...], int]) -> Check
     listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
     if not astray:
         return Check("storage policy", True, f"{policy}: blocks lie {listed or 'nowhere: there are none'}")
-    return Check("storage policy", False, f"{sum(astray.values())} of {sum(found.values())} blocks do not lie as "
-                                          f"{policy} says: {listed}")  # fmt: skip
+    return Check(
+        "storage policy",
+        False,
+        f"{sum(astray.values())} of {sum(found.values())} blocks do not lie as {policy} says: {listed}",
+    )

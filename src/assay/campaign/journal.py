@@ -28,13 +28,13 @@ from typing import Any
 
 import msgspec
 
-from assay.analysis.significance import precise_enough
-from assay.campaign.order import PlannedRun
+from assay.compare.significance import precise_enough
 from assay.errors import RepositoryError
 from assay.lab.owner import Owner
 from assay.lab.state import lock_holder
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
+from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
 
 CAMPAIGNS = "campaigns"
@@ -95,8 +95,9 @@ class Journal:
                 (self.folder / NOW).unlink(missing_ok=True)
 
 
-def find_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *,
-                  again: bool) -> Journal | None:  # fmt: skip
+def find_campaign(
+    root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
+) -> Journal | None:
     """Return the campaign to go on with; None when a new one is due. Writes nothing.
 
     ``finished``: the repository's runs. With ``again``, a campaign that is complete is followed by a new one; without,
@@ -117,8 +118,9 @@ def find_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
     return None
 
 
-def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *,
-                  again: bool) -> tuple[Journal, bool]:  # fmt: skip
+def open_campaign(
+    root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
+) -> tuple[Journal, bool]:
     """Return the campaign to go on with (see :func:`find_campaign`), or a new one, and whether it is an old one."""
     known = find_campaign(root, plan, finished, runs, again=again)
     if known is not None:
@@ -129,11 +131,20 @@ def open_campaign(root: Path, plan: Plan, finished: Sequence[Run], runs: Sequenc
     (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
     (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")
     (folder / "campaign.json").write_text(
-        json.dumps({"campaign_id": campaign_id, "plan": plan.name, "fingerprint": plan.fingerprint,
-                    "cluster": plan.cluster.name, "runs": len(runs),
-                    "started_unix_s": round(time.time(), 3)}, indent=2) + "\n",
+        json.dumps(
+            {
+                "campaign_id": campaign_id,
+                "plan": plan.name,
+                "fingerprint": plan.fingerprint,
+                "cluster": plan.cluster.name,
+                "runs": len(runs),
+                "started_unix_s": round(time.time(), 3),
+            },
+            indent=2,
+        )
+        + "\n",
         encoding="utf-8",
-    )  # fmt: skip
+    )
     return Journal(folder, campaign_id), False
 
 

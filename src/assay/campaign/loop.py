@@ -16,16 +16,16 @@ from typing import Protocol
 import msgspec
 
 from assay.campaign.attempt import Around, Published
-from assay.campaign.estimate import expected, remaining_s, time_limit
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
-from assay.campaign.inputs import kept_by
 from assay.campaign.journal import wanted
-from assay.campaign.order import PlannedRun, restarts
 from assay.campaign.prepare import Schedule
 from assay.errors import AssayError, EngineError, HostError
 from assay.model.baseline import Baseline
 from assay.model.plan import Plan
 from assay.model.run import FailureClass, Run, RunStatus
+from assay.planning.estimate import expected, remaining_s, time_limit
+from assay.planning.inputs import kept_by
+from assay.planning.order import PlannedRun, restarts
 from assay.repository import Repository
 from assay.units import format_duration
 
@@ -153,9 +153,11 @@ class Loop:
             self._queue.pop(0)
             given_up = given_up + 1 if last.status is RunStatus.FAILED else 0
             if given_up >= GIVEN_UP_IN_A_ROW_MAX:
-                raise EngineError(f"{given_up} runs in a row failed, the last because: {last.cause}",
-                                  where=f"campaign {campaign}",
-                                  hint="mend the cause; the same command goes on from here")  # fmt: skip
+                raise EngineError(
+                    f"{given_up} runs in a row failed, the last because: {last.cause}",
+                    where=f"campaign {campaign}",
+                    hint="mend the cause; the same command goes on from here",
+                )
 
     async def _make(self, planned: PlannedRun, number: int) -> Run:
         """Try one run until it is valid or given up; return its last attempt."""
@@ -180,13 +182,27 @@ class Loop:
         left_s = remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there)
         limit = time_limit(planned, work.plan, self._history)
         work.watcher.begin(planned.index + 1, len(work.todo.runs), title, left_s)
-        self._journal.write("begin", run=planned.index, title=title, workload=planned.workload.key, attempt=number,
-                            left_s=round(left_s, 1), time_limit=str(limit),
-                            expected_s=round(expected(planned, work.plan, self._history).duration_s, 1))  # fmt: skip
+        self._journal.write(
+            "begin",
+            run=planned.index,
+            title=title,
+            workload=planned.workload.key,
+            attempt=number,
+            left_s=round(left_s, 1),
+            time_limit=str(limit),
+            expected_s=round(expected(planned, work.plan, self._history).duration_s, 1),
+        )
 
         def ended(step: str, began_unix_s: float, took_s: float) -> None:
-            self._journal.write("step", synced=False, run=planned.index, attempt=number, step=step,
-                                began_unix_s=round(began_unix_s, 3), took_s=round(took_s, 3))  # fmt: skip
+            self._journal.write(
+                "step",
+                synced=False,
+                run=planned.index,
+                attempt=number,
+                step=step,
+                began_unix_s=round(began_unix_s, 3),
+                took_s=round(took_s, 3),
+            )
 
         published = await self._hands.make(planned, number, Around(limit, self._settle, ended))
         await self._settle()
@@ -216,8 +232,16 @@ class Loop:
         )
         ended("publish", began, time.monotonic() - clock)
         run = published.run
-        self._journal.write("end", run=planned.index, attempt=run.attempt, run_id=run.run_id, status=run.status,
-                            cause=run.cause, failure_class=run.failure_class, duration_s=run.duration_s)  # fmt: skip
+        self._journal.write(
+            "end",
+            run=planned.index,
+            attempt=run.attempt,
+            run_id=run.run_id,
+            status=run.status,
+            cause=run.cause,
+            failure_class=run.failure_class,
+            duration_s=run.duration_s,
+        )
 
     async def _settle(self) -> None:
         """Wait until the run before is stored. Never raises: the attempt that waits is not the one that went wrong."""

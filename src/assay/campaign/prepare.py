@@ -10,19 +10,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.campaign import room
-from assay.campaign.estimate import Overheads, expected, inputs_s, inputs_there, remaining_s, time_limit
 from assay.campaign.failures import retry_words
-from assay.campaign.inputs import Key
 from assay.campaign.journal import Journal, find_campaign, key_of, open_campaign, remaining
-from assay.campaign.limits import Selection, Stop, TimeLimit, parse_selection
-from assay.campaign.order import PlannedRun, restarts, schedule
 from assay.campaign.timeline import measured_overheads
 from assay.errors import RepositoryError, SpecificationError
 from assay.model import containers
 from assay.model.cluster import Placement
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
+from assay.planning import room
+from assay.planning.estimate import Overheads, expected, inputs_s, inputs_there, remaining_s, time_limit
+from assay.planning.inputs import Key
+from assay.planning.limits import Selection, Stop, TimeLimit, parse_selection
+from assay.planning.order import PlannedRun, restarts, schedule
 from assay.repository import Repository
 from assay.spec import expand
 from assay.units import format_bytes, format_duration
@@ -76,9 +76,16 @@ class Row:
     """What of ``expected_s`` goes into making inputs: always a guess."""
 
 
-def prepare(plan: Plan, repository: Repository | None, *, again: bool, only: Sequence[str] = (),
-            stop: Stop | None = None, write: bool = True,
-            history: Sequence[Run] | None = None) -> Schedule:  # fmt: skip
+def prepare(
+    plan: Plan,
+    repository: Repository | None,
+    *,
+    again: bool,
+    only: Sequence[str] = (),
+    stop: Stop | None = None,
+    write: bool = True,
+    history: Sequence[Run] | None = None,
+) -> Schedule:
     """Return what there is to do for ``plan``: a new campaign, or the rest of one that was begun.
 
     ``repository`` may be None in a preview (``write=False``) before there is one. ``history``: the cluster's runs,
@@ -143,8 +150,9 @@ def renewed(plan: Plan, todo: Schedule, history: Sequence[Run]) -> Schedule:
     """Return ``todo`` with what is left by ``history``: somebody else may have made runs since it was counted."""
     finished = [run for run in history if todo.campaign and run.campaign_id == todo.campaign.campaign_id]
     there = _done(todo, history)
-    left = [(planned, number) for planned, number in remaining(plan, todo.runs, finished)
-            if todo.selection.takes(planned)]  # fmt: skip
+    left = [
+        (planned, number) for planned, number in remaining(plan, todo.runs, finished) if todo.selection.takes(planned)
+    ]
     made = inputs_there(todo.runs, plan, history)
     expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
     done = sum(run.key in there for run in todo.runs)
@@ -181,7 +189,7 @@ def plan_lines(plan: Plan, todo: Schedule, repository_root: Path) -> list[str]:
     often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
         f"{len(workloads)} workloads ({', '.join(workloads)}) × {len(configurations)} configurations "
-        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs",
+        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs"
     ]
     if todo.continued:
         ready = f"{todo.done} of {len(todo.runs)} runs are done"

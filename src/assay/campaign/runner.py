@@ -19,7 +19,6 @@ from assay import __version__
 from assay.campaign.attempt import Around, Published, Setting, attempt
 from assay.campaign.journal import Journal
 from assay.campaign.loop import Loop, Watcher, Work
-from assay.campaign.order import PlannedRun
 from assay.campaign.prepare import Schedule, renewed
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.errors import HostError
@@ -33,6 +32,7 @@ from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
 from assay.observe.environment import capture
 from assay.observe.sampling import SamplerOptions
+from assay.planning.order import PlannedRun
 from assay.repository import Repository
 
 _ANSWER_TIMEOUT_S = 15.0
@@ -83,8 +83,9 @@ class _Told:
 class _Cluster:
     """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
 
-    def __init__(self, plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], campaign_id: str,
-                 watcher: Watcher) -> None:  # fmt: skip
+    def __init__(
+        self, plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], campaign_id: str, watcher: Watcher
+    ) -> None:
         self._plan = plan
         self._cluster = cluster
         self._lab_facts = lab_facts
@@ -146,8 +147,16 @@ async def _all_answer(transports: Mapping[str, Transport]) -> bool:
     return not any(isinstance(answer, HostError) for answer in answers)
 
 
-async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], repository: Repository,
-                    todo: Schedule, watcher: Watcher, *, with_baseline: bool) -> Summary:  # fmt: skip
+async def carry_out(
+    plan: Plan,
+    cluster: Cluster,
+    lab_facts: Mapping[str, Any],
+    repository: Repository,
+    todo: Schedule,
+    watcher: Watcher,
+    *,
+    with_baseline: bool,
+) -> Summary:
     """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them).
 
     Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
@@ -162,8 +171,15 @@ async def carry_out(plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], 
             made = await Loop(Work(plan, repository, todo, told), hands).run()
         finally:
             await asyncio.shield(asyncio.ensure_future(hands.close()))
-    return Summary(todo.journal.campaign_id, len(todo.runs), made.statuses.total(), todo.done, dict(made.statuses),
-                   dict(made.failures), made.stopped)  # fmt: skip
+    return Summary(
+        todo.journal.campaign_id,
+        len(todo.runs),
+        made.statuses.total(),
+        todo.done,
+        dict(made.statuses),
+        dict(made.failures),
+        made.stopped,
+    )
 
 
 async def _finish(engine: HadoopEngine) -> None:
@@ -177,8 +193,9 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
         transports: list[Transport] = [LocalTransport(node.name) for node in cluster.nodes]
     else:
         addressed = [(node.name, node.address) for node in cluster.nodes if node.address]
-        results = await asyncio.gather(*(connect_ssh(name, address) for name, address in addressed),
-                                       return_exceptions=True)  # fmt: skip
+        results = await asyncio.gather(
+            *(connect_ssh(name, address) for name, address in addressed), return_exceptions=True
+        )
         transports = [result for result in results if not isinstance(result, BaseException)]
         for transport in transports:
             stack.push_async_callback(transport.close)
@@ -199,8 +216,13 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
         return None
 
 
-async def _environment(cluster: Cluster, transports: Mapping[str, Transport], engine: HadoopEngine,
-                       lab_facts: Mapping[str, Any], watcher: Watcher) -> dict[str, Any]:  # fmt: skip
+async def _environment(
+    cluster: Cluster,
+    transports: Mapping[str, Transport],
+    engine: HadoopEngine,
+    lab_facts: Mapping[str, Any],
+    watcher: Watcher,
+) -> dict[str, Any]:
     watcher.step("recording the environment")
     folders = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes

@@ -121,8 +121,9 @@ def find(root: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStat
     if prefix is not None:
         chosen = [folder for folder in folders if folder.name.startswith(prefix)]
         if not chosen:
-            raise RepositoryError(f"no campaign's id begins with {prefix!r}", where=str(root),
-                                  hint="`assay campaign list` lists them")  # fmt: skip
+            raise RepositoryError(
+                f"no campaign's id begins with {prefix!r}", where=str(root), hint="`assay campaign list` lists them"
+            )
         return [status_of(folder, now_unix_s) for folder in chosen]
     running = [folder for folder in folders if lock_holder(folder / LOCK)]
     return [status_of(folder, now_unix_s) for folder in running or folders[-1:]]

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.campaign.estimate import RESTART_S, Overheads
 from assay.campaign.journal import CAMPAIGNS, JOURNAL
+from assay.planning.estimate import RESTART_S, Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
 _HOLDS_JOB = "job and history"

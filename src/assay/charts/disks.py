@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.traffic import TrafficSeries
 from assay.charts.style import HALF_PX, Spec, chart, colour_scale
+from assay.explain.traffic import TrafficSeries
 
 GAP_PX = 24
 AXIS_PX = 44
@@ -23,8 +23,14 @@ def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
         devices = list(dict.fromkeys(one.device for one in series))
         for one in series:
             rank = devices.index(one.device)
-            base = {"level": level, "direction": one.direction, "panel": f"{level}, {one.direction} (MB/s)",
-                    "device": one.device, "shade": rank % len(SHADES), "rank": rank}  # fmt: skip
+            base = {
+                "level": level,
+                "direction": one.direction,
+                "panel": f"{level}, {one.direction} (MB/s)",
+                "device": one.device,
+                "shade": rank % len(SHADES),
+                "rank": rank,
+            }
             rows += [{**base, "t": t, "rate": rate} for t, rate in zip(one.t_s, one.mb_per_s, strict=True)]
     return rows
 
@@ -43,17 +49,29 @@ def disk_traffic_areas(
         "height": 90 if stacked else 110,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
-            "x": {"field": "t", "type": "quantitative", "title": "Time since the run's start (s)",
-                  "axis": {"tickCount": 5}},
+            "x": {
+                "field": "t",
+                "type": "quantitative",
+                "title": "Time since the run's start (s)",
+                "axis": {"tickCount": 5},
+            },
             "y": {"field": "rate", "type": "quantitative", "stack": "zero", "title": None, "axis": {"tickCount": 4}},
-            "color": {"field": "level", "type": "nominal", "legend": None,
-                      "scale": colour_scale({level: palette[level] for level in sides})},
+            "color": {
+                "field": "level",
+                "type": "nominal",
+                "legend": None,
+                "scale": colour_scale({level: palette[level] for level in sides}),
+            },
             "detail": {"field": "device", "type": "nominal"},
             "order": {"field": "rank", "type": "quantitative"},
-            "opacity": {"field": "shade", "type": "ordinal", "legend": None,
-                        "scale": {"domain": list(range(len(SHADES))), "range": list(SHADES)}},
+            "opacity": {
+                "field": "shade",
+                "type": "ordinal",
+                "legend": None,
+                "scale": {"domain": list(range(len(SHADES))), "range": list(SHADES)},
+            },
         },
-    }  # fmt: skip
+    }
     header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
     panels = list(dict.fromkeys(row["panel"] for row in _rows(sides)))
     by_panel = {"field": "panel", "type": "nominal", "sort": panels, "header": header}

@@ -18,14 +18,29 @@ from assay.charts.style import PALETTE
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SHAPE_PATHS: Final[Mapping[str, str]] = {
-    "circle": "M5 0a5 5 0 1 0 .01 0z", "square": "M.6 .6h8.8v8.8h-8.8z", "triangle-up": "M5 .4 10 9.4H0z",
-    "diamond": "M5 0 10 5 5 10 0 5z", "cross": "M3.3 .3h3.4v3h3v3.4h-3v3h-3.4v-3h-3v-3.4h3z",
+    "circle": "M5 0a5 5 0 1 0 .01 0z",
+    "square": "M.6 .6h8.8v8.8h-8.8z",
+    "triangle-up": "M5 .4 10 9.4H0z",
+    "diamond": "M5 0 10 5 5 10 0 5z",
+    "cross": "M3.3 .3h3.4v3h3v3.4h-3v3h-3.4v-3h-3v-3.4h3z",
     "triangle-down": "M5 9.6 0 .6h10z",
-}  # fmt: skip
+}
 """The same shapes as SVG paths in a square of 10."""
 _CODE: Final = re.compile(r"(HD|SS|NV|HS|SH|HY|HN|RL|RR|RS|R|NFS)(?:D|E|BRID)?[-_ ]?([0-9]*)((?:[^A-Z0-9].*)?)")
-_FAMILY: Final = {"HD": (0, 0), "SS": (1, 0), "HS": (2, 0), "SH": (2, 1), "HY": (2, 2), "HN": (2, 1), "RL": (3, 0),
-                  "RR": (3, 1), "RS": (3, 2), "R": (3, 2), "NFS": (3, 1), "NV": (4, 0)}  # fmt: skip
+_FAMILY: Final = {
+    "HD": (0, 0),
+    "SS": (1, 0),
+    "HS": (2, 0),
+    "SH": (2, 1),
+    "HY": (2, 2),
+    "HN": (2, 1),
+    "RL": (3, 0),
+    "RR": (3, 1),
+    "RS": (3, 2),
+    "R": (3, 2),
+    "NFS": (3, 1),
+    "NV": (4, 0),
+}
 """The beginning of a code: its hue in the palette, and a step of lightness."""
 _LIGHTNESS: Final = (0.145, 0.21, 0.29)
 """Relative luminances (WCAG 2) that keep a contrast of 3:1 on white and on the dark theme's cards."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.matched import Speedup
-from assay.analysis.verdict import format_ratio
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
+from assay.compare.matched import Speedup
+from assay.wording.ratios import format_ratio
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _ROW_PX = 30
@@ -26,9 +26,13 @@ def _row(speedup: Speedup, name: str, domain: tuple[float, float]) -> Spec:
     ratio = speedup.ratio or 1.0
     low, high = speedup.low, speedup.high
     return {
-        "name": name, "candidate": speedup.candidate, "ratio": ratio, "text": f"{format_ratio(ratio)}× ({sets})",
-        "low": None if low is None else max(low, domain[0]), "high": None if high is None else min(high, domain[1]),
-    }  # fmt: skip
+        "name": name,
+        "candidate": speedup.candidate,
+        "ratio": ratio,
+        "text": f"{format_ratio(ratio)}× ({sets})",
+        "low": None if low is None else max(low, domain[0]),
+        "high": None if high is None else min(high, domain[1]),
+    }
 
 
 def matched_forest(
@@ -44,8 +48,12 @@ def matched_forest(
     names = [s.candidate if len(origins) < 2 else f"{s.candidate} ({s.origin})" for s in shown]
     ticks = [tick for tick in _TICKS if domain[0] <= tick <= domain[1]]
     scale = {"type": "log", "domain": list(domain), "nice": False, "clamp": True}
-    x = {"type": "quantitative", "scale": scale, "axis": {"values": ticks, "format": "~g"},
-         "title": f"Times as fast as {baseline}"}  # fmt: skip
+    x = {
+        "type": "quantitative",
+        "scale": scale,
+        "axis": {"values": ticks, "format": "~g"},
+        "title": f"Times as fast as {baseline}",
+    }
     y = {"field": "name", "type": "nominal", "sort": None, "title": None}
     levels = {s.candidate: palette[s.candidate] for s in shown}
     colour = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}
@@ -74,6 +82,10 @@ def matched_forest(
     rows = [_row(s, name, domain) for s, name in zip(shown, names, strict=True)]
     return chart(
         f"Speedup over {baseline} with 95 percent intervals and numbers of matched sets",
-        {"width": width_px, "height": {"step": _ROW_PX}, "data": {"values": rows},
-         "layer": [no_difference, interval, *dots, numbers]},
-    )  # fmt: skip
+        {
+            "width": width_px,
+            "height": {"step": _ROW_PX},
+            "data": {"values": rows},
+            "layer": [no_difference, interval, *dots, numbers],
+        },
+    )

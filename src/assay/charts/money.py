@@ -16,19 +16,24 @@ def cost_bars(
 ) -> Spec:
     """Return the cost per job by workload and layout, with the interval that comes from the run time's."""
     values = [
-        {"workload": titles.get(row.workload, row.workload), "layout": row.layout, "cost": row.cost_per_job,
-         "low": row.cost_per_job_low, "high": row.cost_per_job_high}
+        {
+            "workload": titles.get(row.workload, row.workload),
+            "layout": row.layout,
+            "cost": row.cost_per_job,
+            "low": row.cost_per_job_low,
+            "high": row.cost_per_job_high,
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     layouts = list(dict.fromkeys(row.layout for row in rows))
     currency = rows[0].currency if rows else ""
     x = {"type": "quantitative", "title": f"Cost per job ({currency})"}
-    colour = {"field": "layout", "type": "nominal",
-              "scale": colour_scale({layout: palette[layout] for layout in layouts})}  # fmt: skip
-    bars = {
-        "mark": {"type": "bar", "opacity": 0.88},
-        "encoding": {"x": {"field": "cost", **x}, "color": colour},
+    colour = {
+        "field": "layout",
+        "type": "nominal",
+        "scale": colour_scale({layout: palette[layout] for layout in layouts}),
     }
+    bars = {"mark": {"type": "bar", "opacity": 0.88}, "encoding": {"x": {"field": "cost", **x}, "color": colour}}
     interval = {
         "transform": [{"filter": "datum.low !== null"}],
         "mark": {"type": "errorbar", "color": INK, "ticks": {"size": 8, "color": INK}, "thickness": 1.5},

@@ -107,18 +107,35 @@ def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
     ]
     for side, speed in (("left", "fast"), ("right", "slow")):
         for end, price in (("bottom", "economical"), ("top", "expensive")):
-            mark = {"type": "text", "align": side, "baseline": end, "fontStyle": "italic", "opacity": 0.65,
-                    "x": 6 if side == "left" else "width", "y": 6 if end == "top" else "height",
-                    "xOffset": 0 if side == "left" else -6, "yOffset": 0 if end == "top" else -6}  # fmt: skip
-            layers.append({"data": {"values": [{"name": f"{speed}, {price}"}]}, "mark": mark,
-                           "encoding": {"text": {"field": "name"}}})  # fmt: skip
+            mark = {
+                "type": "text",
+                "align": side,
+                "baseline": end,
+                "fontStyle": "italic",
+                "opacity": 0.65,
+                "x": 6 if side == "left" else "width",
+                "y": 6 if end == "top" else "height",
+                "xOffset": 0 if side == "left" else -6,
+                "yOffset": 0 if end == "top" else -6,
+            }
+            layers.append(
+                {
+                    "data": {"values": [{"name": f"{speed}, {price}"}]},
+                    "mark": mark,
+                    "encoding": {"text": {"field": "name"}},
+                }
+            )
     return layers
 
 
 def cost_plane(
-    points: Sequence[PlanePoint], palette: Mapping[str, str], currency: str, width_px: int = FULL_PX, *,
+    points: Sequence[PlanePoint],
+    palette: Mapping[str, str],
+    currency: str,
+    width_px: int = FULL_PX,
+    *,
     divide: Quadrants | None = None,
-) -> Spec:  # fmt: skip
+) -> Spec:
     """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
     the front.
 
@@ -128,50 +145,105 @@ def cost_plane(
     most = max((p.runs for p in points), default=1)
     latest = max((p.time_s for p in points), default=0.0)
     rows = [
-        {"label": p.label, "layout": p.levels.get("layout", p.label), "time": p.time_s, "time_low": p.time_low_s,
-         "time_high": p.time_high_s, "cost": p.cost, "cost_low": p.cost_low, "cost_high": p.cost_high,
-         "front": p.on_front, "runs": p.runs, "probability": p.front_probability, "below": bool(place % 2),
-         "inwards": p.time_s > latest / 2,
-         "name": p.label if p.on_front or all_named else ""}
+        {
+            "label": p.label,
+            "layout": p.levels.get("layout", p.label),
+            "time": p.time_s,
+            "time_low": p.time_low_s,
+            "time_high": p.time_high_s,
+            "cost": p.cost,
+            "cost_low": p.cost_low,
+            "cost_high": p.cost_high,
+            "front": p.on_front,
+            "runs": p.runs,
+            "probability": p.front_probability,
+            "below": bool(place % 2),
+            "inwards": p.time_s > latest / 2,
+            "name": p.label if p.on_front or all_named else "",
+        }
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
-    ]  # fmt: skip
+    ]
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
-    y = {"type": "quantitative", "title": f"Cost of a run ({currency})", "scale": _scale([p.cost for p in points]),
-         "axis": {"format": "~g"}}  # fmt: skip
+    y = {
+        "type": "quantitative",
+        "title": f"Cost of a run ({currency})",
+        "scale": _scale([p.cost for p in points]),
+        "axis": {"format": "~g"},
+    }
     legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
-    colour = {"field": "layout", "type": "nominal", "legend": legend,
-              "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts})}  # fmt: skip
+    colour = {
+        "field": "layout",
+        "type": "nominal",
+        "legend": legend,
+        "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts}),
+    }
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
     tooltip = [
-        {"field": "label", "title": "Configuration"}, {"field": "time", "title": "Time (s)", "format": ",.1f"},
+        {"field": "label", "title": "Configuration"},
+        {"field": "time", "title": "Time (s)", "format": ",.1f"},
         {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
-        {"field": "runs", "title": "Runs"}, {"field": "probability", "title": "On the front in", "format": ".0%"},
-    ]  # fmt: skip
+        {"field": "runs", "title": "Runs"},
+        {"field": "probability", "title": "On the front in", "format": ".0%"},
+    ]
     layers: list[Spec] = [
-        {"transform": [{"filter": "datum.front"}],
-         "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
-         "encoding": {**at, "order": {"field": "time", "type": "quantitative"}}},
-        {"transform": [{"filter": "datum.time_low !== null"}], "mark": {"type": "rule", "opacity": 0.6},
-         "encoding": {"x": {"field": "time_low", **x}, "x2": {"field": "time_high"}, "y": {"field": "cost", **y},
-                      "color": colour}},
-        {"transform": [{"filter": "datum.cost_low !== null"}], "mark": {"type": "rule", "opacity": 0.6},
-         "encoding": {"y": {"field": "cost_low", **y}, "y2": {"field": "cost_high"}, "x": {"field": "time", **x},
-                      "color": colour}},
-        {"mark": {"type": "point", "filled": True, "opacity": 1},
-         "encoding": {**at, "color": colour, "tooltip": tooltip,
-                      "shape": {"field": "layout", "type": "nominal", "legend": None,
-                                "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]}},
-                      "size": {"field": "runs", "type": "quantitative", "legend": None,
-                               "scale": {"type": "linear", "domain": [0, most], "range": [30, 260]}}}},
-    ]  # fmt: skip
+        {
+            "transform": [{"filter": "datum.front"}],
+            "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
+            "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
+        },
+        {
+            "transform": [{"filter": "datum.time_low !== null"}],
+            "mark": {"type": "rule", "opacity": 0.6},
+            "encoding": {
+                "x": {"field": "time_low", **x},
+                "x2": {"field": "time_high"},
+                "y": {"field": "cost", **y},
+                "color": colour,
+            },
+        },
+        {
+            "transform": [{"filter": "datum.cost_low !== null"}],
+            "mark": {"type": "rule", "opacity": 0.6},
+            "encoding": {
+                "y": {"field": "cost_low", **y},
+                "y2": {"field": "cost_high"},
+                "x": {"field": "time", **x},
+                "color": colour,
+            },
+        },
+        {
+            "mark": {"type": "point", "filled": True, "opacity": 1},
+            "encoding": {
+                **at,
+                "color": colour,
+                "tooltip": tooltip,
+                "shape": {
+                    "field": "layout",
+                    "type": "nominal",
+                    "legend": None,
+                    "scale": {"domain": layouts, "range": [shape_of(name) for name in layouts]},
+                },
+                "size": {
+                    "field": "runs",
+                    "type": "quantitative",
+                    "legend": None,
+                    "scale": {"type": "linear", "domain": [0, most], "range": [30, 260]},
+                },
+            },
+        },
+    ]
     if divide is not None:
         layers = [*_quadrants(divide, x, y), *layers]
     for below in (False, True):
         for inwards in (False, True):
             encoding: Spec = {**at, "text": {"field": "name"}}
-            mark: Spec = {"type": "text", "align": "right" if inwards else "left", "dx": -8 if inwards else 8,
-                          "dy": 11 if below else -9}  # fmt: skip
+            mark: Spec = {
+                "type": "text",
+                "align": "right" if inwards else "left",
+                "dx": -8 if inwards else 8,
+                "dy": 11 if below else -9,
+            }
             which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
             layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
     return chart(

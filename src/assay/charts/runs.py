@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.devices import Purpose, PurposeUse
-from assay.analysis.phases import Breakdown, Occupancy, rank, task_phases
-from assay.analysis.tasks import LaneTask
 from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale
+from assay.explain.devices import Purpose, PurposeUse
+from assay.explain.phases import Breakdown, Occupancy, rank, task_phases
+from assay.explain.tasks import LaneTask
 
 PURPOSE_TITLES = {
     Purpose.HDFS: "HDFS",
@@ -75,12 +75,17 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
             "x": {"field": "t", "type": "quantitative", "title": _TIME, "axis": {"tickCount": 5}},
-            "y": {"field": "tasks", "type": "quantitative", "stack": "zero", "title": "Tasks",
-                  "axis": {"tickCount": 4}},
+            "y": {
+                "field": "tasks",
+                "type": "quantitative",
+                "stack": "zero",
+                "title": "Tasks",
+                "axis": {"tickCount": 4},
+            },
             "color": _phase_colour([row["phase"] for row in rows], width_px),
             "order": {"field": "rank", "type": "quantitative"},
         },
-    }  # fmt: skip
+    }
     header = {"title": None, "labelAngle": 0, "labelOrient": "top", "labelAnchor": "start", "labelPadding": 4}
     return chart(
         "Number of tasks in each phase over time, for one run of each configuration",
@@ -114,15 +119,24 @@ def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF
             "data": {"values": rows},
             "mark": {"type": "bar", "height": max(1.5, step - 2), "cornerRadiusEnd": 0},
             "encoding": {
-                "y": {"field": "slot", "type": "nominal", "title": None, "sort": [f"{n} · {k + 1}" for n, k in slots],
-                      "axis": {"labelExpr": first_only}},
-                "x": {"field": "start", "type": "quantitative", "title": _TIME,
-                      "scale": {"domain": [0, end_s], "nice": False}},
+                "y": {
+                    "field": "slot",
+                    "type": "nominal",
+                    "title": None,
+                    "sort": [f"{n} · {k + 1}" for n, k in slots],
+                    "axis": {"labelExpr": first_only},
+                },
+                "x": {
+                    "field": "start",
+                    "type": "quantitative",
+                    "title": _TIME,
+                    "scale": {"domain": [0, end_s], "nice": False},
+                },
                 "x2": {"field": "end"},
                 "color": _phase_colour([row["phase"] for row in rows], width_px),
             },
         },
-    )  # fmt: skip
+    )
 
 
 def request_sizes(
@@ -139,5 +153,10 @@ def request_sizes(
     ]
     return grouped_bars(
         "Mean size of disk requests in kB by purpose and direction, for one run of each configuration",
-        rows, "what", "size", "Mean request (kB)", {level: palette[level] for level in sides}, width_px,
-    )  # fmt: skip
+        rows,
+        "what",
+        "size",
+        "Mean request (kB)",
+        {level: palette[level] for level in sides},
+        width_px,
+    )

@@ -39,13 +39,22 @@ def storage_costs(
     """Return a point for each layout whose capacity is known, and the baseline at 1 and 1."""
     rows = [{"layout": baseline, "performance": 1.0, "capacity": 1.0}] + [
         {"layout": p.layout, "performance": p.cost_per_performance, "capacity": p.cost_per_capacity}
-        for p in points if p.cost_per_capacity is not None
-    ]  # fmt: skip
+        for p in points
+        if p.cost_per_capacity is not None
+    ]
     layouts = [row["layout"] for row in rows]
-    x = {"field": "capacity", "type": "quantitative", "scale": {"zero": True, "nice": True},
-         "title": f"Cost per capacity ({baseline} is 1)"}  # fmt: skip
-    y = {"field": "performance", "type": "quantitative", "scale": {"zero": True, "nice": True},
-         "title": f"Cost per performance ({baseline} is 1)"}  # fmt: skip
+    x = {
+        "field": "capacity",
+        "type": "quantitative",
+        "scale": {"zero": True, "nice": True},
+        "title": f"Cost per capacity ({baseline} is 1)",
+    }
+    y = {
+        "field": "performance",
+        "type": "quantitative",
+        "scale": {"zero": True, "nice": True},
+        "title": f"Cost per performance ({baseline} is 1)",
+    }
     named = {"type": "nominal", "field": "layout", "legend": None}
     rule = {"type": "rule", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]}
     return chart(
@@ -57,15 +66,22 @@ def storage_costs(
             "layer": [
                 {"data": {"values": [{"capacity": 1}]}, "mark": rule, "encoding": {"x": x}},
                 {"data": {"values": [{"performance": 1}]}, "mark": rule, "encoding": {"y": y}},
-                {"mark": {"type": "point", "filled": True, "size": 130, "opacity": 1},
-                 "encoding": {
-                     "x": x, "y": y,
-                     "color": {**named, "scale": colour_scale({str(n): palette.get(str(n), PALETTE[-1])
-                                                               for n in layouts})},
-                     "shape": {**named, "scale": {"domain": layouts, "range": [shape_of(str(n)) for n in layouts]}},
-                 }},
-                {"mark": {"type": "text", "align": "left", "dx": 10, "dy": -8},
-                 "encoding": {"x": x, "y": y, "text": {"field": "layout"}}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 130, "opacity": 1},
+                    "encoding": {
+                        "x": x,
+                        "y": y,
+                        "color": {
+                            **named,
+                            "scale": colour_scale({str(n): palette.get(str(n), PALETTE[-1]) for n in layouts}),
+                        },
+                        "shape": {**named, "scale": {"domain": layouts, "range": [shape_of(str(n)) for n in layouts]}},
+                    },
+                },
+                {
+                    "mark": {"type": "text", "align": "left", "dx": 10, "dy": -8},
+                    "encoding": {"x": x, "y": y, "text": {"field": "layout"}},
+                },
             ],
         },
-    )  # fmt: skip
+    )

@@ -16,10 +16,18 @@ VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
 PHASE_COLOURS = {
-    "overhead": "#8F8F8F", "setup": "#A89F91", "map": "#3A9C8C", "shuffle": "#A08A28", "merge": "#7A6FD0",
-    "reduce": "#CC6677", "waste": "#6A6A6A", "cleanup": "#A89F91", "task": "#3A9C8C", "shuffle_map": "#3A9C8C",
+    "overhead": "#8F8F8F",
+    "setup": "#A89F91",
+    "map": "#3A9C8C",
+    "shuffle": "#A08A28",
+    "merge": "#7A6FD0",
+    "reduce": "#CC6677",
+    "waste": "#6A6A6A",
+    "cleanup": "#A89F91",
+    "task": "#3A9C8C",
+    "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
-}  # fmt: skip
+}
 """Phases are no configurations, so they have hues of their own, with the same contrast."""
 INK = "currentColor"
 FULL_PX = 980
@@ -69,8 +77,17 @@ def grouped_bars(
 def theme() -> Spec:
     """Return the configuration that all charts share."""
     text = {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-    axis = {"domain": False, "ticks": False, "gridColor": INK, "gridOpacity": 0.14, "titleOpacity": 0.8,
-            "titlePadding": 8, "labelPadding": 6, "labelOpacity": 0.9, "tickCount": 6}  # fmt: skip
+    axis = {
+        "domain": False,
+        "ticks": False,
+        "gridColor": INK,
+        "gridOpacity": 0.14,
+        "titleOpacity": 0.8,
+        "titlePadding": 8,
+        "labelPadding": 6,
+        "labelOpacity": 0.9,
+        "tickCount": 6,
+    }
     return {
         "background": None,
         "font": _FONT,

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.compare import Comparison
-from assay.analysis.summary import LevelSummary
-from assay.analysis.verdict import format_ratio
 from assay.charts.style import FULL_PX, HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
+from assay.compare.compare import Comparison
+from assay.compare.summary import LevelSummary
+from assay.wording.ratios import format_ratio
 
 THROUGHPUT_TITLES = {
     "per_stream_mb_per_s": "Per stream",
@@ -54,9 +54,14 @@ def runtime_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], 
     }
     return chart(
         "Run time in seconds by configuration, with the 95 percent interval of the mean and each run",
-        {"width": width_px, "height": {"step": 46}, "data": {"values": means}, "encoding": {"y": y},
-         "layer": [bars, interval, points]},
-    )  # fmt: skip
+        {
+            "width": width_px,
+            "height": {"step": 46},
+            "data": {"values": means},
+            "encoding": {"y": y},
+            "layer": [bars, interval, points],
+        },
+    )
 
 
 def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
@@ -69,8 +74,13 @@ def throughput_bars(summaries: Sequence[LevelSummary], palette: Mapping[str, str
     ]
     return grouped_bars(
         "Throughput in MB per second by configuration: each measure under its own name",
-        rows, "name", "rate", "Throughput (MB/s)", {s.level: palette[s.level] for s in summaries}, width_px,
-    )  # fmt: skip
+        rows,
+        "name",
+        "rate",
+        "Throughput (MB/s)",
+        {s.level: palette[s.level] for s in summaries},
+        width_px,
+    )
 
 
 def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -> list[Spec]:
@@ -79,8 +89,16 @@ def _forest_rows(comparisons: Sequence[Comparison], titles: Mapping[str, str]) -
     for c in comparisons:
         label = titles.get(c.workload, c.workload) + (f" ({c.context})" if c.context else "")
         ratio = format_ratio(c.ratio) if c.ratio is not None else ""
-        rows.append({"name": f"{label}, {c.candidate}" if several else label, "candidate": c.candidate,
-                     "ratio": c.ratio, "low": c.ratio_low, "high": c.ratio_high, "label": f"{ratio}×"})  # fmt: skip
+        rows.append(
+            {
+                "name": f"{label}, {c.candidate}" if several else label,
+                "candidate": c.candidate,
+                "ratio": c.ratio,
+                "low": c.ratio_low,
+                "high": c.ratio_high,
+                "label": f"{ratio}×",
+            }
+        )
     return rows
 
 
@@ -102,8 +120,12 @@ def speedup_forest(
     ends = [end for c in shown for end in (c.ratio, c.ratio_low, c.ratio_high) if end is not None]
     baseline = shown[0].baseline if shown else ""
     x = speedup_axis(ends, baseline)
-    colour = {"field": "candidate", "type": "nominal", "legend": None,
-              "scale": _level_scale(palette, [c.candidate for c in shown])}  # fmt: skip
+    colour = {
+        "field": "candidate",
+        "type": "nominal",
+        "legend": None,
+        "scale": _level_scale(palette, [c.candidate for c in shown]),
+    }
     y = {"field": "name", "type": "nominal", "sort": None, "title": None}
     no_difference = {
         "data": {"values": [{"one": 1}]},

@@ -58,14 +58,24 @@ async def _measure(cluster: Cluster) -> Baseline:
 
 def _json(measured: Baseline) -> dict[str, Any]:
     return {
-        "baseline_id": measured.baseline_id, "cluster": measured.cluster, "measured_at": measured.measured_at,
+        "baseline_id": measured.baseline_id,
+        "cluster": measured.cluster,
+        "measured_at": measured.measured_at,
         "tools": measured.tools,
         "measurements": [
-            {"node": one.node, "subject": one.subject, "metric": one.metric, "value": one.value,
-             "expected": one.expected, "modelled": one.modelled, "deviation": one.deviation, "off": one.is_off}
+            {
+                "node": one.node,
+                "subject": one.subject,
+                "metric": one.metric,
+                "value": one.value,
+                "expected": one.expected,
+                "modelled": one.modelled,
+                "deviation": one.deviation,
+                "off": one.is_off,
+            }
             for one in measured.measurements
         ],
-    }  # fmt: skip
+    }
 
 
 def _amount(one: Measurement, value: float | None) -> str:
@@ -88,12 +98,19 @@ def _print(measured: Baseline) -> None:
     print_table(
         ("node", "device or link", "figure", "measured", "specification", "deviation", ""),
         [
-            (one.node, one.subject, _figure(one.metric), _amount(one, one.value), _amount(one, one.expected),
-             "" if one.deviation is None else f"{one.deviation:+.1%}", _marks(one))
+            (
+                one.node,
+                one.subject,
+                _figure(one.metric),
+                _amount(one, one.value),
+                _amount(one, one.expected),
+                "" if one.deviation is None else f"{one.deviation:+.1%}",
+                _marks(one),
+            )
             for one in measured.measurements
         ],
         title=f"{measured.cluster}, measured with " + ", ".join(f"{n} {v}" for n, v in measured.tools.items()),
-    )  # fmt: skip
+    )
     off = sum(one.is_off for one in measured.measurements)
     if off:
         _say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")

@@ -58,8 +58,18 @@ def list_(as_json: bool, repository: Path) -> None:
     elif not found:
         click.echo(f"No campaigns in {repository} yet.\n  → `assay run PLAN` begins one.")
     else:
-        rows = [(one.campaign_id, _moment(one.started_unix_s), one.plan, one.cluster or "", _state(one),
-                 f"{one.done} of {one.planned}", str(one.failed)) for one in found]  # fmt: skip
+        rows = [
+            (
+                one.campaign_id,
+                _moment(one.started_unix_s),
+                one.plan,
+                one.cluster or "",
+                _state(one),
+                f"{one.done} of {one.planned}",
+                str(one.failed),
+            )
+            for one in found
+        ]
         print_table(("campaign", "begun", "plan", "cluster", "state", "done", "failed"), rows)
 
 

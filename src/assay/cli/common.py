@@ -17,9 +17,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 def repository_option(command: F) -> F:
     """Add ``--repository DIR`` (environment: ASSAY_REPOSITORY), passed on as ``repository: Path``."""
     return click.option(
-        "--repository", type=click.Path(path_type=Path, file_okay=False), default=DEFAULT_REPOSITORY, show_default=True,
-        envvar="ASSAY_REPOSITORY", help="Folder in which runs are kept.",
-    )(command)  # fmt: skip
+        "--repository",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=DEFAULT_REPOSITORY,
+        show_default=True,
+        envvar="ASSAY_REPOSITORY",
+        help="Folder in which runs are kept.",
+    )(command)
 
 
 def json_option(command: F) -> F:
@@ -32,7 +36,7 @@ def workload_named(told: str, names: Iterable[str]) -> str:
 
     What means none of them comes back as it is.
     """
-    from assay.report.words import workload_title  # imported here to keep start-up short
+    from assay.wording.words import workload_title  # imported here to keep start-up short
 
     known = list(dict.fromkeys(names))
     if told in known:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from assay.analysis.compare import Comparison, SideBySide
-from assay.analysis.compare import compare as compare_runs
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.factor import find_baseline, read_runs
-from assay.report.plain import to_plain
-from assay.report.words import interval, rate, ratio, scale_text, seconds
+from assay.compare.compare import Comparison, SideBySide
+from assay.compare.compare import compare as compare_runs
+from assay.questions.plain import to_plain
+from assay.wording.words import interval, rate, ratio, scale_text, seconds
 
 _SHOWN = 60
 
@@ -51,8 +51,10 @@ def _print_details(comparisons: Sequence[Comparison]) -> None:
         for name, pair in c.throughputs_mb_per_s.items()
         if pair != SideBySide(None, None)
     ]
-    for title, rows, last in (("Throughput, median (MB/s)", rates, "Baseline → candidate"),
-                              ("Phases, median duration (s)", phases, "Baseline → candidate")):  # fmt: skip
+    for title, rows, last in (
+        ("Throughput, median (MB/s)", rates, "Baseline → candidate"),
+        ("Phases, median duration (s)", phases, "Baseline → candidate"),
+    ):
         if rows:
             click.echo()
             print_table(("Workload", "Candidate", title.split(",")[0], last), rows, title=title)
@@ -64,8 +66,15 @@ def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
         click.echo(f"{_name(c)}: {c.claim}")
         for warning in c.warnings:
             click.echo(f"  warning: {warning}")
-        left_out = [f"{number} {what}" for number, what in ((c.excluded_invalid, "invalid"),
-                    (c.excluded_failed, "failed"), (c.excluded_warm, "warm")) if number]  # fmt: skip
+        left_out = [
+            f"{number} {what}"
+            for number, what in (
+                (c.excluded_invalid, "invalid"),
+                (c.excluded_failed, "failed"),
+                (c.excluded_warm, "warm"),
+            )
+            if number
+        ]
         if left_out:
             click.echo(f"  not counted: {', '.join(left_out)}")
     for remark in dict.fromkeys(c.remark for c in comparisons if c.remark):
@@ -100,5 +109,7 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     _print_details(shown)
     _print_verdicts(shown)
     if len(comparisons) > len(shown):
-        click.echo(f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs equal in all else. "
-                   f"`assay speedup --by {factor}` puts them together; --json lists them all.")  # fmt: skip
+        click.echo(
+            f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs equal in all else. "
+            f"`assay speedup --by {factor}` puts them together; --json lists them all."
+        )

@@ -9,14 +9,14 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.speedup import read_table
-from assay.report.plain import to_plain
-from assay.report.words import NOTHING, money, money_interval, plural, seconds, workload_title
+from assay.questions.plain import to_plain
+from assay.wording.words import NOTHING, money, money_interval, plural, seconds, workload_title
 
 if TYPE_CHECKING:
-    from assay.analysis.table import RunTable
     from assay.model.price import PriceBook
-    from assay.report.planes import FlipRow, PlaneRow, PlaneView, Question, Take
+    from assay.questions.planes import FlipRow, PlaneRow, PlaneView, Question, Take
     from assay.repository import Repository
+    from assay.statistics.run_table import RunTable
 
 
 def _share(value: float) -> str:
@@ -77,8 +77,18 @@ def _print(view: PlaneView) -> None:
         for label, why in view.unpriced.items():
             click.echo(f"left out: {label}: {why}")
         return
-    headers = ("Rank", *(name.capitalize() for name in view.by), "Runs", "Time (s)", "An hour", "A run",
-               "95 % interval", "Front", "Front in", "Cheapest in")  # fmt: skip
+    headers = (
+        "Rank",
+        *(name.capitalize() for name in view.by),
+        "Runs",
+        "Time (s)",
+        "An hour",
+        "A run",
+        "95 % interval",
+        "Front",
+        "Front in",
+        "Cheapest in",
+    )
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
@@ -108,8 +118,8 @@ def _print(view: PlaneView) -> None:
 
 def views_of(opened: Repository, table: RunTable, book: PriceBook, question: Question) -> list[PlaneView]:
     """Return the planes of a table, with what one run of each cluster and layout said of its cluster."""
-    from assay.analysis.keys import first_rows, groups_by
-    from assay.report.planes import facts_of, plane_views
+    from assay.questions.planes import facts_of, plane_views
+    from assay.statistics.keys import first_rows, groups_by
 
     places = [name for name in ("cluster", "layout") if name in table.columns]
     examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
@@ -120,8 +130,13 @@ def views_of(opened: Repository, table: RunTable, book: PriceBook, question: Que
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
 @click.option("--by", help="Factors that make a row, with commas; layout, network and cluster when left out.")
 @click.option("--workload", help="Only this workload.")
-@click.option("--take", type=click.Choice(["best", "all", "fastest"]), default="best", show_default=True,
-              help="Which runs stand for a row: those of its best configuration, all, or the one fastest.")  # fmt: skip
+@click.option(
+    "--take",
+    type=click.Choice(["best", "all", "fastest"]),
+    default="best",
+    show_default=True,
+    help="Which runs stand for a row: those of its best configuration, all, or the one fastest.",
+)
 @click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
 @click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
 @click.option("--skip-unpriced", is_flag=True, help="Leave out what the book does not price, and say so.")
@@ -129,12 +144,20 @@ def views_of(opened: Repository, table: RunTable, book: PriceBook, question: Que
 @repository_option
 @json_option
 def cost(
-    prices: Path, by: str | None, workload: str | None, take: Take, on: str | None, currency: str | None,
-    skip_unpriced: bool, seed: int, repository: Path, as_json: bool,
-) -> None:  # fmt: skip
+    prices: Path,
+    by: str | None,
+    workload: str | None,
+    take: Take,
+    on: str | None,
+    currency: str | None,
+    skip_unpriced: bool,
+    seed: int,
+    repository: Path,
+    as_json: bool,
+) -> None:
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.report.planes import Question  # imported here: numpy and YAML are slow to load
-    from assay.report.selection import cost_planes
+    from assay.questions.planes import Question  # imported here: numpy and YAML are slow to load
+    from assay.questions.views import cost_planes
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 

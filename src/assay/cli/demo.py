@@ -14,8 +14,14 @@ _EXAMPLES = Path(__file__).parents[3] / "examples"
 
 @click.command()
 @repository_option
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), default="report.html",
-              show_default=True, help="Where the report goes.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default="report.html",
+    show_default=True,
+    help="Where the report goes.",
+)
 @click.option("--local", is_flag=True, help="Do not try to make a lab.")
 @click.pass_context
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
@@ -30,8 +36,11 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     if local or missing:
         for line in missing:
             click.echo(f"no emulated cluster here: {line}", err=True)
-        click.echo("Without it, storage devices can't be compared. Instead, this host's own Hadoop is measured with "
-                   "fewer and with more containers.", err=True)  # fmt: skip
+        click.echo(
+            "Without it, storage devices can't be compared. Instead, this host's own Hadoop is measured with "
+            "fewer and with more containers.",
+            err=True,
+        )
         plan, factor, baseline, prices = _EXAMPLES / "local" / "containers.yaml", _CONTAINERS, None, None
     else:
         plan, factor, baseline = _EXAMPLES / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"

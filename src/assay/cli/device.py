@@ -11,12 +11,19 @@ from assay.cli.common import json_option, print_json
 from assay.units import format_byte_rate
 
 if TYPE_CHECKING:
-    from assay.analysis.calibration import Calibration, Number
+    from assay.devices.calibration import Calibration, Number
 
 _UNITS = {
-    "read": "B/s", "write": "B/s", "capacity": "B", "write_cache": "B", "inner_share": "%", "seek_track": "s",
-    "seek_full": "s", "read_latency": "s", "write_latency": "s",
-}  # fmt: skip
+    "read": "B/s",
+    "write": "B/s",
+    "capacity": "B",
+    "write_cache": "B",
+    "inner_share": "%",
+    "seek_track": "s",
+    "seek_full": "s",
+    "read_latency": "s",
+    "write_latency": "s",
+}
 """What is not here is a plain number."""
 
 
@@ -36,10 +43,10 @@ def calibrate(
     report: Path, name: str | None, kind: str | None, capacity: str | None, rpm: int | None, as_json: bool
 ) -> None:
     """Print the cluster file's entry of the disk that fio measured, and where each number comes from."""
-    from assay.analysis.calibration import calibrate as calibrated  # imported here to keep start-up short
+    from assay.devices.calibration import calibrate as calibrated  # imported here to keep start-up short
     from assay.errors import FormatError
-    from assay.formats.fio import parse_fio
-    from assay.formats.fio_figures import cached_jobs, figures
+    from assay.formats.bare.fio import parse_fio
+    from assay.formats.bare.fio_figures import cached_jobs, figures
     from assay.model.cluster import DeviceKind
 
     capacity_bytes = _capacity_bytes(capacity)
@@ -113,18 +120,28 @@ def _plain(value: float) -> str:
 def _json(name: str, found: Calibration, version: str) -> dict[str, Any]:
     entry = {"kind": found.kind.value, **{number.key: value_text(number) for number in found.numbers}}
     return {
-        "name": name, "fio": version, "entry": entry,
+        "name": name,
+        "fio": version,
+        "entry": entry,
         "numbers": [
-            {"key": n.key, "value": n.value, "unit": _UNITS.get(n.key, "").replace("%", "share"), "source": n.source,
-             "measured": n.measured}
+            {
+                "key": n.key,
+                "value": n.value,
+                "unit": _UNITS.get(n.key, "").replace("%", "share"),
+                "source": n.source,
+                "measured": n.measured,
+            }
             for n in found.numbers
         ],
         "checks": [
-            {"what": c.what, "measured_bytes_per_s": c.measured_bytes_per_s,
-             "modelled_bytes_per_s": c.modelled_bytes_per_s}
+            {
+                "what": c.what,
+                "measured_bytes_per_s": c.measured_bytes_per_s,
+                "modelled_bytes_per_s": c.modelled_bytes_per_s,
+            }
             for c in found.checks
         ],
-    }  # fmt: skip
+    }
 
 
 @device.command("fio-job")
@@ -137,7 +154,7 @@ def fio_job(path: Path, size: str, seconds: int, read_only: bool) -> None:
 
     Writing to a block device destroys what is on it.
     """
-    from assay.formats.fio_figures import job_file
+    from assay.formats.bare.fio_figures import job_file
 
     if "\n" in str(path) or ":" in str(path):
         raise click.BadParameter("fio takes no path with a colon or a line break", param_hint="PATH")

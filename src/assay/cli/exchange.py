@@ -82,9 +82,10 @@ def _placed(output: Path) -> Iterator[Path]:
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
-        "--token-file", type=click.Path(path_type=Path, dir_okay=False),
+        "--token-file",
+        type=click.Path(path_type=Path, dir_okay=False),
         help="For an address: a file with the token; else the environment's ASSAY_TOKEN.",
-    )(command)  # fmt: skip
+    )(command)
 
 
 @click.command()
@@ -128,8 +129,11 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
         with Remote(target, _token(token_file)) as remote:
             _show(lambda progress: give(opened, remote, progress), as_json)
     if not create and not (Path(target) / MARKER).exists():
-        raise RepositoryError("there is no repository here to give runs to", where=target,
-                              hint="--create makes one, if the name is not mistyped")  # fmt: skip
+        raise RepositoryError(
+            "there is no repository here to give runs to",
+            where=target,
+            hint="--create makes one, if the name is not mistyped",
+        )
     created = Repository.create(Path(target))
     _show(lambda progress: copy_bundles(opened, created, progress), as_json)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.analysis.groups import default_baseline, factors_of, levels_of
 from assay.cli.common import workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
+from assay.statistics.factors import default_baseline, factors_of, levels_of
 
 
 def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list[Run]]:

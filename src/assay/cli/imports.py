@@ -17,7 +17,7 @@ from assay.errors import FormatError, SpecificationError
 from assay.formats.catalogue import TABLE, chosen, formats, sorted_by_format
 from assay.formats.importing import Format
 from assay.formats.source import Source, sources_in
-from assay.formats.table import table_format
+from assay.formats.tables.table import table_format
 from assay.model.imported import Left
 from assay.model.run import Origin
 from assay.repository import ImportSummary, Repository
@@ -29,17 +29,31 @@ _LEFT_SHOWN = 20
 @click.argument("words", nargs=-1, metavar="[FORMAT] PATH…")
 @click.option("--map", "mapping", multiple=True, metavar="COLUMN=FIELD", help="For tables: what a column holds.")
 @click.option("--set", "defaults", multiple=True, metavar="FIELD=VALUE", help="For tables: a field of every row.")
-@click.option("--origin", type=click.Choice([Origin.MEASURED.value, Origin.PUBLISHED.value]), default="measured",
-              show_default=True, help="For tables: where its numbers come from.")  # fmt: skip
+@click.option(
+    "--origin",
+    type=click.Choice([Origin.MEASURED.value, Origin.PUBLISHED.value]),
+    default="measured",
+    show_default=True,
+    help="For tables: where its numbers come from.",
+)
 @click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
 @click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
 @click.option("--replace", is_flag=True, help="Take the place of earlier imports of files with these names.")
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option
-def import_results(words: tuple[str, ...], mapping: tuple[str, ...], defaults: tuple[str, ...], origin: str, label: str,
-                   strict: bool, replace: bool, list_formats: bool, as_json: bool,
-                   repository: Path) -> None:  # fmt: skip
+def import_results(
+    words: tuple[str, ...],
+    mapping: tuple[str, ...],
+    defaults: tuple[str, ...],
+    origin: str,
+    label: str,
+    strict: bool,
+    replace: bool,
+    list_formats: bool,
+    as_json: bool,
+    repository: Path,
+) -> None:
     """Import results from files and folders; without FORMAT each file's is found out.
 
     What is in the repository already is not taken twice. What can't be taken is listed with its place and the reason.
@@ -178,13 +192,17 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         named = f" as import {summary.import_id}" if summary.import_id else ""
         click.echo(f"{summary.format}: {summary.taken} runs taken{named}{there}, {len(summary.left)} left")
         for other in summary.other_readings:
-            click.echo(f"  the same file was imported with another map before, and both count. If that was a mistake, "
-                       f"delete the folder bundles/{other} of the repository.")  # fmt: skip
+            click.echo(
+                f"  the same file was imported with another map before, and both count. If that was a mistake, "
+                f"delete the folder bundles/{other} of the repository."
+            )
         if summary.replaced:
             click.echo(f"  in place of import {', '.join(summary.replaced)}, which is gone")
         if summary.earlier and summary.format in (TABLE, "published"):  # logs have the same names everywhere
-            click.echo(f"  a file of this name was imported before with other content, and both count. If this is a "
-                       f"correction, delete bundles/{summary.import_id} and import it with --replace.")  # fmt: skip
+            click.echo(
+                f"  a file of this name was imported before with other content, and both count. If this is a "
+                f"correction, delete bundles/{summary.import_id} and import it with --replace."
+            )
     for item in left[:_LEFT_SHOWN]:
         click.echo(f"  left: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:

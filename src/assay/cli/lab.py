@@ -88,11 +88,17 @@ def status(as_json: bool) -> None:
     print_table(
         ("lab", "state", "nodes", "scale", "made by", "used by"),
         [
-            (one.name, one.state, str(len(one.cluster.nodes)) if one.cluster else "",
-             f"1/{1 / one.cluster.scale:g}" if one.cluster else "", str(one.owner or ""), str(one.used_by or ""))
+            (
+                one.name,
+                one.state,
+                str(len(one.cluster.nodes)) if one.cluster else "",
+                f"1/{1 / one.cluster.scale:g}" if one.cluster else "",
+                str(one.owner or ""),
+                str(one.used_by or ""),
+            )
             for one in found
         ],
-    )  # fmt: skip
+    )
     for one in found:
         if one.facts:
             click.echo()
@@ -104,22 +110,32 @@ def _status_json(one: lifecycle.LabStatus) -> dict[str, Any]:
         return {"pid": owner.pid, "since_unix_s": owner.since_unix_s} if owner else None
 
     return {
-        "name": one.name, "state": one.state, "persistent": one.persistent, "owner": owner_json(one.owner),
-        "used_by": owner_json(one.used_by), "directory": str(one.directory),
-        "cluster": one.cluster.name if one.cluster else None, "facts": one.facts,
-    }  # fmt: skip
+        "name": one.name,
+        "state": one.state,
+        "persistent": one.persistent,
+        "owner": owner_json(one.owner),
+        "used_by": owner_json(one.used_by),
+        "directory": str(one.directory),
+        "cluster": one.cluster.name if one.cluster else None,
+        "facts": one.facts,
+    }
 
 
 def _print_nodes(facts: dict[str, Any]) -> None:
     print_table(
         ("node", "address", "link", "memory", "disks"),
         [
-            (name, node["address"], format_bit_rate(node["link_bits_per_s"]), format_bytes(node["memory_bytes"]),
-             " ".join(node["devices"]))
+            (
+                name,
+                node["address"],
+                format_bit_rate(node["link_bits_per_s"]),
+                format_bytes(node["memory_bytes"]),
+                " ".join(node["devices"]),
+            )
             for name, node in facts["nodes"].items()
         ],
         title=f"{facts['name']} at scale 1/{1 / facts['scale']:g}",
-    )  # fmt: skip
+    )
     for words in facts["not_emulated"]:
         click.echo(f"not emulated: {words}")
 
@@ -130,10 +146,12 @@ def probe_command(as_json: bool) -> int:
     """Try what a lab needs on this machine; exit status 4 when something required is missing."""
     capabilities = probe()
     if as_json:
-        print_json([
-            {"name": item.name, "ok": item.ok, "required": item.required, "detail": item.detail}
-            for item in capabilities.items
-        ])  # fmt: skip
+        print_json(
+            [
+                {"name": item.name, "ok": item.ok, "required": item.required, "detail": item.detail}
+                for item in capabilities.items
+            ]
+        )
     else:
         print_table(("capability", "", "what was found"), [(i.name, _verdict(i), i.detail) for i in capabilities.items])
     return LabError.exit_code if capabilities.missing else 0
@@ -157,6 +175,16 @@ def ssh(name: str, node: str, command: tuple[str, ...]) -> None:
     address = nodes[node].address if node in nodes else None
     if address is None:
         raise LabError(f"the lab {name} has no node {node}", hint=f"its nodes: {', '.join(nodes)}")
-    options = ["-o", "IdentitiesOnly=yes", "-i", str(address.key), "-p", str(address.port),
-               "-o", "StrictHostKeyChecking=yes", "-o", f"UserKnownHostsFile={address.known_hosts}"]  # fmt: skip
+    options = [
+        "-o",
+        "IdentitiesOnly=yes",
+        "-i",
+        str(address.key),
+        "-p",
+        str(address.port),
+        "-o",
+        "StrictHostKeyChecking=yes",
+        "-o",
+        f"UserKnownHostsFile={address.known_hosts}",
+    ]
     os.execvp("ssh", ["ssh", *options, f"{address.user}@{address.host}", *command])  # noqa: S606 - this process becomes the user's ssh

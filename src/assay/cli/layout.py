@@ -14,7 +14,7 @@ from assay.errors import SpecificationError
 from assay.units import format_byte_rate, format_bytes, parse_bytes
 
 if TYPE_CHECKING:
-    from assay.analysis.directories import Bandwidth, Fill, Split
+    from assay.devices.directories import Bandwidth, Fill, Split
     from assay.model.baseline import Baseline
     from assay.model.cluster import Cluster, Device
 
@@ -33,19 +33,39 @@ def layout() -> None:
 @click.option("--intermediate", metavar="DEVICES", help="Devices for intermediate data.  [default: all]")
 @click.option("--data", metavar="BYTES", help="Data per node, such as 33GB, to show how full each device gets.")
 @click.option("--replication", type=click.IntRange(1), help="Copies in HDFS.  [default: 3, or the number of workers]")
-@click.option("--intermediate-ratio", type=click.FloatRange(0), default=1.0, show_default=True,
-              help="Bytes of intermediate data for each byte of data; a sort has 1.")  # fmt: skip
+@click.option(
+    "--intermediate-ratio",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="Bytes of intermediate data for each byte of data; a sort has 1.",
+)
 @click.option("--baseline", type=click.Path(path_type=Path), help="Baseline as `assay baseline --json` prints it.")
-@click.option("--repository", type=click.Path(path_type=Path, file_okay=False), envvar="ASSAY_REPOSITORY",
-              help="Take the newest baseline of this cluster from the runs in this folder.")  # fmt: skip
-@click.option("--directories-max", type=click.IntRange(1, 1000), default=DIRECTORIES_MAX, show_default=True,
-              help="Most directories on one device.")  # fmt: skip
-@click.option("--difference", type=click.FloatRange(0, 10), default=DIFFERENCE, show_default=True,
-              help="By how much bandwidths per directory may differ.")  # fmt: skip
+@click.option(
+    "--repository",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="ASSAY_REPOSITORY",
+    help="Take the newest baseline of this cluster from the runs in this folder.",
+)
+@click.option(
+    "--directories-max",
+    type=click.IntRange(1, 1000),
+    default=DIRECTORIES_MAX,
+    show_default=True,
+    help="Most directories on one device.",
+)
+@click.option(
+    "--difference",
+    type=click.FloatRange(0, 10),
+    default=DIFFERENCE,
+    show_default=True,
+    help="By how much bandwidths per directory may differ.",
+)
 @click.option("--name", default="split", show_default=True, help="Name of the layout.")
 @json_option
-def plan(cluster: Path, name: str, as_json: bool, baseline: Path | None, repository: Path | None,
-         **options: Any) -> None:  # fmt: skip
+def plan(
+    cluster: Path, name: str, as_json: bool, baseline: Path | None, repository: Path | None, **options: Any
+) -> None:
     """Split the devices of a worker of the file CLUSTER into directories in proportion to their bandwidth.
 
     Prints a layout to paste into a plan. Bandwidths are those of a baseline where there is one, else the
@@ -100,8 +120,9 @@ def _baseline(cluster: Cluster, file: Path | None, repository: Path | None) -> t
     except OSError as error:
         raise SpecificationError(f"the baseline can't be read: {error.strerror}", where=str(path)) from None
     except msgspec.MsgspecError as error:
-        raise SpecificationError(f"this is no baseline: {error}", where=str(path),
-                                 hint="write one with: assay baseline CLUSTER --json") from None  # fmt: skip
+        raise SpecificationError(
+            f"this is no baseline: {error}", where=str(path), hint="write one with: assay baseline CLUSTER --json"
+        ) from None
     if found.cluster != cluster.name:
         raise SpecificationError(f"this is a baseline of {found.cluster!r}, not of {cluster.name!r}", where=str(path))
     return found, f"the baseline of {found.measured_at}"
@@ -125,15 +146,18 @@ def _chosen(option: str, text: str | None, devices: tuple[Device, ...]) -> list[
 
 
 def _plan(cluster: Cluster, baseline: Baseline | None, source: str, options: Mapping[str, Any]) -> _Planned:
-    from assay.analysis.directories import Use, bandwidths, fill, split
+    from assay.devices.directories import Use, bandwidths, fill, split
 
     devices = cluster.workers[0].type.devices
     rates = bandwidths(cluster, baseline)
     parts = {
-        part: split({name: rates[name].bytes_per_s for name in _chosen(f"--{part}", options[part], devices)},
-                    error=options["difference"], most=options["directories_max"])
+        part: split(
+            {name: rates[name].bytes_per_s for name in _chosen(f"--{part}", options[part], devices)},
+            error=options["difference"],
+            most=options["directories_max"],
+        )
         for part in ("hdfs", "intermediate")
-    }  # fmt: skip
+    }
     replication = options["replication"] or min(3, len(cluster.workers))
     ratio: float = options["intermediate_ratio"]
     uses = [Use(parts["hdfs"].directories, replication), Use(parts["intermediate"].directories, ratio)]
@@ -143,16 +167,27 @@ def _plan(cluster: Cluster, baseline: Baseline | None, source: str, options: Map
     except ValueError as error:
         raise SpecificationError(str(error), where="--data") from None
     filled = fill(capacities, uses)
-    planned = _Planned(source, tuple(d for d in devices if d.name in capacities), rates, parts["hdfs"],
-                       parts["intermediate"], options["difference"], replication, ratio, data, filled,
-                       filled.used_bytes(data or 0.0, capacities, uses), ())  # fmt: skip
+    planned = _Planned(
+        source,
+        tuple(d for d in devices if d.name in capacities),
+        rates,
+        parts["hdfs"],
+        parts["intermediate"],
+        options["difference"],
+        replication,
+        ratio,
+        data,
+        filled,
+        filled.used_bytes(data or 0.0, capacities, uses),
+        (),
+    )
     return _warned(planned, cluster)
 
 
 def _warned(planned: _Planned, cluster: Cluster) -> _Planned:
     from dataclasses import replace
 
-    from assay.analysis.directories import available_space
+    from assay.devices.directories import available_space
 
     words = [
         f"{part}: with at most so many directories, bandwidths per directory still differ by {found.spread:.0%}; "
@@ -178,8 +213,10 @@ def _warned(planned: _Planned, cluster: Cluster) -> _Planned:
         )
         words.append(f"{fills} of data per node; {rest}")
     if planned.data_bytes is not None and planned.data_bytes > planned.fill.ends_at:
-        words.append(f"{format_bytes(planned.data_bytes)} per node do not fit: there is room for "
-                     f"{format_bytes(planned.fill.ends_at)}")  # fmt: skip
+        words.append(
+            f"{format_bytes(planned.data_bytes)} per node do not fit: there is room for "
+            f"{format_bytes(planned.fill.ends_at)}"
+        )
     spaced = available_space(planned.devices, planned.hdfs.directories, cluster.scale)
     if spaced.preferred:
         total = sum(planned.hdfs.directories.values())
@@ -206,12 +243,15 @@ def _json(planned: _Planned) -> dict[str, Any]:
         "bandwidths_from": planned.source,
         "layout": {"hdfs": planned.hdfs.directories, "intermediate": planned.intermediate.directories},
         "difference": {"hdfs": planned.hdfs.spread, "intermediate": planned.intermediate.spread},
-        "replication": planned.replication, "intermediate_ratio": planned.ratio,
+        "replication": planned.replication,
+        "intermediate_ratio": planned.ratio,
         "data_per_node_bytes": planned.data_bytes,
         "room_per_node_bytes": planned.fill.ends_at if planned.fill.full_after else None,
         "devices": [
             {
-                "device": device.name, "kind": str(device.kind), "measured": planned.rates[device.name].measured,
+                "device": device.name,
+                "kind": str(device.kind),
+                "measured": planned.rates[device.name].measured,
                 "bandwidth_bytes_per_s": planned.rates[device.name].bytes_per_s,
                 "capacity_bytes": device.capacity_bytes,
                 "bytes_per_byte_of_data": planned.fill.shares[device.name],
@@ -221,7 +261,7 @@ def _json(planned: _Planned) -> dict[str, Any]:
             for device in planned.devices
         ],
         "warnings": list(planned.warnings),
-    }  # fmt: skip
+    }
 
 
 def _print(name: str, planned: _Planned) -> None:
@@ -229,10 +269,13 @@ def _print(name: str, planned: _Planned) -> None:
     rows = []
     for device in planned.devices:
         row = [
-            device.name, str(device.kind), format_byte_rate(planned.rates[device.name].bytes_per_s),
+            device.name,
+            str(device.kind),
+            format_byte_rate(planned.rates[device.name].bytes_per_s),
             str(planned.hdfs.directories.get(device.name, "–")),
-            str(planned.intermediate.directories.get(device.name, "–")), format_bytes(device.capacity_bytes),
-        ]  # fmt: skip
+            str(planned.intermediate.directories.get(device.name, "–")),
+            format_bytes(device.capacity_bytes),
+        ]
         if with_data:
             used = planned.used[device.name]
             row += [format_bytes(used), f"{used / device.capacity_bytes:.0%}"]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table
-from assay.report.plain import to_plain
-from assay.report.words import NOTHING, money, rate, ratio
+from assay.questions.plain import to_plain
+from assay.wording.words import NOTHING, money, rate, ratio
 
 if TYPE_CHECKING:
     from assay.cost.storage import Setup
-    from assay.report.storage import StorageView
+    from assay.questions.storage import StorageView
 
 BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -44,12 +44,15 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 @prices.command("storage")
 @BOOK
 @click.option("--baseline", help="The device that others are compared with, by name or kind; the first when left out.")
-@click.option("--gain", type=click.FloatRange(min=0, min_open=True),
-              help="How many times as fast jobs run, on average, at equal bandwidth.")  # fmt: skip
+@click.option(
+    "--gain",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How many times as fast jobs run, on average, at equal bandwidth.",
+)
 @json_option
 def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
     """Cost per capacity against cost per performance, at equal bandwidth and at equal cost."""
-    from assay.report.storage import storage_view  # imported here: the specification reader is slow to load
+    from assay.questions.storage import storage_view  # imported here: the specification reader is slow to load
     from assay.spec import load_prices
 
     view = storage_view(load_prices(book), baseline=baseline, gain=gain)
@@ -70,10 +73,16 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
     if view.against:
         click.echo()
         found = [
-            (a.candidate.name, a.equal_bandwidth.name, ratio(a.price_ratio), ratio(a.per_tb_ratio),
-             ratio(view.gain) if view.gain else NOTHING, ratio(a.cost_per_performance))
+            (
+                a.candidate.name,
+                a.equal_bandwidth.name,
+                ratio(a.price_ratio),
+                ratio(a.per_tb_ratio),
+                ratio(view.gain) if view.gain else NOTHING,
+                ratio(a.cost_per_performance),
+            )
             for a in view.against
-        ]  # fmt: skip
+        ]
         print_table(
             ("Device", "Against", "Price ratio", "Cost per capacity", "Mean gain", "Cost per performance"),
             found,
@@ -83,13 +92,14 @@ def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool)
 
 @prices.command("aloja")
 @click.argument("clusters", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--date", default="2015-10-01", show_default=True,
-              help="Day for which the prices are taken; the list has none.")  # fmt: skip
+@click.option(
+    "--date", default="2015-10-01", show_default=True, help="Day for which the prices are taken; the list has none."
+)
 def aloja(clusters: Path, date: str) -> None:
     """Print ALOJA's list of clusters (CSV) as a price book, with what it does not price in comments."""
-    from assay.formats.aloja_clusters import parse_clusters
+    from assay.formats.aloja.clusters import parse_clusters
+    from assay.formats.aloja.price_book import price_book_text
     from assay.formats.source import Source
-    from assay.report.aloja_prices import price_book_text
     from assay.spec.prices import checked_date
 
     day = checked_date(date, "--date")

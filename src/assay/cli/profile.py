@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from assay.analysis.profile import REFERENCE, Profile, ProfileRow, profile
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.factor import read_runs
 from assay.errors import SpecificationError
-from assay.report.observed import with_figures
-from assay.report.plain import to_plain
+from assay.explain.profile import REFERENCE, Profile, ProfileRow, profile
+from assay.questions.observed import with_figures
+from assay.questions.plain import to_plain
 from assay.units import format_bytes
 
 _NOTHING = "–"
@@ -52,15 +52,23 @@ def _configuration(row: ProfileRow) -> str:
 
 def _ratios(row: ProfileRow) -> tuple[str, ...]:
     ratios = (row.input_ratio, row.shuffle_ratio, row.output_ratio, row.cpu_ratio)
-    return (row.workload, _configuration(row), str(row.n),
-            *(_NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios))  # fmt: skip
+    return (
+        row.workload,
+        _configuration(row),
+        str(row.n),
+        *(_NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+    )
 
 
 def _amounts(row: ProfileRow) -> tuple[str, ...]:
     amounts = (row.input_bytes, row.shuffle_bytes, row.output_bytes, row.stored_bytes)
     busy = _NOTHING if row.cpu_busy_share is None else f"{100 * row.cpu_busy_share:.3g} %"
-    return (row.workload, _configuration(row),
-            *(_NOTHING if amount is None else format_bytes(amount) for amount in amounts), busy)  # fmt: skip
+    return (
+        row.workload,
+        _configuration(row),
+        *(_NOTHING if amount is None else format_bytes(amount) for amount in amounts),
+        busy,
+    )
 
 
 def _notes(found: Profile) -> list[str]:

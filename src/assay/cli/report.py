@@ -16,7 +16,6 @@ from assay.cli.speedup import read_table
 from assay.errors import AssayError, SpecificationError
 
 if TYPE_CHECKING:
-    from assay.analysis.table import RunTable
     from assay.model.price import PriceBook
     from assay.model.run import Run
     from assay.report.content import ReportContent
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from assay.report.frame import Asked, Frame
     from assay.report.matched import MatchedReport
     from assay.repository import Repository
+    from assay.statistics.run_table import RunTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class _Made:
 
 def _many(table: RunTable, factors: Sequence[str]) -> bool:
     """Tell whether the runs make more comparisons than a page of single ones can show."""
-    from assay.analysis.matched import matched_speedups
+    from assay.compare.matched import matched_speedups
     from assay.report.content import COMPARISONS_MAX
 
     if len(factors) > 1:
@@ -51,11 +51,11 @@ def _matched(
     opened: Repository, table: RunTable, factors: Sequence[str], asked: Asked, book: PriceBook | None
 ) -> _Made:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
-    from assay.analysis.matched import matched_speedups
+    from assay.compare.matched import matched_speedups
+    from assay.questions.planes import Question
+    from assay.questions.views import cost_planes, differences, examples_of
     from assay.report.compose_matched import matched_document
     from assay.report.matched import matched_report
-    from assay.report.planes import Question
-    from assay.report.selection import cost_planes, differences, examples_of
 
     baseline = asked.baseline or None
     named = factors[0] if len(factors) == 1 else list(factors)
@@ -69,15 +69,16 @@ def _matched(
 
 def _single(root: Path, table: RunTable, asked: Asked, book: PriceBook | None) -> _Made:
     """Return the report that shows each configuration by itself."""
+    from assay.questions.observed import observed, with_figures
     from assay.report.compose_single import single_document
     from assay.report.content import build_content
-    from assay.report.observed import observed, with_figures
 
     store, stored = read_runs(root, asked.workload)
     runs = with_figures(store, stored)
     first = find_baseline(runs, asked.factor, asked.baseline or None)
-    content = build_content(runs, factor=asked.factor, baseline=first, trace_of=store.trace,
-                            observed_of=partial(observed, store), book=book)  # fmt: skip
+    content = build_content(
+        runs, factor=asked.factor, baseline=first, trace_of=store.trace, observed_of=partial(observed, store), book=book
+    )
     frame = _frame(store, table, runs, replace(asked, baseline=first), content.levels)
     return _Made(content, frame, _titled(single_document(content, frame), asked))
 
@@ -88,8 +89,15 @@ def _frame(store: Repository, table: RunTable, examples: Sequence[Run], asked: A
     from assay.report.frame import frame_of
     from assay.repository.package import imports_of
 
-    return frame_of(table, examples, asked, levels=levels, plans=plan_texts(store.root), imports=imports_of(store),
-                    assay_version=__version__)  # fmt: skip
+    return frame_of(
+        table,
+        examples,
+        asked,
+        levels=levels,
+        plans=plan_texts(store.root),
+        imports=imports_of(store),
+        assay_version=__version__,
+    )
 
 
 def _titled(document: Document, asked: Asked) -> Document:
@@ -100,8 +108,8 @@ def _packed(
     path: Path, store: Repository, table: RunTable, made: _Made, plan: Path | None, prices: Path | None
 ) -> None:
     from assay.report.handover import campaign_files, package_files, plan_files
-    from assay.report.words import plural
     from assay.repository.package import bundles_with, write_package
+    from assay.wording.words import plural
 
     given = None
     if plan is not None:
@@ -120,31 +128,60 @@ def _packed(
 
 
 @click.command("report")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
-              help="File to write; its ending says what: .html, .md (with its charts beside it) or .pdf.")  # fmt: skip
-@click.option("--charts", type=click.Path(path_type=Path, file_okay=False),
-              help="Folder for every chart as SVG and PNG.")  # fmt: skip
-@click.option("--bundle", type=click.Path(path_type=Path, dir_okay=False),
-              help="File (.tar.gz) for the report with its plans, prices and runs, for others to check.")  # fmt: skip
-@click.option("--by", "factor", default="layout", show_default=True,
-              help="Factor that is compared; several with commas over matched sets.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File to write; its ending says what: .html, .md (with its charts beside it) or .pdf.",
+)
+@click.option(
+    "--charts", type=click.Path(path_type=Path, file_okay=False), help="Folder for every chart as SVG and PNG."
+)
+@click.option(
+    "--bundle",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File (.tar.gz) for the report with its plans, prices and runs, for others to check.",
+)
+@click.option(
+    "--by",
+    "factor",
+    default="layout",
+    show_default=True,
+    help="Factor that is compared; several with commas over matched sets.",
+)
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option("--workload", help="Only this workload.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option("--title", help="The report's title instead of the generated one.")
 @click.option("--question", help="The question that it answers instead of the generated one.")
-@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False),
-              help="With --bundle: the plan's file, for a cluster file that its campaign did not keep.")  # fmt: skip
-@click.option("--matched/--single", default=None,
-              help="Put runs that are equal in all else together, or show each configuration by itself; "
-              "matched where there are too many to show.")  # fmt: skip
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="With --bundle: the plan's file, for a cluster file that its campaign did not keep.",
+)
+@click.option(
+    "--matched/--single",
+    default=None,
+    help="Put runs that are equal in all else together, or show each configuration by itself; "
+    "matched where there are too many to show.",
+)
 @repository_option
 @json_option
 def report(
-    output: Path | None, charts: Path | None, bundle: Path | None, factor: str, baseline: str | None,
-    workload: str | None, prices: Path | None, title: str | None, question: str | None, plan: Path | None,
-    matched: bool | None, repository: Path, as_json: bool,
-) -> None:  # fmt: skip
+    output: Path | None,
+    charts: Path | None,
+    bundle: Path | None,
+    factor: str,
+    baseline: str | None,
+    workload: str | None,
+    prices: Path | None,
+    title: str | None,
+    question: str | None,
+    plan: Path | None,
+    matched: bool | None,
+    repository: Path,
+    as_json: bool,
+) -> None:
     """Write a report: question, method, results with charts, cost, findings, threats to validity, how to repeat it.
 
     With --json, print the data that it shows.
@@ -155,8 +192,8 @@ def report(
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
+    from assay.questions.views import with_factors
     from assay.report.frame import Asked  # imported here: numpy is slow to load
-    from assay.report.selection import with_factors
 
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     factors = [name.strip() for name in factor.split(",")]
@@ -172,7 +209,7 @@ def report(
     if bundle is not None:
         _packed(bundle, opened, table, made, plan, prices)
     if as_json:
-        from assay.report.plain import to_plain
+        from assay.questions.plain import to_plain
 
         print_json({**to_plain(made.frame), **to_plain(made.content), "title": made.document.title})
 

@@ -42,8 +42,16 @@ T = TypeVar("T")
     help="Start no more runs after 18:30, 2h or '12 runs'; the same command goes on later.",
 )
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
-def run(plan: Path, repository: Path, as_json: bool, dry_run: bool, again: bool, only: tuple[str, ...],
-        until: str | None, baseline: bool) -> None:  # fmt: skip
+def run(
+    plan: Path,
+    repository: Path,
+    as_json: bool,
+    dry_run: bool,
+    again: bool,
+    only: tuple[str, ...],
+    until: str | None,
+    baseline: bool,
+) -> None:
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
     if dry_run:
         _preview(plan, repository, again=again, only=only, until=until, as_json=as_json)
@@ -56,14 +64,15 @@ def run(plan: Path, repository: Path, as_json: bool, dry_run: bool, again: bool,
         sys.exit(1)
 
 
-def run_plan(path: Path, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (),
-             until: str | None = None) -> dict[str, object]:  # fmt: skip
+def run_plan(
+    path: Path, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (), until: str | None = None
+) -> dict[str, object]:
     """Carry out a plan with progress on stderr and return what was done as plain values."""
-    from assay.campaign.limits import parse_stop
     from assay.campaign.prepare import plan_lines, prepare
     from assay.campaign.runner import carry_out
     from assay.campaign.site import hosts_for
     from assay.cli.progress import CampaignDisplay
+    from assay.planning.limits import parse_stop
     from assay.repository import Repository
     from assay.spec import load_plan
 
@@ -110,8 +119,8 @@ def summary_lines(summary: Summary) -> list[str]:
 
 def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until: str | None, as_json: bool) -> None:
     """Print what a call would do. Needs no hosts, and writes nothing."""
-    from assay.campaign.limits import parse_stop
     from assay.campaign.prepare import plan_lines, prepare, rows
+    from assay.planning.limits import parse_stop
     from assay.repository.repository import MARKER, Repository
     from assay.spec import load_plan
 
@@ -137,8 +146,17 @@ def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until:
     click.echo(f"runs: {len(listed)}, expected to take {format_duration(total_s)}: over at {over} if it begins now")
 
 
-_HEADERS = ("run", "after", "takes", "time known from", "time limit", "restart", "workload", "configuration",
-            "repetition")  # fmt: skip
+_HEADERS = (
+    "run",
+    "after",
+    "takes",
+    "time known from",
+    "time limit",
+    "restart",
+    "workload",
+    "configuration",
+    "repetition",
+)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """One run's phases, tasks, disks and nodes as tables for a terminal of 80 columns.
 
-In: a :class:`assay.analysis.run_detail.RunDetail`. Out: tables, and lines of text. Nothing is computed here but widths.
+In: a :class:`assay.explain.run_detail.RunDetail`. Out: tables, and lines of text. Nothing is computed here but widths.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.analysis.devices import DeviceUse, Purpose, Transfers
-from assay.analysis.phases import Breakdown
-from assay.analysis.run_detail import RunDetail, request_limits_note
-from assay.analysis.tasks import KindSummary
+from assay.explain.devices import DeviceUse, Purpose, Transfers
+from assay.explain.phases import Breakdown
+from assay.explain.run_detail import RunDetail, request_limits_note
+from assay.explain.tasks import KindSummary
 from assay.model.run import Job, Task
 from assay.units import format_bytes, format_duration
 
@@ -22,8 +22,13 @@ _FIGURE = re.compile(r"–|[0-9][0-9.,]*(?: [%A-Za-z]+)?")
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
 _WIDTH = 80
-_PURPOSES = {Purpose.HDFS: "HDFS", Purpose.INTERMEDIATE: "intermediate", Purpose.SHARED: "both", Purpose.NONE: "unused",
-             Purpose.UNKNOWN: "not told"}  # fmt: skip
+_PURPOSES = {
+    Purpose.HDFS: "HDFS",
+    Purpose.INTERMEDIATE: "intermediate",
+    Purpose.SHARED: "both",
+    Purpose.NONE: "unused",
+    Purpose.UNKNOWN: "not told",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +85,17 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
     """Return how the time is divided; the last column adds up to the whole."""
     whole_s = breakdown.duration_s
     rows = [
-        (p.name, _seconds(p.start_s), _seconds(p.end_s), _seconds(p.active_s), _seconds(p.alone_s), _seconds(p.share_s),
-         f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NOTHING)
+        (
+            p.name,
+            _seconds(p.start_s),
+            _seconds(p.end_s),
+            _seconds(p.active_s),
+            _seconds(p.alone_s),
+            _seconds(p.share_s),
+            f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NOTHING,
+        )
         for p in breakdown.phases
-    ]  # fmt: skip
+    ]
     if rows:
         rows.append(("all", _seconds(breakdown.start_s), _seconds(breakdown.end_s), "", "", _seconds(whole_s), "100 %"))
     shown = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
@@ -98,10 +110,17 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
 def jobs_table(detail: RunDetail) -> TextTable:
     """Return one line for each job of a run that has several."""
     rows = tuple(
-        (each.job.job_id, each.job.name[:24], _seconds(each.job.submit_s),
-         _seconds(each.job.finish_s - each.job.submit_s), str(each.job.maps), str(each.job.reduces), each.job.status)
+        (
+            each.job.job_id,
+            each.job.name[:24],
+            _seconds(each.job.submit_s),
+            _seconds(each.job.finish_s - each.job.submit_s),
+            str(each.job.maps),
+            str(each.job.reduces),
+            each.job.status,
+        )
         for each in detail.jobs
-    )  # fmt: skip
+    )
     headers = ("job", "name", "at (s)", "took (s)", "maps", "reduces", "")
     return TextTable("jobs", headers, rows if len(rows) > 1 else ())
 
@@ -111,11 +130,20 @@ def kinds_table(detail: RunDetail) -> TextTable:
     several = len(detail.jobs) > 1
     kinds = [kind for each in detail.jobs for kind in each.kinds]
     rows = tuple(
-        (f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind, str(kind.tasks), str(kind.succeeded),
-         str(kind.failed), str(kind.killed), str(kind.at_once_max), str(kind.waves), _seconds(kind.median_s),
-         _seconds(kind.longest_s), str(len(kind.stragglers)))
+        (
+            f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind,
+            str(kind.tasks),
+            str(kind.succeeded),
+            str(kind.failed),
+            str(kind.killed),
+            str(kind.at_once_max),
+            str(kind.waves),
+            _seconds(kind.median_s),
+            _seconds(kind.longest_s),
+            str(len(kind.stragglers)),
+        )
         for kind in kinds
-    )  # fmt: skip
+    )
     headers = ("attempts", "tasks", "ok", "failed", "killed", "at once", "waves", "median", "longest", "slow")
     return TextTable("tasks", headers, rows, tuple(_straggler_lines(kinds)))
 
@@ -145,8 +173,10 @@ def data_lines(detail: RunDetail) -> dict[str, str]:
         spilled += f", {f.spill_ratio:.2f} times what the maps gave out"
     placed = None
     if f.node_local_share is not None:
-        placed = (f"{f.maps_node_local or 0:,} on a node with the data, {f.maps_rack_local or 0:,} in its rack, "
-                  f"{f.maps_off_rack or 0:,} elsewhere")  # fmt: skip
+        placed = (
+            f"{f.maps_node_local or 0:,} on a node with the data, {f.maps_rack_local or 0:,} in its rack, "
+            f"{f.maps_off_rack or 0:,} elsewhere"
+        )
     kinds = [kind for each in detail.jobs for kind in each.kinds]
     gc_s = f.gc_s if f.gc_s is not None else _sum([kind.gc_s for kind in kinds])
     cpu_s = f.cpu_s if f.cpu_s is not None else _sum([kind.cpu_s for kind in kinds])
@@ -182,10 +212,28 @@ def disks_table(detail: RunDetail) -> TextTable:
 def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
     t = use.transfers
     busy, queue = _share(use.busy_share), NOTHING if use.queue is None else f"{use.queue:.2f}"
-    yield (use.device, _PURPOSES[use.purpose], "read", _bytes(t.read_bytes), _bytes(t.read_request_bytes),
-           _merged(t.read_merges, t.reads), _ms(t.read_await_s), busy, queue)  # fmt: skip
-    yield ("", "", "write", _bytes(t.write_bytes), _bytes(t.write_request_bytes), _merged(t.write_merges, t.writes),
-           _ms(t.write_await_s), "", "")  # fmt: skip
+    yield (
+        use.device,
+        _PURPOSES[use.purpose],
+        "read",
+        _bytes(t.read_bytes),
+        _bytes(t.read_request_bytes),
+        _merged(t.read_merges, t.reads),
+        _ms(t.read_await_s),
+        busy,
+        queue,
+    )
+    yield (
+        "",
+        "",
+        "write",
+        _bytes(t.write_bytes),
+        _bytes(t.write_request_bytes),
+        _merged(t.write_merges, t.writes),
+        _ms(t.write_await_s),
+        "",
+        "",
+    )
 
 
 def _merged(merges: float | None, requests: float | None) -> str:
@@ -205,10 +253,16 @@ def purposes_table(detail: RunDetail) -> TextTable:
         t = measured[purpose].transfers if purpose in measured else Transfers()
         wanted = asked.get(purpose)
         rows.append(
-            (_PURPOSES[purpose], _bytes(t.read_bytes), _bytes(t.read_request_bytes), _bytes(t.write_bytes),
-             _bytes(t.write_request_bytes), _bytes(wanted.read_bytes if wanted else None),
-             _bytes(wanted.write_bytes if wanted else None))
-        )  # fmt: skip
+            (
+                _PURPOSES[purpose],
+                _bytes(t.read_bytes),
+                _bytes(t.read_request_bytes),
+                _bytes(t.write_bytes),
+                _bytes(t.write_request_bytes),
+                _bytes(wanted.read_bytes if wanted else None),
+                _bytes(wanted.write_bytes if wanted else None),
+            )
+        )
     headers = ("what for", "read", "B/request", "written", "B/request", "asked: read", "written")
     return TextTable(
         "disk traffic by purpose", headers, tuple(rows), tuple(_purpose_notes(measured, detail, bool(rows)))
@@ -228,10 +282,17 @@ def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown:
 def nodes_table(detail: RunDetail) -> TextTable:
     """Return each node's part of the work, and how uneven the workers were."""
     rows = tuple(
-        (node.node, str(node.attempts), _seconds(node.cpu_s), _bytes(node.disk_read_bytes),
-         _bytes(node.disk_write_bytes), _bytes(node.nic_receive_bytes), _bytes(node.nic_transmit_bytes))
+        (
+            node.node,
+            str(node.attempts),
+            _seconds(node.cpu_s),
+            _bytes(node.disk_read_bytes),
+            _bytes(node.disk_write_bytes),
+            _bytes(node.nic_receive_bytes),
+            _bytes(node.nic_transmit_bytes),
+        )
         for node in detail.nodes
-    )  # fmt: skip
+    )
     words = {"cpu_imbalance": "CPU", "disk_imbalance": "disks", "nic_imbalance": "network"}
     uneven = ", ".join(f"{words[name]} {value:.2f}" for name, value in detail.imbalances.items())
     notes = (f"The busiest worker over the mean one: {uneven}.",) if uneven else ()
@@ -243,12 +304,19 @@ def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
     """Return every attempt, times in seconds from the run's start."""
     slow = {each.attempt_id for job in detail.jobs for kind in job.kinds for each in kind.stragglers}
     rows = tuple(
-        (_short(task.attempt_id or task.task_id), task.node, task.kind,
-         "slow" if task.attempt_id and task.attempt_id in slow else task.status, _seconds(task.start_s),
-         _seconds(task.end_s - task.start_s), _seconds(task.shuffle_end_s), _seconds(task.merge_end_s),
-         _seconds(task.gc_s))
+        (
+            _short(task.attempt_id or task.task_id),
+            task.node,
+            task.kind,
+            "slow" if task.attempt_id and task.attempt_id in slow else task.status,
+            _seconds(task.start_s),
+            _seconds(task.end_s - task.start_s),
+            _seconds(task.shuffle_end_s),
+            _seconds(task.merge_end_s),
+            _seconds(task.gc_s),
+        )
         for task in tasks
-    )  # fmt: skip
+    )
     headers = ("attempt", "node", "kind", "ended", "at", "took", "copied", "merged", "GC")
     notes = ("Seconds; at, copied, merged: from the run's start. Everything: --json.",) if rows else ()
     return TextTable("task attempts", headers, rows, notes)

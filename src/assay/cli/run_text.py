@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from assay.analysis.run_detail import RunDetail, detail_metrics
 from assay.cli.run_tables import (
     TextTable,
     counter_tables,
@@ -20,6 +19,7 @@ from assay.cli.run_tables import (
     purposes_table,
     tasks_table,
 )
+from assay.explain.run_detail import RunDetail, detail_metrics
 from assay.model.run import CacheState, Phase, Run, Task
 from assay.units import format_bit_rate, format_byte_rate, format_bytes, format_duration
 
@@ -28,11 +28,21 @@ _ENVIRONMENT_LINES_MAX = 40
 _COLD = {True: "cold", False: "warm", None: "not known"}
 # Longest ending first: the first that fits names the unit.
 _UNITS: dict[str, str | Callable[[float], str]] = {
-    "_bytes_per_request": lambda size: f"{format_bytes(size)}/request", "_mib_per_s": "MiB/s", "_mb_per_s": "MB/s",
-    "_records_per_s": "records/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate,
-    "_bytes": format_bytes, "_mib": "MiB", "_mb": "MB", "_ms": "ms", "_s": "s",
-    "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
-}  # fmt: skip
+    "_bytes_per_request": lambda size: f"{format_bytes(size)}/request",
+    "_mib_per_s": "MiB/s",
+    "_mb_per_s": "MB/s",
+    "_records_per_s": "records/s",
+    "_bits_per_s": format_bit_rate,
+    "_bytes_per_s": format_byte_rate,
+    "_bytes": format_bytes,
+    "_mib": "MiB",
+    "_mb": "MB",
+    "_ms": "ms",
+    "_s": "s",
+    "_iops": "IOPS",
+    "_percent": "%",
+    "_share": lambda share: f"{100 * share:.3g} %",
+}
 
 
 def cold_text(cold: bool | None) -> str:

@@ -16,8 +16,8 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.run_text import cold_text, configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.model.run import Run, RunStatus
-from assay.report.observed import Observed, observed
-from assay.report.plain import to_plain
+from assay.questions.observed import Observed, observed
+from assay.questions.plain import to_plain
 from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
 
@@ -32,8 +32,9 @@ _SHOWN = 50
 @click.option("--limit", type=click.IntRange(min=1), help=f"Only the newest so many; a table has {_SHOWN} unless told.")
 @json_option
 @repository_option
-def runs(workload: str | None, layout: str | None, status: str | None, limit: int | None, as_json: bool,
-         repository: Path) -> None:  # fmt: skip
+def runs(
+    workload: str | None, layout: str | None, status: str | None, limit: int | None, as_json: bool, repository: Path
+) -> None:
     """List the runs in the repository, newest last."""
     opened = Repository.open(repository)
     most = limit if limit or as_json else _SHOWN + 1
@@ -96,8 +97,9 @@ def _nothing_found(opened: Repository, repository: Path) -> str:
 @click.option("--log", "log_name", metavar="NAME", help="Print one of the run's logs instead.")
 @json_option
 @repository_option
-def show(run: str, phases: bool, attempts: bool, counters: bool, log_name: str | None, as_json: bool,
-         repository: Path) -> None:  # fmt: skip
+def show(
+    run: str, phases: bool, attempts: bool, counters: bool, log_name: str | None, as_json: bool, repository: Path
+) -> None:
     """Show one run: phases, tasks, disks, nodes, checks, metrics. RUN is the beginning of a run's id.
 
     With --json, print everything, task attempts and counters included.
@@ -121,8 +123,11 @@ def _everything(seen: Observed, logs: Sequence[str], files: Mapping[str, int]) -
     listed = [{"name": name, "size_bytes": size} for name, size in files.items()]
     values: dict[str, Any] = msgspec.to_builtins(seen.run)
     return values | {
-        "logs": list(logs), "files": listed, "detail": to_plain(seen.detail), "tasks": msgspec.to_builtins(seen.tasks),
-    }  # fmt: skip
+        "logs": list(logs),
+        "files": listed,
+        "detail": to_plain(seen.detail),
+        "tasks": msgspec.to_builtins(seen.tasks),
+    }
 
 
 @click.command()

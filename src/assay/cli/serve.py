@@ -25,17 +25,33 @@ DEFAULT_PORT = 8710
     "--host", default="127.0.0.1", show_default=True, help="Address to listen on; any but loopback needs tokens."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=DEFAULT_PORT, show_default=True, help="0: a free one.")
-@click.option("--token-file", type=click.Path(path_type=Path, dir_okay=False),
-              help="Tokens that may use it: a line each, ROLES TOKEN; roles are read, upload, run.")  # fmt: skip
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Tokens that may use it: a line each, ROLES TOKEN; roles are read, upload, run.",
+)
 @click.option("--certificate", type=click.Path(path_type=Path, dir_okay=False), help="TLS certificate (PEM).")
 @click.option("--key", type=click.Path(path_type=Path, dir_okay=False), help="The certificate's key (PEM).")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML) to show costs with.")
-@click.option("--clusters", type=click.Path(path_type=Path, file_okay=False, exists=True),
-              help="Folder with cluster files (YAML) that plans can be made for in the page Plan.")  # fmt: skip
+@click.option(
+    "--clusters",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder with cluster files (YAML) that plans can be made for in the page Plan.",
+)
 @click.option("--campaigns", is_flag=True, help="Let tokens with the role run start campaigns on those clusters.")
 @click.option("--upload-limit", default="8GB", show_default=True, help="Largest bundle that is taken.")
-def serve(repository: Path, host: str, port: int, token_file: Path | None, certificate: Path | None, key: Path | None,
-          prices: Path | None, clusters: Path | None, campaigns: bool, upload_limit: str) -> None:  # fmt: skip
+def serve(
+    repository: Path,
+    host: str,
+    port: int,
+    token_file: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    prices: Path | None,
+    clusters: Path | None,
+    campaigns: bool,
+    upload_limit: str,
+) -> None:
     """Show the repository in a browser, and offer it to `assay pull` and `assay push`."""
     import uvicorn  # imported here: the web libraries are slow to load
 
@@ -52,21 +68,29 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
     _check_certificate(certificate, key)
     if token_file is None and not is_loopback(host):
         raise SpecificationError(
-            f"{host} can be reached by others, and there are no tokens", where="--host",
+            f"{host} can be reached by others, and there are no tokens",
+            where="--host",
             hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
-        )  # fmt: skip
+        )
     if campaigns and token_file is None:
-        raise SpecificationError("without tokens nobody may start a campaign", where="--campaigns",
-                                 hint="--token-file FILE, with a token that has the role run")  # fmt: skip
+        raise SpecificationError(
+            "without tokens nobody may start a campaign",
+            where="--campaigns",
+            hint="--token-file FILE, with a token that has the role run",
+        )
     try:
         limit = parse_bytes(upload_limit)
     except ValueError as error:
         raise SpecificationError(str(error), where="--upload-limit") from error
     app = create_app(
-        repository, tokens=read_tokens(token_file) if token_file else None, upload_bytes_max=limit,
-        book=load_prices(prices) if prices else None, book_text=prices.read_text(encoding="utf-8") if prices else "",
-        cluster_folders=[clusters] if clusters else [], campaigns=campaigns,
-    )  # fmt: skip
+        repository,
+        tokens=read_tokens(token_file) if token_file else None,
+        upload_bytes_max=limit,
+        book=load_prices(prices) if prices else None,
+        book_text=prices.read_text(encoding="utf-8") if prices else "",
+        cluster_folders=[clusters] if clusters else [],
+        campaigns=campaigns,
+    )
     if token_file and certificate is None and not is_loopback(host):
         click.echo(
             "Without --certificate tokens travel in the clear: let a proxy do TLS, or trust the network.", err=True
@@ -74,8 +98,9 @@ def serve(repository: Path, host: str, port: int, token_file: Path | None, certi
     with _listening(host, port) as listener:
         scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
-        config = uvicorn.Config(app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key,
-                                server_header=False)  # fmt: skip
+        config = uvicorn.Config(
+            app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key, server_header=False
+        )
         threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
         uvicorn.Server(config).run(sockets=[listener])
 
@@ -91,8 +116,11 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
     except (ssl.SSLError, OSError) as error:
         reason = error.reason if isinstance(error, ssl.SSLError) and error.reason else error
         told = {"KEY_VALUES_MISMATCH": "the key is not this certificate's"}.get(str(reason), f"not usable ({reason})")
-        raise SpecificationError(told, where=f"{certificate}, {key}", hint="both are PEM files, the key without a "
-                                 "passphrase; a chain goes into the certificate's file") from error  # fmt: skip
+        raise SpecificationError(
+            told,
+            where=f"{certificate}, {key}",
+            hint="both are PEM files, the key without a passphrase; a chain goes into the certificate's file",
+        ) from error
 
 
 def _warmed(store: Store) -> None:
@@ -107,5 +135,6 @@ def _listening(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family, backlog=256)
     except OSError as error:
-        raise AssayError(f"can't listen: {error.strerror or error}", where=f"{host}:{port}",
-                         hint="--port names another port") from error  # fmt: skip
+        raise AssayError(
+            f"can't listen: {error.strerror or error}", where=f"{host}:{port}", hint="--port names another port"
+        ) from error

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.analysis.verdict import format_interval, format_ratio
 from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.repository import Repository
+from assay.wording.ratios import format_interval, format_ratio
 
 if TYPE_CHECKING:
-    from assay.analysis.anomalies import Anomaly
-    from assay.analysis.matched import Speedup
-    from assay.analysis.significance import BestSet
-    from assay.analysis.table import RunTable
+    from assay.compare.matched import Speedup
+    from assay.compare.significance import BestSet
+    from assay.quality.anomalies import Anomaly
+    from assay.statistics.run_table import RunTable
 
 _NOTHING = "–"
 METHODS = ("matched", "aloja", "lisa14")
@@ -40,7 +40,7 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
             hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
         )
     if where:
-        from assay.analysis.facets import conditions_of, matching  # imported here to keep start-up short
+        from assay.statistics.facets import conditions_of, matching  # imported here to keep start-up short
 
         conditions = [_as_shown(condition, table) for condition in where]
         table = table.taken(matching(table, conditions_of(conditions)))
@@ -63,17 +63,31 @@ def _where_option(command: Any) -> Any:
     "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched runs; repeatable."
 )
 @click.option("--deployments", is_flag=True, help="Match within campaigns only, and take campaigns as the unit.")
-@click.option("--method", type=click.Choice(METHODS), default="matched", show_default=True,
-              help="matched: runs equal in all else. aloja, lisa14: as those publications define it.")  # fmt: skip
+@click.option(
+    "--method",
+    type=click.Choice(METHODS),
+    default="matched",
+    show_default=True,
+    help="matched: runs equal in all else. aloja, lisa14: as those publications define it.",
+)
 @_where_option
 @json_option
 @repository_option
-def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, ...], deployments: bool, method: str,
-            where: tuple[str, ...], as_json: bool, repository: Path) -> None:  # fmt: skip
+def speedup(
+    factors: str,
+    baseline: str | None,
+    group: str,
+    ignore: tuple[str, ...],
+    deployments: bool,
+    method: str,
+    where: tuple[str, ...],
+    as_json: bool,
+    repository: Path,
+) -> None:
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
-    from assay.report.selection import speedup_view, with_factors
+    from assay.questions.views import speedup_view, with_factors
 
     table = with_factors(table, names)
     if method != "matched":
@@ -84,8 +98,13 @@ def speedup(factors: str, baseline: str | None, group: str, ignore: tuple[str, .
     view = speedup_view(opened, table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
     found, best, warnings = view.speedups, view.best, list(view.warnings)
     if as_json:
-        print_json({"speedups": [_finite(asdict(item)) for item in found],
-                    "best": [_finite(asdict(item)) for item in best], "warnings": warnings})  # fmt: skip
+        print_json(
+            {
+                "speedups": [_finite(asdict(item)) for item in found],
+                "best": [_finite(asdict(item)) for item in best],
+                "warnings": warnings,
+            }
+        )
         return
     print_table(
         (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
@@ -124,13 +143,17 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> 
             click.echo(f"{item.group}: {item.sentence}")
     lonely = [item for item in found if item.ratio is None]
     if lonely:
-        click.echo(f"{len(lonely)} comparisons have no two runs that are equal in everything else: "
-                   f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
-                   f"{' …' if len(lonely) > 6 else ''}")  # fmt: skip
+        click.echo(
+            f"{len(lonely)} comparisons have no two runs that are equal in everything else: "
+            f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
+            f"{' …' if len(lonely) > 6 else ''}"
+        )
     counts = {status: _count(table, "status", status) for status in ("invalid", "failed")}
     not_valid = "".join(f", {number} {status}" for status, number in counts.items() if number)
-    click.echo(f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
-               "equal in all else; --json says for each comparison how many did not.")  # fmt: skip
+    click.echo(
+        f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
+        "equal in all else; --json says for each comparison how many did not."
+    )
     if best:
         click.echo()
         cells = [
@@ -145,8 +168,8 @@ def _count(table: RunTable, name: str, level: str) -> int:
 
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
-    from assay.analysis.methods import mean_improvement
-    from assay.report.selection import published_figures
+    from assay.compare.published import mean_improvement
+    from assay.questions.views import published_figures
 
     if len(names) > 1:
         raise SpecificationError(f"--method {method} compares one factor", where="--by")
@@ -156,16 +179,27 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
         return
     print_table(
         ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
-        [(f.workload, f.level, f"{f.value:.3f}", _NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}", str(f.runs),
-          str(f.configurations)) for f in figures],
-    )  # fmt: skip
+        [
+            (
+                f.workload,
+                f.level,
+                f"{f.value:.3f}",
+                _NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}",
+                str(f.runs),
+                str(f.configurations),
+            )
+            for f in figures
+        ],
+    )
     click.echo()
     if method == "lisa14":
         for level, gain in mean_improvement(figures).items():
             click.echo(f"mean gain of {level}: {gain:.2f}")
     unit = "speedups: higher is better" if method == "aloja" else "normalised durations: lower is better"
-    click.echo(f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
-               "made with different configurations are compared as mixtures: see --method matched.")  # fmt: skip
+    click.echo(
+        f"As {method} defines it, {unit}, normalised to {baseline or 'the average'}. Levels whose runs were "
+        "made with different configurations are compared as mixtures: see --method matched."
+    )
 
 
 @click.command()
@@ -174,7 +208,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
 @repository_option
 def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
-    from assay.analysis.findings import findings as test_claims
+    from assay.compare.findings import findings as test_claims
 
     _, table = read_table(repository, where)
     found = test_claims(table)
@@ -197,7 +231,7 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
 @repository_option
 def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
-    from assay.analysis.anomalies import find_anomalies
+    from assay.quality.anomalies import find_anomalies
 
     opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
     found = find_anomalies(table)
@@ -227,7 +261,7 @@ def _odd(item: Anomaly, ids: dict[int, str], table: RunTable) -> tuple[str, ...]
 @repository_option
 def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """When configurations became faster or slower: change points in the history of their repetitions."""
-    from assay.analysis.changes import RUNS_MIN, histories
+    from assay.quality.changes import RUNS_MIN, histories
 
     _, table = read_table(repository, where)
     found = histories(table)
@@ -236,16 +270,26 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
         print_json([{"configuration": facts, **_finite(asdict(item))} for facts, item in rows])
         return
     cells = [
-        (", ".join(_configuration(table, item.position).values()), str(item.runs), _day(change.first_after_unix_s),
-         f"{change.ratio.value:.2f}×", format_interval(change.ratio.low, change.ratio.high)
-         if change.ratio.low is not None and change.ratio.high is not None else _NOTHING, f"{change.p:.3f}")
-        for item in found for change in item.changes
-    ]  # fmt: skip
+        (
+            ", ".join(_configuration(table, item.position).values()),
+            str(item.runs),
+            _day(change.first_after_unix_s),
+            f"{change.ratio.value:.2f}×",
+            format_interval(change.ratio.low, change.ratio.high)
+            if change.ratio.low is not None and change.ratio.high is not None
+            else _NOTHING,
+            f"{change.p:.3f}",
+        )
+        for item in found
+        for change in item.changes
+    ]
     if cells:
         print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
     more = f"; the first {limit} are shown" if len(cells) > limit else ""
-    click.echo(f"{len(cells)} changes in configurations with at least {RUNS_MIN} valid runs{more}. "
-               "Time: after / before, above 1 is slower.")  # fmt: skip
+    click.echo(
+        f"{len(cells)} changes in configurations with at least {RUNS_MIN} valid runs{more}. "
+        "Time: after / before, above 1 is slower."
+    )
 
 
 def _configuration(table: RunTable, position: int) -> dict[str, str]:

@@ -11,9 +11,9 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.factor import find_baseline, read_runs
 from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
-from assay.report.costs import CostView, cost_view
-from assay.report.plain import to_plain
-from assay.report.words import NOTHING, count, interval, money, money_interval, rate, ratio, seconds
+from assay.questions.job_cost import CostView, cost_view
+from assay.questions.plain import to_plain
+from assay.wording.words import NOTHING, count, interval, money, money_interval, rate, ratio, seconds
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -54,15 +54,23 @@ def _print(view: CostView) -> None:
     print_table(("Layout", "Item", "Number", "Price of one", "Together"), lines, title=title)
     click.echo()
     costs = [
-        (r.workload, r.layout, money(float(r.price), r.currency), count(r.jobs), money(r.cost_per_job, r.currency),
-         money_interval(r.cost_per_job_low, r.cost_per_job_high, r.currency))
+        (
+            r.workload,
+            r.layout,
+            money(float(r.price), r.currency),
+            count(r.jobs),
+            money(r.cost_per_job, r.currency),
+            money_interval(r.cost_per_job_low, r.cost_per_job_high, r.currency),
+        )
         for r in view.rows
-    ]  # fmt: skip
+    ]
     print_table(("Workload", "Layout", "Price", over, "Cost per job", "95 % interval"), costs, title="Cost per job")
     if view.ratios:
         click.echo()
-        ratios = [(r.workload, r.candidate, ratio(r.price_ratio), ratio(r.ratio), interval(r.ratio_low, r.ratio_high))
-                  for r in view.ratios]  # fmt: skip
+        ratios = [
+            (r.workload, r.candidate, ratio(r.price_ratio), ratio(r.ratio), interval(r.ratio_low, r.ratio_high))
+            for r in view.ratios
+        ]
         headers = ("Workload", "Layout", "Price ratio", "Cost ratio", "95 % interval")
         print_table(headers, ratios, title=f"Cost per job against {view.baseline} (below 1: cheaper)")
 
@@ -73,21 +81,45 @@ def _print_performance(view: CostView) -> None:
         return
     click.echo()
     rows = [
-        (p.layout, ratio(p.price_ratio), ratio(p.mean_gain), str(p.workloads), ratio(p.cost_per_performance),
-         NOTHING if p.capacity_tb is None else f"{p.capacity_tb:g}", ratio(p.cost_per_capacity))
+        (
+            p.layout,
+            ratio(p.price_ratio),
+            ratio(p.mean_gain),
+            str(p.workloads),
+            ratio(p.cost_per_performance),
+            NOTHING if p.capacity_tb is None else f"{p.capacity_tb:g}",
+            ratio(p.cost_per_capacity),
+        )
         for p in view.performance
-    ]  # fmt: skip
-    headers = ("Layout", "Price ratio", "Mean gain", "Workloads", "Cost per performance", "Capacity (TB)",
-               "Cost per capacity")  # fmt: skip
+    ]
+    headers = (
+        "Layout",
+        "Price ratio",
+        "Mean gain",
+        "Workloads",
+        "Cost per performance",
+        "Capacity (TB)",
+        "Cost per capacity",
+    )
     print_table(headers, rows, title=f"Cost per performance and per capacity, against {view.baseline}")
 
 
 @click.command("tco")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), required=True, help="Price book (YAML).")
-@click.option("--years", type=click.FloatRange(min=0, min_open=True, max=100), default=3, show_default=True,
-              help="How long the cluster is used, in years of 365 days.")  # fmt: skip
-@click.option("--rounding", type=click.Choice(["none", "paper"]), default="none", show_default=True,
-              help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.")  # fmt: skip
+@click.option(
+    "--years",
+    type=click.FloatRange(min=0, min_open=True, max=100),
+    default=3,
+    show_default=True,
+    help="How long the cluster is used, in years of 365 days.",
+)
+@click.option(
+    "--rounding",
+    type=click.Choice(["none", "paper"]),
+    default="none",
+    show_default=True,
+    help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
+)
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @repository_option
 @json_option

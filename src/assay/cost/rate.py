@@ -136,10 +136,15 @@ def in_currency(amount: Decimal, book: PriceBook, currency: str) -> Decimal:
 def exchanged(rate: Rate, book: PriceBook, currency: str) -> Rate:
     """Return ``rate`` in another currency of the book."""
     items = tuple(
-        replace(item, price=replace(
-            item.price, amount=in_currency(item.price.amount, book, currency),
-            low=in_currency(item.price.low, book, currency), high=in_currency(item.price.high, book, currency),
-        ))
+        replace(
+            item,
+            price=replace(
+                item.price,
+                amount=in_currency(item.price.amount, book, currency),
+                low=in_currency(item.price.low, book, currency),
+                high=in_currency(item.price.high, book, currency),
+            ),
+        )
         for item in rate.items
-    )  # fmt: skip
+    )
     return Rate(currency, items)

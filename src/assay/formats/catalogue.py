@@ -10,12 +10,25 @@ from assay.formats.importing import Format
 from assay.formats.source import Source
 
 _MODULES = (
-    "aloja_execs", "aloja_dump", "aloja_folders", "jhist_import", "spark_import", "sadf", "iostat", "fio_import",
-    "iperf3_import", "collectl", "tpcxhs", "dfsioe", "testdfsio_import", "hibench_report", "published",
-)  # fmt: skip
+    "aloja.execs",
+    "aloja.dump",
+    "aloja.folders",
+    "hadoop.jhist_import",
+    "spark.event_import",
+    "samplers.sadf",
+    "samplers.iostat",
+    "bare.fio_import",
+    "bare.iperf3_import",
+    "samplers.collectl",
+    "benchmarks.tpcxhs",
+    "benchmarks.dfsioe",
+    "benchmarks.testdfsio_import",
+    "benchmarks.hibench_report",
+    "tables.published",
+)
 """Modules of this package with a ``FORMAT``, in the order in which they are asked whether a file is theirs."""
 TABLE = "table"
-"""The name of the format that needs a mapping: see :func:`assay.formats.table.table_format`."""
+"""The name of the format that needs a mapping: see :func:`~table.table_format`."""
 
 
 def formats() -> dict[str, Format]:

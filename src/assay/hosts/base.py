@@ -243,16 +243,28 @@ class BaseTransport:
         return status == 0
 
     async def run(
-        self, argv: Sequence[str], *, timeout_s: float, stdin: bytes = b"", check: bool = True,
-        env: Mapping[str, str] | None = None, cwd: str | None = None,
-    ) -> Completed:  # fmt: skip
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Completed:
         """Run a command to its end; see :meth:`assay.hosts.transport.Transport.run`."""
         return await self._run(argv, _slices(stdin), timeout_s, check=check, env=env, cwd=cwd)
 
     async def _run(
-        self, argv: Sequence[str], stdin: Iterable[bytes], timeout_s: float, *, check: bool = True,
-        env: Mapping[str, str] | None = None, cwd: str | None = None,
-    ) -> Completed:  # fmt: skip
+        self,
+        argv: Sequence[str],
+        stdin: Iterable[bytes],
+        timeout_s: float,
+        *,
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Completed:
         where = f"{self.name}: {shell.describe(argv)}"
         async with self._slots:
             process = await self._launch(argv, env, cwd)
@@ -295,9 +307,14 @@ class BaseTransport:
             process.close_stdin()
 
     async def spawn(
-        self, argv: Sequence[str], *, log: str, pid_file: str, env: Mapping[str, str] | None = None,
+        self,
+        argv: Sequence[str],
+        *,
+        log: str,
+        pid_file: str,
+        env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Start a daemon; see :meth:`assay.hosts.transport.Transport.spawn`."""
         command = shell.spawn_command(argv, log, pid_file)
         done = await self._run(command, (), SPAWN_TIMEOUT_S, check=False, env=env, cwd=cwd)

@@ -46,9 +46,14 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
         options["known_hosts"] = address.known_hosts
     try:
         connection = await asyncssh.connect(
-            address.host, address.port, connect_timeout=connect_timeout_s, keepalive_interval=KEEPALIVE_INTERVAL_S,
-            keepalive_count_max=KEEPALIVE_COUNT, preferred_auth="publickey", **options,
-        )  # fmt: skip
+            address.host,
+            address.port,
+            connect_timeout=connect_timeout_s,
+            keepalive_interval=KEEPALIVE_INTERVAL_S,
+            keepalive_count_max=KEEPALIVE_COUNT,
+            preferred_auth="publickey",
+            **options,
+        )
     except (OSError, ValueError, asyncssh.Error, asyncssh.KeyImportError) as error:
         raise _connect_error(name, address, connect_timeout_s, error) from error
     return SshTransport(name, connection)

@@ -71,9 +71,15 @@ class Transport(Protocol):
         ...
 
     async def run(
-        self, argv: Sequence[str], *, timeout_s: float, stdin: bytes = b"", check: bool = True,
-        env: Mapping[str, str] | None = None, cwd: str | None = None,
-    ) -> Completed:  # fmt: skip
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        check: bool = True,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+    ) -> Completed:
         """Run a command to its end. A timeout or a cancellation kills its process group on the node first.
 
         A program that is not there ends with status 127, as in a shell. Raises HostError on a timeout, and with
@@ -88,9 +94,14 @@ class Transport(Protocol):
         ...
 
     async def spawn(
-        self, argv: Sequence[str], *, log: str, pid_file: str, env: Mapping[str, str] | None = None,
+        self,
+        argv: Sequence[str],
+        *,
+        log: str,
+        pid_file: str,
+        env: Mapping[str, str] | None = None,
         cwd: str | None = None,
-    ) -> int:  # fmt: skip
+    ) -> int:
         """Start a daemon in a session of its own, which outlives the connection, and return its pid at once.
 
         Its stdin is /dev/null, its output is appended to ``log``, its pid written to ``pid_file``; the directories of

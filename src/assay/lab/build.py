@@ -73,10 +73,14 @@ def build(cluster: Cluster, site: Site) -> Built:
     emulator = choose_emulator(settings, groups, site)
     disks = _make_disks(cluster, settings, emulator, site)
     nodes = [
-        LabNode(node.name, site.directory / "nodes" / node.name, groups[node.name],
-                tuple(disk for disk in disks if disk.spec.node == node.name))
+        LabNode(
+            node.name,
+            site.directory / "nodes" / node.name,
+            groups[node.name],
+            tuple(disk for disk in disks if disk.spec.node == node.name),
+        )
         for node in cluster.nodes
-    ]  # fmt: skip
+    ]
     key = make_client_key(site.directory)
     known_hosts = prepare_nodes(nodes, network, key)
     site.begin("starting the nodes")
@@ -127,8 +131,11 @@ def _check_names(cluster: Cluster) -> None:
     for node in cluster.nodes:
         for name in (node.name, *(device.name for device in node.type.devices)):
             if not PLAIN_NAME.fullmatch(name) or name == Path(SYSTEM_DIRECTORY).name:
-                raise LabError(f"{name!r} can't name a lab's node or device", where=f"cluster {cluster.name}",
-                               hint="use small letters, digits and dashes; 'system' is taken")  # fmt: skip
+                raise LabError(
+                    f"{name!r} can't name a lab's node or device",
+                    where=f"cluster {cluster.name}",
+                    hint="use small letters, digits and dashes; 'system' is taken",
+                )
 
 
 def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
@@ -142,8 +149,10 @@ def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, Node
     parents = dict.fromkeys(directory.parent for directory in directories)
     existing = next((directory for directory in directories if directory.exists()), None)
     if existing:
-        raise LabError(f"control group {existing} exists already, and not by this state directory",
-                       hint="choose another name with --name, or remove the group with rmdir")  # fmt: skip
+        raise LabError(
+            f"control group {existing} exists already, and not by this state directory",
+            hint="choose another name with --name, or remove the group with rmdir",
+        )
     journal.record(*(Step("cgroup", {"path": str(path)}) for path in (*parents, *directories)))
     cores_max = max(node.type.cores for node in cluster.nodes)
     refused = []
@@ -194,11 +203,19 @@ def _reachable(cluster: Cluster, network: Network, key: Path, known_hosts: Path)
         return replace(kind, devices=devices)
 
     nodes = tuple(
-        replace(node, type=mounted(node.type), address=Address(
-            host=network.addresses[node.name], port=SSH_PORT, user="root", key=str(key), known_hosts=str(known_hosts),
-        ))
+        replace(
+            node,
+            type=mounted(node.type),
+            address=Address(
+                host=network.addresses[node.name],
+                port=SSH_PORT,
+                user="root",
+                key=str(key),
+                known_hosts=str(known_hosts),
+            ),
+        )
         for node in cluster.nodes
-    )  # fmt: skip
+    )
     return replace(cluster, nodes=nodes, home=HOME)
 
 
@@ -217,13 +234,16 @@ def _facts(
                 "link_bits_per_s": network.rates_bits_per_s[node.name],
                 "memory_bytes": memory_limit_bytes(by_name[node.name], settings),
                 "cores_described": by_name[node.name].type.cores,
-                "cgroup": {key: str(found) for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
-                           if (found := node.group.directory(controller))},
+                "cgroup": {
+                    key: str(found)
+                    for key, controller in (("cpu", "cpuacct"), ("memory", "memory"))
+                    if (found := node.group.directory(controller))
+                },
                 "devices": {disk.spec.name: _disk_facts(disk, kind) for disk in node.disks},
             }
             for node in nodes
         },
-    }  # fmt: skip
+    }
 
 
 def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:

@@ -33,9 +33,15 @@ def run(argv: Sequence[str], *, stdin: str = "", timeout_s: float = COMMAND_TIME
         raise LabError(f"{argv[0]} is not installed", where=where, hint="assay lab probe lists what a lab needs")
     try:
         done = subprocess.run(
-            [*WITH_US, *argv], input=stdin, capture_output=True, text=True, timeout=timeout_s, check=False,
-            env=ENVIRONMENT, start_new_session=True,
-        )  # fmt: skip
+            [*WITH_US, *argv],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+            env=ENVIRONMENT,
+            start_new_session=True,
+        )
     except subprocess.TimeoutExpired as error:
         raise LabError(f"no end after {timeout_s:g} s", where=where, hint="is this machine overloaded?") from error
     if done.returncode:

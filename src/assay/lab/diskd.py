@@ -64,23 +64,34 @@ class Daemon:
 
     def start(self, devices: Sequence[Mapping[str, Any]], seed: int, journal: Journal) -> subprocess.Popen[bytes]:
         """Start the daemon and return it when its files are there; raise LabError in its own words when it fails."""
-        journal.record(Step("diskd", {"program": str(self.program), "specification": str(self.specification),
-                                      "mount": str(self.mount)}))  # fmt: skip
+        journal.record(
+            Step(
+                "diskd",
+                {"program": str(self.program), "specification": str(self.specification), "mount": str(self.mount)},
+            )
+        )
         self.mount.mkdir(parents=True)
         content = {"mount": str(self.mount), "seed": seed, "devices": list(devices)}
         self.specification.write_text(json.dumps(content, indent=1))
         with self.log.open("wb") as log:
             process = subprocess.Popen(
                 ["nice", "-n", NICENESS, str(self.program), str(self.specification)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", env=ENVIRONMENT,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env=ENVIRONMENT,
                 start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle
-            )  # fmt: skip
+            )
         deadline = time.monotonic() + READY_TIMEOUT_S
         while READY not in self._words():
             if process.poll() is not None or time.monotonic() > deadline:
                 words = " / ".join(self._words()[-3:]) or f"it is not ready after {READY_TIMEOUT_S:g} s"
-                raise LabError(f"the disks' daemon failed: {words}", where=str(self.program),
-                               hint='without it: "disks: throttle" in the cluster file\'s lab section')  # fmt: skip
+                raise LabError(
+                    f"the disks' daemon failed: {words}",
+                    where=str(self.program),
+                    hint='without it: "disks: throttle" in the cluster file\'s lab section',
+                )
             time.sleep(POLL_S)
         return process
 

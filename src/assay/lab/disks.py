@@ -104,16 +104,23 @@ def scaled_disk(
     if capacity_bytes < CAPACITY_BYTES_MIN:
         raise LabError(
             f"{device.name} would have {capacity_bytes} bytes at this scale; {CAPACITY_BYTES_MIN} is the least",
-            where=node, hint="give the device more capacity, or choose a larger scale",
-        )  # fmt: skip
+            where=node,
+            hint="give the device more capacity, or choose a larger scale",
+        )
     limits = Limits(
         device.read_bytes_per_s * scale, device.write_bytes_per_s * scale, device.read_iops, device.write_iops
     )
     return DiskSpec(
-        node=node, name=device.name, device=device, scale=scale, image=image,
-        capacity_bytes=capacity_bytes, limits=limits, request_bytes=request_bytes(device, scale, kind),
+        node=node,
+        name=device.name,
+        device=device,
+        scale=scale,
+        image=image,
+        capacity_bytes=capacity_bytes,
+        limits=limits,
+        request_bytes=request_bytes(device, scale, kind),
         dirty_bytes=round(device.write_bytes_per_s * scale * dirty_s),
-    )  # fmt: skip
+    )
 
 
 def backing_image(block: Path) -> Path | None:
@@ -133,8 +140,24 @@ def make_image(spec: DiskSpec) -> None:
     spec.image.parent.mkdir(parents=True, exist_ok=True)
     with spec.image.open("wb") as file:
         file.truncate(spec.capacity_bytes)
-    run(["mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-T", "largefile", "-L", spec.name[:16],
-         "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard", str(spec.image)])  # fmt: skip
+    run(
+        [
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-b",
+            "4096",
+            "-m",
+            "0",
+            "-T",
+            "largefile",
+            "-L",
+            spec.name[:16],
+            "-E",
+            "lazy_itable_init=1,lazy_journal_init=1,nodiscard",
+            str(spec.image),
+        ]
+    )
 
 
 def attach(spec: DiskSpec, backing: Path, journal: Journal) -> EmulatedDisk:
@@ -194,8 +217,17 @@ class ThrottledLoop:
         directory = self._throttles[disk.spec.node]
         if directory is None:
             return ("disk bandwidth and IOPS: this kernel has no block-I/O controller",)
-        journal.record(Step("throttle", {"directory": str(directory), "device": disk.major_minor,
-                                         "block": str(disk.block), "image": str(disk.spec.image)}))  # fmt: skip
+        journal.record(
+            Step(
+                "throttle",
+                {
+                    "directory": str(directory),
+                    "device": disk.major_minor,
+                    "block": str(disk.block),
+                    "image": str(disk.spec.image),
+                },
+            )
+        )
         if throttle(directory, disk.major_minor, disk.spec.limits):
             return ()
         return (f"disk bandwidth and IOPS: the kernel refused a limit in {directory}",)

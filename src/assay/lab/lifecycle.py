@@ -29,15 +29,7 @@ from assay.lab.links import Links
 from assay.lab.owner import Owner
 from assay.lab.probe import probe
 from assay.lab.signals import deferred
-from assay.lab.state import (
-    Lock,
-    lab_directories,
-    lab_directory,
-    lock_holder,
-    machine_lock,
-    state_root,
-    take_lab_lock,
-)
+from assay.lab.state import Lock, lab_directories, lab_directory, lock_holder, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
 from assay.model.cluster import Cluster, Placement
 
@@ -71,8 +63,9 @@ class LabStatus:
 class Lab:
     """An emulated cluster that is up and that this process holds; as a context manager, ``down`` at the end."""
 
-    def __init__(self, directory: Path, description: Description, lock: Lock,
-                 processes: tuple[subprocess.Popen[bytes], ...] = ()) -> None:  # fmt: skip
+    def __init__(
+        self, directory: Path, description: Description, lock: Lock, processes: tuple[subprocess.Popen[bytes], ...] = ()
+    ) -> None:
         self._directory = directory
         self._description = description
         self._lock = lock
@@ -94,8 +87,15 @@ class Lab:
         return self._description.facts
 
     @classmethod
-    def up(cls, cluster: Cluster, *, name: str, persistent: bool, state: Path | None = None,
-           progress: Callable[[str], None] = lambda _: None) -> Lab:  # fmt: skip
+    def up(
+        cls,
+        cluster: Cluster,
+        *,
+        name: str,
+        persistent: bool,
+        state: Path | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> Lab:
         """Make the lab and return when every node answers by SSH.
 
         Raises LabError when the machine can't emulate a cluster, a lab of that name exists, or something breaks on the
@@ -108,8 +108,10 @@ class Lab:
         directory = lab_directory(name, state)
         capabilities = probe(state)
         if missing := "; ".join(f"{item.name}: {item.detail}" for item in capabilities.missing):
-            raise LabError(f"this machine can't emulate a cluster: {missing}",
-                           hint="assay lab probe shows everything that a lab needs")  # fmt: skip
+            raise LabError(
+                f"this machine can't emulate a cluster: {missing}",
+                hint="assay lab probe shows everything that a lab needs",
+            )
         started_s = time.monotonic()
         with machine_lock():
             _clear_abandoned(state)
@@ -138,13 +140,17 @@ class Lab:
             others = ", ".join(path.name for path in lab_directories(state)) or "none"
             raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
         if _lost_disks(directory):
-            raise LabError(f"the daemon behind the disks of the lab {name} is gone, and they with it",
-                           where=str(directory), hint=f"remove the lab: assay lab down {name}")  # fmt: skip
+            raise LabError(
+                f"the daemon behind the disks of the lab {name} is gone, and they with it",
+                where=str(directory),
+                hint=f"remove the lab: assay lab down {name}",
+            )
         if described not in (None, description.described):
             raise LabError(
-                f"the lab {name} is up, but it was made from another description", where=str(directory),
+                f"the lab {name} is up, but it was made from another description",
+                where=str(directory),
                 hint=f"make it anew: assay lab down {name}, then assay lab up CLUSTER.yaml",
-            )  # fmt: skip
+            )
         lab = cls(directory, description, take_lab_lock(directory))
         lab.links.shape(None)
         return lab
@@ -200,9 +206,10 @@ def _refuse_existing(directory: Path) -> None:
     if header is None:
         return
     raise LabError(
-        f"a lab {directory.name} exists already, made by {header.owner}", where=str(directory),
+        f"a lab {directory.name} exists already, made by {header.owner}",
+        where=str(directory),
         hint=f"use it, choose another name with --name, or remove it with: assay lab down {directory.name}",
-    )  # fmt: skip
+    )
 
 
 def _write_description(directory: Path, description: Description) -> None:
@@ -232,10 +239,15 @@ def _status(directory: Path) -> LabStatus:
     ready = "broken" if _lost_disks(directory) else "up"
     words = "abandoned" if _abandoned(directory) else ready if description else "in the making"
     return LabStatus(
-        name=directory.name, state=words, persistent=header.persistent if header else False,
-        owner=header.owner if header else None, used_by=lock_holder(directory / "lock"), directory=directory,
-        cluster=description.cluster if description else None, facts=description.facts if description else None,
-    )  # fmt: skip
+        name=directory.name,
+        state=words,
+        persistent=header.persistent if header else False,
+        owner=header.owner if header else None,
+        used_by=lock_holder(directory / "lock"),
+        directory=directory,
+        cluster=description.cluster if description else None,
+        facts=description.facts if description else None,
+    )
 
 
 def _lost_disks(directory: Path) -> bool:

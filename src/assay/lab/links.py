@@ -57,11 +57,20 @@ class Links:
         run(["tc", "-n", self._network.switch, "-batch", "-"], stdin="".join(lines))
         parallel(
             lambda item: run(
-                ["tc", "-n", self._network.namespace(item[0]), "qdisc", "replace", "dev", NODE_INTERFACE, "root",
-                 *shaping(item[1]).split()]
+                [
+                    "tc",
+                    "-n",
+                    self._network.namespace(item[0]),
+                    "qdisc",
+                    "replace",
+                    "dev",
+                    NODE_INTERFACE,
+                    "root",
+                    *shaping(item[1]).split(),
+                ]
             ),
             rates.items(),
-        )  # fmt: skip
+        )
 
     def _checked(self, rates: Mapping[str, float]) -> dict[str, float]:
         ports = _rates(self._network.switch)
@@ -70,8 +79,11 @@ class Links:
             ends = (_rates(self._network.namespace(node)).get(NODE_INTERFACE), ports.get(f"port{number}"))
             for rate in ends:
                 if rate is None or abs(rate / wanted - 1) > TOLERANCE:
-                    raise LabError(f"the link of {node} should have {wanted:g} bit/s, but the kernel says {rate}",
-                                   where=self._network.lab, hint="see: tc -n NAMESPACE qdisc show")  # fmt: skip
+                    raise LabError(
+                        f"the link of {node} should have {wanted:g} bit/s, but the kernel says {rate}",
+                        where=self._network.lab,
+                        hint="see: tc -n NAMESPACE qdisc show",
+                    )
             found[node] = min(rate for rate in ends if rate is not None)
         return found
 

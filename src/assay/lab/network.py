@@ -95,16 +95,19 @@ def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
     existing = [name for name in namespaces if Path("/run/netns", name).exists()]
     if existing:
         raise LabError(
-            f"network namespace {existing[0]} exists already, and not by this state directory", where=network.lab,
+            f"network namespace {existing[0]} exists already, and not by this state directory",
+            where=network.lab,
             hint=f"choose another name with --name, or remove it with: ip netns delete {existing[0]}",
-        )  # fmt: skip
+        )
     journal.record(*(Step("namespace", {"name": name}) for name in namespaces))
     run(["ip", "-batch", "-"], stdin="".join(f"netns add {name}\n" for name in namespaces))
     journal.record(Step("link", {"name": network.host_interface}))
-    run(["ip", "-batch", "-"], stdin=
-        f"link add {network.host_interface} type veth peer name host netns {network.switch}\n"
+    run(
+        ["ip", "-batch", "-"],
+        stdin=f"link add {network.host_interface} type veth peer name host netns {network.switch}\n"
         f"address add {network.subnet[HOST_NUMBER]}/24 dev {network.host_interface}\n"
-        f"link set {network.host_interface} up\n")  # fmt: skip
+        f"link set {network.host_interface} up\n",
+    )
     run(["ip", "-n", network.switch, "-batch", "-"], stdin=_switch_commands(network))
     parallel(lambda node: _make_node_end(network, node), network.addresses)
     if shaped:
@@ -115,8 +118,11 @@ def make_network(network: Network, journal: Journal, *, shaped: bool) -> None:
 
 
 def _switch_commands(network: Network) -> str:
-    lines = [f"link add {BRIDGE} type bridge forward_delay 0", f"link set {BRIDGE} up",
-             f"link set host master {BRIDGE} up"]  # fmt: skip
+    lines = [
+        f"link add {BRIDGE} type bridge forward_delay 0",
+        f"link set {BRIDGE} up",
+        f"link set host master {BRIDGE} up",
+    ]
     for number, node in enumerate(network.addresses):
         lines.append(f"link add port{number} type veth peer name {NODE_INTERFACE} netns {network.namespace(node)}")
         lines.append(f"link set port{number} master {BRIDGE} up")
@@ -125,8 +131,11 @@ def _switch_commands(network: Network) -> str:
 
 def _make_node_end(network: Network, node: str) -> None:
     namespace = network.namespace(node)
-    run(["ip", "-n", namespace, "-batch", "-"], stdin="link set lo up\n"
-        f"address add {network.addresses[node]}/24 dev {NODE_INTERFACE}\nlink set {NODE_INTERFACE} up\n")  # fmt: skip
+    run(
+        ["ip", "-n", namespace, "-batch", "-"],
+        stdin="link set lo up\n"
+        f"address add {network.addresses[node]}/24 dev {NODE_INTERFACE}\nlink set {NODE_INTERFACE} up\n",
+    )
 
 
 def _shape_node_end(network: Network, node: str) -> None:

@@ -134,9 +134,12 @@ def _boot_script(node: LabNode) -> str:
         # noinit_itable: no background zeroing of inode tables while something is being measured.
         mounts.append(f"mkdir {target}\nmount -t ext4 -o noatime,noinit_itable {disk.block} {target}")
     return BOOT.format(
-        node=shlex.quote(node.name), stage=shlex.quote(str(stage)), directory=shlex.quote(str(node.directory)),
-        mounts="\n".join(mounts), sshd=shlex.quote(shutil.which("sshd", path=ENVIRONMENT["PATH"]) or "sshd"),
-    )  # fmt: skip
+        node=shlex.quote(node.name),
+        stage=shlex.quote(str(stage)),
+        directory=shlex.quote(str(node.directory)),
+        mounts="\n".join(mounts),
+        sshd=shlex.quote(shutil.which("sshd", path=ENVIRONMENT["PATH"]) or "sshd"),
+    )
 
 
 def boot_nodes(
@@ -145,11 +148,19 @@ def boot_nodes(
     """Start every node; return their first processes when each sshd answers, or raise LabError with the node's own
     words.
     """
-    journal.record(*(
-        Step("node", {"namespace": network.namespace(node.name), "cgroups": [str(d) for d in node.group.directories],
-                      "boot": str(node.boot_script)})
-        for node in nodes
-    ))  # fmt: skip
+    journal.record(
+        *(
+            Step(
+                "node",
+                {
+                    "namespace": network.namespace(node.name),
+                    "cgroups": [str(d) for d in node.group.directories],
+                    "boot": str(node.boot_script),
+                },
+            )
+            for node in nodes
+        )
+    )
     deadline = time.monotonic() + BOOT_TIMEOUT_S
     processes = [_start(node, network.namespace(node.name)) for node in nodes]
     for node, process in zip(nodes, processes, strict=True):
@@ -163,16 +174,32 @@ def _start(node: LabNode, namespace: str) -> subprocess.Popen[bytes]:
     namespaces.
     """
     joins = [f"echo $$ > {shlex.quote(str(directory / 'cgroup.procs'))}" for directory in node.group.directories]
-    enter = ["nsenter", f"--net=/run/netns/{namespace}", "unshare", "--uts", "--ipc", "--pid", "--fork", "--kill-child",
-             "--mount", "--propagation", "slave", "sh", str(node.boot_script)]  # fmt: skip
+    enter = [
+        "nsenter",
+        f"--net=/run/netns/{namespace}",
+        "unshare",
+        "--uts",
+        "--ipc",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount",
+        "--propagation",
+        "slave",
+        "sh",
+        str(node.boot_script),
+    ]
     present = f"test -e {shlex.quote(str(node.boot_script))}"  # looked for after joining: see boot_script
     script = " && ".join([*joins, present, f"exec {shlex.join(enter)}"])
     with (node.directory / "sshd" / "log").open("wb") as log:
         return subprocess.Popen(
-            ["sh", "-c", script], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            ["sh", "-c", script],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
             start_new_session=True,  # a Ctrl-C at the terminal is assay's to handle, not the node's
             env=ENVIRONMENT,
-        )  # fmt: skip
+        )
 
 
 def _await_sshd(node: LabNode, address: str, process: subprocess.Popen[bytes], deadline: float) -> None:
@@ -187,6 +214,7 @@ def _await_sshd(node: LabNode, address: str, process: subprocess.Popen[bytes], d
             time.sleep(0.05)
     words = (node.directory / "sshd" / "log").read_text(errors="replace").strip().splitlines()[-5:]
     raise LabError(
-        " / ".join(words) or f"its sshd does not answer within {BOOT_TIMEOUT_S:g} s", where=f"lab node {node.name}",
+        " / ".join(words) or f"its sshd does not answer within {BOOT_TIMEOUT_S:g} s",
+        where=f"lab node {node.name}",
         hint="assay lab probe shows what this machine lacks",
-    )  # fmt: skip
+    )

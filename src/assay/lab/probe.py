@@ -26,10 +26,17 @@ FREE_BYTES_MIN = 2 * 10**9
 PROBE_IMAGE_BYTES = 16 * 2**20
 # Program to the Debian package that has it.
 PROGRAMS = {
-    "ip": "iproute2", "tc": "iproute2", "losetup": "mount", "mount": "mount", "mkfs.ext4": "e2fsprogs",
-    "nsenter": "util-linux", "unshare": "util-linux", "setpriv": "util-linux", "sshd": "openssh-server",
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "losetup": "mount",
+    "mount": "mount",
+    "mkfs.ext4": "e2fsprogs",
+    "nsenter": "util-linux",
+    "unshare": "util-linux",
+    "setpriv": "util-linux",
+    "sshd": "openssh-server",
     "ssh-keygen": "openssh-client",
-}  # fmt: skip
+}
 DISK_RATES = "disk rates"
 DEVICE_MODEL = "device model"
 # Controller to its title, what its absence means, and whether it is required.
@@ -141,8 +148,11 @@ def _script(commands: Sequence[str], words: str) -> Callable[[], str]:
 
 def _namespaces() -> Capability:
     commands = ["echo probe > /proc/sys/kernel/hostname", "mount -t tmpfs none /mnt"]
-    return _tried("namespaces", _script(commands, "network, mount, host name and pid namespaces, each its own"),
-                  "containers need --privileged for this")  # fmt: skip
+    return _tried(
+        "namespaces",
+        _script(commands, "network, mount, host name and pid namespaces, each its own"),
+        "containers need --privileged for this",
+    )
 
 
 def _links() -> Capability:
@@ -151,13 +161,18 @@ def _links() -> Capability:
         "ip link add port type veth peer name end",
         "ip link set port master switch",
     ]
-    return _tried("links", _script(commands, "veth pairs into a bridge"),
-                  "the kernel needs the modules veth and bridge: modprobe -a veth bridge")  # fmt: skip
+    return _tried(
+        "links",
+        _script(commands, "veth pairs into a bridge"),
+        "the kernel needs the modules veth and bridge: modprobe -a veth bridge",
+    )
 
 
 def _shaping() -> Capability:
-    commands = ["ip link add port type veth peer name end",
-                "tc qdisc add dev port root tbf rate 100mbit burst 70000b latency 50ms"]  # fmt: skip
+    commands = [
+        "ip link add port type veth peer name end",
+        "tc qdisc add dev port root tbf rate 100mbit burst 70000b latency 50ms",
+    ]
     remedy = "links run at full speed; the kernel needs the module sch_tbf: modprobe sch_tbf"
     return _tried("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
 
@@ -196,9 +211,17 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
             image, mount = Path(folder, "image"), Path(folder, "model")
             mount.mkdir()
             image.write_bytes(bytes(PROBE_MODEL_BYTES))
-            model = {"kind": "ssd", "read_bytes_per_s": 1e8, "write_bytes_per_s": 1e8, "burst_write_bytes_per_s": 1e8,
-                     "burst_bytes": 0, "channels": 1, "read_latency_s": 1e-4, "write_latency_s": 1e-4,
-                     "queue_depth": 1}  # fmt: skip
+            model = {
+                "kind": "ssd",
+                "read_bytes_per_s": 1e8,
+                "write_bytes_per_s": 1e8,
+                "burst_write_bytes_per_s": 1e8,
+                "burst_bytes": 0,
+                "channels": 1,
+                "read_latency_s": 1e-4,
+                "write_latency_s": 1e-4,
+                "queue_depth": 1,
+            }
             disk = {"name": "probe", "image": str(image), "size": PROBE_MODEL_BYTES, "model": model}
             specification = Path(folder, "model.json")
             specification.write_text(json.dumps({"mount": str(mount), "seed": 1, "devices": [disk]}))
@@ -227,9 +250,13 @@ def _control_group(controller: Controller | None, title: str, absent: str, requi
 def _dirty_limit() -> Capability:
     devices = sorted(Path("/sys/class/bdi").glob("7:*")) or sorted(Path("/sys/class/bdi").glob("*:*"))
     ok = bool(devices) and (devices[0] / "strict_limit").exists() and (devices[0] / "max_bytes").exists()
-    detail = "a limit in bytes per disk" if ok else (
-        "Linux before 6.2 limits a disk's dirty pages only to one per cent of all memory: short writes look too fast"
-    )  # fmt: skip
+    detail = (
+        "a limit in bytes per disk"
+        if ok
+        else (
+            "Linux before 6.2 limits dirty pages of a disk only to one per cent of memory: short writes look too fast"
+        )
+    )
     return Capability("dirty page limits", ok=ok, detail=detail, required=False)
 
 

@@ -104,7 +104,7 @@ def machine_lock() -> Iterator[None]:
                 f"another lab has been going up or down for {MACHINE_LOCK_WAIT_S:g} s ({holder})",
                 where=str(MACHINE_LOCK),
                 hint="wait for it, or end that process; its lab is cleared by the next command",
-            )  # fmt: skip
+            )
         time.sleep(LOCK_POLL_S)
     try:
         yield
@@ -124,12 +124,16 @@ def take_lab_lock(directory: Path) -> Lock:
             lock.release()
             raise FileNotFoundError(path)
     except FileNotFoundError as error:
-        raise LabError(f"the lab {directory.name} has just been removed by another command", where=str(directory),
-                       hint="assay lab status lists the labs that are up") from error  # fmt: skip
+        raise LabError(
+            f"the lab {directory.name} has just been removed by another command",
+            where=str(directory),
+            hint="assay lab status lists the labs that are up",
+        ) from error
     if lock is None:
         holder = lock_holder(path)
         raise LabError(
-            f"the lab {directory.name} is in use ({holder or 'by another process'})", where=str(directory),
+            f"the lab {directory.name} is in use ({holder or 'by another process'})",
+            where=str(directory),
             hint=f"wait until it ends, or end it with: kill {holder.pid}" if holder else "wait until it ends",
-        )  # fmt: skip
+        )
     return lock

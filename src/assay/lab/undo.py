@@ -176,9 +176,10 @@ def undo_all(directory: Path) -> None:
             left += [words for words in parallel(_undo_step, list(alike)) if words]
     if left:
         raise LabError(
-            f"the lab {directory.name} is not wholly removed: {'; '.join(left)}", where=str(directory),
+            f"the lab {directory.name} is not wholly removed: {'; '.join(left)}",
+            where=str(directory),
             hint=f"end what uses it, then: assay lab down {directory.name}",
-        )  # fmt: skip
+        )
     shutil.rmtree(directory, ignore_errors=True)
     if directory.exists():
         raise LabError("its files can't be deleted", where=str(directory), hint="delete the folder by hand")

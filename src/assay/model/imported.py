@@ -61,12 +61,31 @@ def foreign_run(
     8601 in UTC; empty when unknown.
     """
     fields: dict[str, Any] = {
-        "engine_version": "", "workload_parameters": {}, "repetition": 1, "block": 0, "position": 0, "attempt": 1,
-        "lab_scale": None, "cold": None, "plan": "",
-    }  # fmt: skip
+        "engine_version": "",
+        "workload_parameters": {},
+        "repetition": 1,
+        "block": 0,
+        "position": 0,
+        "attempt": 1,
+        "lab_scale": None,
+        "cold": None,
+        "plan": "",
+    }
     known = {LAYOUT_FACTOR: layout} if layout else {}
     return Run(
-        run_id="", campaign_id="", origin=origin, status=status, cause=cause, cluster=cluster, engine=engine,
-        workload=workload, layout=layout, levels={**known, **(levels or {})}, parameters=dict(parameters or {}),
-        started_at=started_at, duration_s=duration_s, data_bytes=data_bytes, **(fields | more),
-    )  # fmt: skip
+        run_id="",
+        campaign_id="",
+        origin=origin,
+        status=status,
+        cause=cause,
+        cluster=cluster,
+        engine=engine,
+        workload=workload,
+        layout=layout,
+        levels={**known, **(levels or {})},
+        parameters=dict(parameters or {}),
+        started_at=started_at,
+        duration_s=duration_s,
+        data_bytes=data_bytes,
+        **(fields | more),
+    )

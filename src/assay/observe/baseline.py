@@ -5,7 +5,7 @@ In: a cluster whose devices have directories, and a transport for each node. Out
 they are in use: first a file of some seconds is written, then read in sequence, by eight streams that each read their
 own part, and at random. All but the streams go past the page cache. File systems are synced before each, as an arm that
 leaves to write metadata costs a disk a part of so short a measurement. In a lab whose disks are modelled, the
-specification of each figure is computed from the model's numbers (:mod:`assay.analysis.device_rates`), and so is what a
+specification of each figure is computed from the model's numbers (:mod:`assay.devices.rates`), and so is what a
 real HDD's streams and random reads get, which depends on how far apart they lie; elsewhere it is what the description
 states. Links are measured from the master to the first worker, then from every worker to the next,
 all at once, as in a shuffle. Random reads of throttled flash are left out in a lab, where they would measure the
@@ -22,11 +22,11 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from assay.analysis import device_rates
-from assay.analysis.device_rates import Expected, Measured
+from assay.devices import rates as device_rates
+from assay.devices.rates import Expected, Measured
 from assay.errors import FormatError, HostError
-from assay.formats.fio import FioDirection, FioReport, parse_fio
-from assay.formats.iperf3 import Iperf3Report, parse_iperf3
+from assay.formats.bare.fio import FioDirection, FioReport, parse_fio
+from assay.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Cluster, Device, DeviceKind, Disks, Node, Placement
@@ -79,9 +79,12 @@ async def measure_baseline(
         tools["iperf3"] = reports[0].version.removeprefix("iperf ")
         measurements += [_link(cluster, pair, report) for pair, report in zip(pairs, reports, strict=True)]
     return Baseline(
-        baseline_id=str(uuid.uuid4()), cluster=cluster.name,
-        measured_at=datetime.now(UTC).isoformat(timespec="seconds"), tools=tools, measurements=tuple(measurements),
-    )  # fmt: skip
+        baseline_id=str(uuid.uuid4()),
+        cluster=cluster.name,
+        measured_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        tools=tools,
+        measurements=tuple(measurements),
+    )
 
 
 async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
@@ -139,8 +142,12 @@ def _found(cluster: Cluster, node: Node, device: Device, writes: FioReport, read
     yield figure("sequential_read_bytes_per_s", read_rate, expected.read_bytes_per_s, modelled=rates_modelled)
     yield figure("sequential_write_bytes_per_s", write_rate, expected.write_bytes_per_s, modelled=rates_modelled)
     streams = [one.read for one in reads.jobs if one.name == f"streams.{device.name}"]
-    yield figure("streams_8_read_bytes_per_s", _together_bytes_per_s(streams), expected.streams_bytes_per_s,
-                 modelled=places_modelled)  # fmt: skip
+    yield figure(
+        "streams_8_read_bytes_per_s",
+        _together_bytes_per_s(streams),
+        expected.streams_bytes_per_s,
+        modelled=places_modelled,
+    )
     for one in reads.jobs:
         if one.name == f"randread.{device.name}":
             yield figure("random_read_iops", one.read.iops, expected.random_read_iops, modelled=places_modelled)
@@ -174,9 +181,11 @@ def _how(device: Device, cluster: Cluster) -> Measured:
     unit = STREAMS * SEQUENTIAL_REQUEST_BYTES
     units = int(min(wanted_bytes, device.capacity_bytes * scale * FILE_SHARE_MAX)) // unit
     hdd, in_lab = device.kind is DeviceKind.HDD, cluster.placement is Placement.LAB
-    random = (RANDOM_REQUEST_BYTES, 1) if hdd else (
-        (LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH)
-    )  # fmt: skip
+    random = (
+        (RANDOM_REQUEST_BYTES, 1)
+        if hdd
+        else ((LAB_FLASH_REQUEST_BYTES, LAB_FLASH_DEPTH) if in_lab else (RANDOM_REQUEST_BYTES, FLASH_DEPTH))
+    )
     return Measured(max(1, units) * unit, STREAMS, stream_bytes, *random)
 
 
@@ -187,12 +196,24 @@ def _job(kind: str, device: Device, cluster: Cluster, *, first: bool = False) ->
     if kind == "streams":
         part_bytes = how.span_bytes // how.streams
         # Through the page cache, of which fio empties the file first; it also tells the kernel that it reads in order.
-        options += ["--rw=read", f"--bs={STREAM_READ_BYTES}", "--direct=0", "--ioengine=psync",
-                    f"--numjobs={how.streams}", f"--size={part_bytes // 2}",
-                    f"--offset_increment={part_bytes}"]  # fmt: skip
+        options += [
+            "--rw=read",
+            f"--bs={STREAM_READ_BYTES}",
+            "--direct=0",
+            "--ioengine=psync",
+            f"--numjobs={how.streams}",
+            f"--size={part_bytes // 2}",
+            f"--offset_increment={part_bytes}",
+        ]
     elif kind == "randread":
-        options += [f"--size={how.span_bytes}", "--rw=randread", f"--bs={how.random_request_bytes}",
-                    f"--iodepth={how.random_depth}", "--time_based", f"--runtime={RANDOM_S}"]  # fmt: skip
+        options += [
+            f"--size={how.span_bytes}",
+            "--rw=randread",
+            f"--bs={how.random_request_bytes}",
+            f"--iodepth={how.random_depth}",
+            "--time_based",
+            f"--runtime={RANDOM_S}",
+        ]
     else:
         options += [f"--size={how.span_bytes}", f"--rw={kind}", f"--bs={SEQUENTIAL_REQUEST_BYTES}", "--iodepth=4"]
     if kind == "write":
@@ -207,8 +228,11 @@ async def _fio(transport: Transport, jobs: Sequence[Sequence[str]]) -> FioReport
     if done.exit_status == COMMAND_NOT_FOUND:
         raise _missing("fio", transport)
     if done.exit_status:
-        raise HostError(_last_words(done.stderr or done.stdout), where=f"{transport.name}: fio",
-                        hint="devices must be writable directories on a file system with direct I/O")  # fmt: skip
+        raise HostError(
+            _last_words(done.stderr or done.stdout),
+            where=f"{transport.name}: fio",
+            hint="devices must be writable directories on a file system with direct I/O",
+        )
     return parse_fio(done.stdout)
 
 
@@ -247,8 +271,9 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
             await _listening(server, receiver)
         done = await sender.run(
             ["iperf3", "--client", host, "--port", str(IPERF3_PORT), "--time", str(LINK_S), "--json"],
-            timeout_s=LINK_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            timeout_s=LINK_TIMEOUT_S,
+            check=False,
+        )
     finally:
         await server.terminate()
     if done.exit_status == COMMAND_NOT_FOUND:
@@ -256,8 +281,11 @@ async def _measure_link(pair: Pair, transports: Mapping[str, Transport]) -> Iper
     try:
         return parse_iperf3(done.stdout)
     except FormatError as error:
-        raise HostError(error.message, where=f"{sender.name}: iperf3 --client {host}",
-                        hint=f"is port {IPERF3_PORT} open between the hosts?") from error  # fmt: skip
+        raise HostError(
+            error.message,
+            where=f"{sender.name}: iperf3 --client {host}",
+            hint=f"is port {IPERF3_PORT} open between the hosts?",
+        ) from error
 
 
 async def _listening(server: RemoteProcess, receiver: Transport) -> None:

@@ -29,9 +29,17 @@ _CPU = ("user_s", "nice_s", "system_s", "idle_s", "iowait_s", "irq_s", "steal_s"
 _MEMORY = ("total_bytes", "free_bytes", "available_bytes", "cached_bytes", "dirty_bytes", "writeback_bytes")
 _PRESSURE = ("cpu_some_s", "io_some_s", "io_full_s", "memory_some_s", "memory_full_s")
 _DISK = (
-    ("reads", 1.0), ("read_bytes", SECTOR_BYTES), ("read_s", 1e-3), ("writes", 1.0), ("write_bytes", SECTOR_BYTES),
-    ("write_s", 1e-3), ("busy_s", 1e-3), ("queue_s", 1e-3), ("read_merges", 1.0), ("write_merges", 1.0),
-)  # fmt: skip
+    ("reads", 1.0),
+    ("read_bytes", SECTOR_BYTES),
+    ("read_s", 1e-3),
+    ("writes", 1.0),
+    ("write_bytes", SECTOR_BYTES),
+    ("write_s", 1e-3),
+    ("busy_s", 1e-3),
+    ("queue_s", 1e-3),
+    ("read_merges", 1.0),
+    ("write_merges", 1.0),
+)
 _DISK_COUNTS = (8, len(_DISK))
 """Samplers of older versions did not send the merges."""
 _CGROUP = (("cpu_s", 1e-9, True), ("memory_bytes", 1.0, False), ("cache_bytes", 1.0, False), ("rss_bytes", 1.0, False))

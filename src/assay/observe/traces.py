@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from assay.analysis.counters import counter_increases
+from assay.explain.counters import counter_increases
 from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
 
 _TOTALS = {

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from assay.analysis.findings import Answer
-from assay.analysis.threats import Threat
-from assay.report import words
+from assay.compare.findings import Answer
+from assay.compare.threats import Threat
 from assay.report.document import (
     Block,
     Chapter,
@@ -26,6 +25,7 @@ from assay.report.document import (
     Table,
 )
 from assay.report.frame import LEVELS_SHOWN, Frame, Setting
+from assay.wording import words
 
 _EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
 
@@ -51,16 +51,26 @@ def findings_chapter(frame: Frame) -> Chapter | None:
     """Return what the runs say to the published claims; None where there is not even a claim to test."""
     if not frame.findings:
         return None
-    blocks: list[Block] = [Paragraph(line(
-        "Claims of the published studies, tested on these runs alone: sets of runs that are equal in all else, every "
-        "workload counting the same. ", Code("assay findings"), " tests them on the whole repository."))]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(
+            line(
+                "Claims of the published studies, tested on these runs alone: sets of runs that are equal in all else, "
+                "every workload counting the same. ",
+                Code("assay findings"),
+                " tests them on the whole repository.",
+            )
+        )
+    ]
     for origin, found in frame.findings.items():
         told = [finding for finding in found if any(one.ratio is not None for one in finding.evidence)]
         if told:
-            rows = [(f.claim, words.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
-                    for f in told]  # fmt: skip
-            blocks.append(table(("Claim", "Answer", "Numbers", "Claimed by"), rows,
-                                origin if len(frame.findings) > 1 else ""))  # fmt: skip
+            rows = [
+                (f.claim, words.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
+                for f in told
+            ]
+            blocks.append(
+                table(("Claim", "Answer", "Numbers", "Claimed by"), rows, origin if len(frame.findings) > 1 else "")
+            )
         silent = [finding.claim.rstrip(".") for finding in found if finding not in told]
         if silent:
             assert all(f.answer is Answer.UNDECIDED for f in found if f not in told)
@@ -76,8 +86,10 @@ def threats_chapter(threats: Sequence[Threat]) -> Chapter | None:
 
 
 def _levels(setting: Setting) -> str:
-    told = [(words.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
-            for level, number in setting.levels[:LEVELS_SHOWN]]  # fmt: skip
+    told = [
+        (words.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
+        for level, number in setting.levels[:LEVELS_SHOWN]
+    ]
     shown = [f"{level} ({number:,})" if setting.varies else level for level, number in told]
     more = len(setting.levels) - len(shown)
     texts = [
@@ -108,11 +120,15 @@ def appendix_chapter(frame: Frame, runs: Sequence[Block]) -> Chapter:
 def reproduce_chapter(frame: Frame) -> Chapter:
     """Return the commands, and the plans as they were carried out."""
     blocks: list[Block] = [
-        Paragraph(line("In a folder with the plan, the cluster file and the price book. ",
-                       Code("assay report --bundle"), " packs them with the runs, so that somebody else can check "
-                       "this report and run it again.")),
+        Paragraph(
+            line(
+                "In a folder with the plan, the cluster file and the price book. ",
+                Code("assay report --bundle"),
+                " packs them with the runs, so that somebody else can check this report and run it again.",
+            )
+        ),
         Listing("\n".join(frame.commands)),
-    ]  # fmt: skip
+    ]
     shown: dict[str, str] = {}
     for plan in frame.plans:
         if shown.get(plan.text) is None:

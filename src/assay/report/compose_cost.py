@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 from assay.charts.plane import cost_plane
 from assay.charts.style import FULL_PX, HALF_PX
-from assay.report import words
+from assay.questions.job_cost import CostView
+from assay.questions.planes import PlaneRow, PlaneView
 from assay.report.compose import line, table
 from assay.report.content import ReportContent
-from assay.report.costs import CostView
 from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Pair, Paragraph
-from assay.report.planes import PlaneRow, PlaneView
+from assay.wording import words
 
 ROWS_SHOWN = 5
 
@@ -27,45 +27,82 @@ def cost_chapter(content: ReportContent, figure: Figure | None) -> Chapter | Non
     cost = content.cost
     if cost is None or figure is None:
         return None
-    blocks: list[Block] = [Paragraph(line(
-        f"The purchase price over the jobs that a cluster gets through in {cost.years:g} years of back-to-back use. "
-        f"Prices: {cost.book} of {cost.date}, {cost.source}."))]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(
+            line(
+                f"The purchase price over the jobs that a cluster gets through in {cost.years:g} years of back-to-back "
+                f"use. Prices: {cost.book} of {cost.date}, {cost.source}."
+            )
+        )
+    ]
     blocks += [Paragraph(line(cost.note), "warn")] if cost.note else []
     blocks += [figure, *_ratios(cost), *_jobs(cost), *_bills(cost)]
     return Chapter("cost", "Cost", tuple(blocks))
 
 
 def _ratios(cost: CostView) -> list[Block]:
-    rows: Rows = [(cost.titles[r.workload], (Level(r.candidate),), words.ratio(r.price_ratio), words.ratio(r.ratio),
-                   words.interval(r.ratio_low, r.ratio_high)) for r in cost.ratios]  # fmt: skip
+    rows: Rows = [
+        (
+            cost.titles[r.workload],
+            (Level(r.candidate),),
+            words.ratio(r.price_ratio),
+            words.ratio(r.ratio),
+            words.interval(r.ratio_low, r.ratio_high),
+        )
+        for r in cost.ratios
+    ]
     columns = ("Workload", "Layout", "#Price ratio", "#Cost ratio", "#95 % interval")
     return [table(columns, rows, f"Cost per job against {cost.baseline}")] if rows else []
 
 
 def _jobs(cost: CostView) -> list[Block]:
     times: Rows = [
-        (cost.titles[row.workload], (Level(row.layout),), words.seconds(row.runtime_s), str(row.n),
-         words.rate(cost.aggregate_mb_per_s(row)), words.count(row.jobs_per_day), words.count(row.jobs))
+        (
+            cost.titles[row.workload],
+            (Level(row.layout),),
+            words.seconds(row.runtime_s),
+            str(row.n),
+            words.rate(cost.aggregate_mb_per_s(row)),
+            words.count(row.jobs_per_day),
+            words.count(row.jobs),
+        )
         for row in cost.rows
-    ]  # fmt: skip
+    ]
     costs: Rows = [
-        (cost.titles[row.workload], (Level(row.layout),), words.money(float(row.price), row.currency),
-         words.money(row.cost_per_job, row.currency),
-         words.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency))
+        (
+            cost.titles[row.workload],
+            (Level(row.layout),),
+            words.money(float(row.price), row.currency),
+            words.money(row.cost_per_job, row.currency),
+            words.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
+        )
         for row in cost.rows
-    ]  # fmt: skip
-    first = ("Workload", "Layout", "#Run time (s)", "#Runs", "#Gated aggregate (MB/s)", "#Jobs a day",
-             f"#Jobs in {cost.years:g} years")  # fmt: skip
+    ]
+    first = (
+        "Workload",
+        "Layout",
+        "#Run time (s)",
+        "#Runs",
+        "#Gated aggregate (MB/s)",
+        "#Jobs a day",
+        f"#Jobs in {cost.years:g} years",
+    )
     second = ("Workload", "Layout", "#Price", "#Cost per job", "#95 % interval")
     return [table(second, costs, "Cost per job"), table(first, times, "Run times and jobs")]
 
 
 def _bills(cost: CostView) -> list[Block]:
     rows: Rows = [
-        ((Level(layout),), item.name, str(item.count), words.money(float(item.amount), cost.currency),
-         words.money(float(item.total), cost.currency))
-        for layout, bill in cost.bills.items() for item in bill.items
-    ]  # fmt: skip
+        (
+            (Level(layout),),
+            item.name,
+            str(item.count),
+            words.money(float(item.amount), cost.currency),
+            words.money(float(item.total), cost.currency),
+        )
+        for layout, bill in cost.bills.items()
+        for item in bill.items
+    ]
     return [table(("Layout", "Item", "#Number", "#Price of one", "#Together"), rows, "What the price is made of")]
 
 
@@ -76,10 +113,16 @@ def planes_chapter(
     if not titled:
         return None
     first = titled[0][1]
-    blocks: list[Block] = [Paragraph(line(
-        "All valid runs of each row, whatever else differs between them: ", Code("assay cost"), " shows the best "
-        "configuration of each, and at which price the answer changes. On the front: no other row is both cheaper and "
-        f"faster. Prices: {first.book}, {first.date} ({first.source})."))]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph(
+            line(
+                "All valid runs of each row, whatever else differs between them: ",
+                Code("assay cost"),
+                " shows the best configuration of each, and at which price the answer changes. On the front: "
+                f"no other row is both cheaper and faster. Prices: {first.book}, {first.date} ({first.source}).",
+            )
+        )
+    ]
     wide = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
         (Heading(title), _plane(title, view, f"cost-plane-{place}-{words.slug(title)}", palette, wide))
@@ -110,26 +153,51 @@ class _Point:
 
 
 def _point(row: PlaneRow) -> _Point:
-    return _Point(row.label, row.levels, row.time_s, row.time_low_s, row.time_high_s, float(row.cost), row.cost_low,
-                  row.cost_high, row.n, row.on_front, row.front_probability)  # fmt: skip
+    return _Point(
+        row.label,
+        row.levels,
+        row.time_s,
+        row.time_low_s,
+        row.time_high_s,
+        float(row.cost),
+        row.cost_low,
+        row.cost_high,
+        row.n,
+        row.on_front,
+        row.front_probability,
+    )
 
 
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> Figure:
     points = [_point(row) for row in view.rows]
-    caption = (f"{title}: time and cost of a run, with 95 % intervals; {words.plural(len(view.rows), 'row')}, each of "
-               "all its valid runs. Large points are on the front.")  # fmt: skip
+    caption = (
+        f"{title}: time and cost of a run, with 95 % intervals; {words.plural(len(view.rows), 'row')}, each of "
+        "all its valid runs. Large points are on the front."
+    )
     return Figure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
 
 
 def _rows(title: str, view: PlaneView) -> Block:
     rows: Rows = [
-        (*(r.levels.get(name, words.NOTHING) for name in view.by),
-         f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
-         words.seconds(r.time_s), words.money(float(r.rate_per_h), view.currency), words.money(r.cost, view.currency),
-         words.money_interval(r.cost_low, r.cost_high, view.currency), "yes" if r.on_front else "no")
+        (
+            *(r.levels.get(name, words.NOTHING) for name in view.by),
+            f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
+            words.seconds(r.time_s),
+            words.money(float(r.rate_per_h), view.currency),
+            words.money(r.cost, view.currency),
+            words.money_interval(r.cost_low, r.cost_high, view.currency),
+            "yes" if r.on_front else "no",
+        )
         for r in view.rows[:ROWS_SHOWN]
-    ]  # fmt: skip
-    columns = (*(words.capitalised(name) for name in view.by), "#Runs", "#Time (s)", "#An hour", "#A run",
-               "#95 % interval", "On the front")  # fmt: skip
+    ]
+    columns = (
+        *(words.capitalised(name) for name in view.by),
+        "#Runs",
+        "#Time (s)",
+        "#An hour",
+        "#A run",
+        "#95 % interval",
+        "On the front",
+    )
     part = f" (the first {ROWS_SHOWN} of {len(view.rows)})" if len(view.rows) > ROWS_SHOWN else ""
     return table(columns, rows, f"{title}, cheapest first{part}")

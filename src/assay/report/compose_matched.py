@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from assay.analysis.matched import Speedup
 from assay.charts.identity import colours_of
 from assay.charts.matched import matched_forest, shared_domain
 from assay.charts.style import FULL_PX, HALF_PX
-from assay.report import words
+from assay.compare.matched import Speedup
 from assay.report.compose import (
     appendix_chapter,
     findings_chapter,
@@ -26,17 +25,24 @@ from assay.report.compose_cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Document, Figure, Heading, Level, Line, Pair, Paragraph, Table
 from assay.report.frame import Frame
 from assay.report.matched import MatchedReport, MatchedSection
+from assay.wording import words
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 
 
 def _rows(first: str, named: Sequence[tuple[str, Speedup]]) -> Table:
     rows: list[tuple[Line | str, ...]] = [
-        (name, (Level(s.candidate), " against ", Level(s.baseline)), words.ratio(s.ratio),
-         words.interval(s.low, s.high), f"{s.sets:,}", f"{s.runs_candidate:,} against {s.runs_baseline:,}",
-         f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}")
+        (
+            name,
+            (Level(s.candidate), " against ", Level(s.baseline)),
+            words.ratio(s.ratio),
+            words.interval(s.low, s.high),
+            f"{s.sets:,}",
+            f"{s.runs_candidate:,} against {s.runs_baseline:,}",
+            f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}",
+        )
         for name, s in named
-    ]  # fmt: skip
+    ]
     return table((first, "Level", "#Ratio", "#95 % interval", "#Matched sets", "#Runs", "Origin"), rows)
 
 
@@ -70,14 +76,19 @@ def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: 
 
 def _results(content: MatchedReport, forests: _Forests) -> list[Chapter]:
     overall: list[Block] = [
-        Paragraph(line("Each workload counts the same, however many sets it has. An interval that includes 1 shows no "
-                       "difference.")),
-    ]  # fmt: skip
+        Paragraph(
+            line(
+                "Each workload counts the same, however many sets it has. An interval that includes 1 shows no "
+                "difference."
+            )
+        )
+    ]
     if content.overall:
         caption = f"Speedup over {content.baseline}, all workloads: {_WHAT}."
-        overall += [forests.figure("speedup-overall", content.overall, caption, FULL_PX),
-                    _rows("Over", [(s.group.replace("levels of workload", "workloads"), s)
-                                   for s in content.overall])]  # fmt: skip
+        overall += [
+            forests.figure("speedup-overall", content.overall, caption, FULL_PX),
+            _rows("Over", [(s.group.replace("levels of workload", "workloads"), s) for s in content.overall]),
+        ]
     drawn = [section for section in content.sections if section.speedups]
     cells = tuple(_workload(s, content.baseline, forests, place) for place, s in enumerate(drawn, start=1))
     every = _rows("Workload", [(section.title, s) for section in drawn for s in section.speedups])

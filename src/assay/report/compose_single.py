@@ -5,12 +5,11 @@ In: a :class:`ReportContent` and its :class:`Frame`. Out: a :class:`Document`. N
 
 from __future__ import annotations
 
-from assay.analysis.compare import Comparison
-from assay.analysis.run_detail import request_limits_note
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
+from assay.compare.compare import Comparison
+from assay.explain.run_detail import request_limits_note
 from assay.model.run import Run, RunStatus
-from assay.report import words
 from assay.report.compose import (
     appendix_chapter,
     findings_chapter,
@@ -42,6 +41,7 @@ from assay.report.document import (
 )
 from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
 from assay.report.frame import Frame
+from assay.wording import words
 
 THROUGHPUT_MEANINGS = {
     "per_stream_mb_per_s": "Bytes over the sum of the tasks' own I/O times: what one file's stream gets while others "
@@ -64,17 +64,28 @@ def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, li
 
 def _comparison(content: ReportContent, figures: Figures) -> Chapter:
     rows = [
-        (section.title, _against(c), words.ratio(c.ratio), words.interval(c.ratio_low, c.ratio_high),
-         f"{c.n_candidate} against {c.n_baseline}",
-         f"{words.seconds(c.candidate_median_s)} against {words.seconds(c.baseline_median_s)}", c.origin.value)
-        for section in content.sections for c in section.comparisons
-    ]  # fmt: skip
+        (
+            section.title,
+            _against(c),
+            words.ratio(c.ratio),
+            words.interval(c.ratio_low, c.ratio_high),
+            f"{c.n_candidate} against {c.n_baseline}",
+            f"{words.seconds(c.candidate_median_s)} against {words.seconds(c.baseline_median_s)}",
+            c.origin.value,
+        )
+        for section in content.sections
+        for c in section.comparisons
+    ]
     blocks: list[Block] = [
-        Paragraph(line(f"The ratio is {content.baseline}'s time over the other's: above 1, the other is faster. An "
-                       "interval that includes 1 shows no difference.")),
+        Paragraph(
+            line(
+                f"The ratio is {content.baseline}'s time over the other's: above 1, the other is faster. An "
+                "interval that includes 1 shows no difference."
+            )
+        ),
         *([figures.speedups] if figures.speedups else []),
         table(("Workload", "Configuration", "#Ratio", "#95 % interval", "#Runs", "#Median time (s)", "Origin"), rows),
-    ]  # fmt: skip
+    ]
     return Chapter("results", "Results", tuple(blocks))
 
 
@@ -92,16 +103,20 @@ def _claims(section: Section) -> list[Block]:
 def _phases(content: ReportContent, section: Section, figure: Figure) -> tuple[Block, ...]:
     rows = []
     for name, first in section.comparisons[0].phases_s.items():
-        others = [words.seconds(c.phases_s[name].candidate if name in c.phases_s else None)
-                  for c in section.comparisons]  # fmt: skip
+        others = [
+            words.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
+        ]
         rows.append((name, [words.seconds(first.baseline), *others]))
     levels = [content.baseline, *(c.candidate for c in section.comparisons)]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
 def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
-    rows = [(title, [words.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
-            for key, title in THROUGHPUT_TITLES.items() if section.has_throughput(key)]  # fmt: skip
+    rows = [
+        (title, [words.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
+        for key, title in THROUGHPUT_TITLES.items()
+        if section.has_throughput(key)
+    ]
     levels = [s.level for s in section.summaries]
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
@@ -124,8 +139,10 @@ def _workload(content: ReportContent, place: int, drawn: SectionFigures) -> Chap
 
 
 def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
-    rows = [(name, [words.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
-            for name in section.phase_names()]  # fmt: skip
+    rows = [
+        (name, [words.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
+        for name in section.phase_names()
+    ]
     rows.append(("the whole run", [words.seconds(view.duration_s) for view in section.views]))
     levels = [view.level for view in section.views]
     return (Heading("Where the time went"), figure, _by_level("Phase", levels, "s", rows))
@@ -133,11 +150,17 @@ def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
 
 def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
     rows: list[tuple[Line | str, ...]] = [
-        ((Level(view.level),), f"{PURPOSE_TITLES[use.purpose]} ({', '.join(use.devices)})",
-         words.size(use.transfers.read_bytes), words.size(use.transfers.read_request_bytes),
-         words.size(use.transfers.write_bytes), words.size(use.transfers.write_request_bytes))
-        for view in section.views for use in view.detail.by_purpose
-    ]  # fmt: skip
+        (
+            (Level(view.level),),
+            f"{PURPOSE_TITLES[use.purpose]} ({', '.join(use.devices)})",
+            words.size(use.transfers.read_bytes),
+            words.size(use.transfers.read_request_bytes),
+            words.size(use.transfers.write_bytes),
+            words.size(use.transfers.write_request_bytes),
+        )
+        for view in section.views
+        for use in view.detail.by_purpose
+    ]
     told = table(("Disks of", "Hold", "#Read", "#A request", "#Written", "#A request"), rows)
     shared = any(view.shares_disks for view in section.views)
     note = "A disk that holds both can't tell what was which: the kernel counts requests by device."
@@ -148,11 +171,21 @@ def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
 
 def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
     return [
-        ((Level(view.level),), kind.kind, str(kind.tasks), str(kind.at_once_max), str(kind.waves),
-         words.seconds(kind.median_s), words.seconds(kind.longest_s), str(len(kind.stragglers)), str(kind.failed),
-         str(kind.killed))
-        for job in view.detail.jobs for kind in job.kinds
-    ]  # fmt: skip
+        (
+            (Level(view.level),),
+            kind.kind,
+            str(kind.tasks),
+            str(kind.at_once_max),
+            str(kind.waves),
+            words.seconds(kind.median_s),
+            words.seconds(kind.longest_s),
+            str(len(kind.stragglers)),
+            str(kind.failed),
+            str(kind.killed),
+        )
+        for job in view.detail.jobs
+        for kind in job.kinds
+    ]
 
 
 def _closely(section: Section, drawn: SectionFigures) -> tuple[Block, ...]:
@@ -164,16 +197,34 @@ def _closely(section: Section, drawn: SectionFigures) -> tuple[Block, ...]:
         cells.append(_shares(section, drawn.shares))
     if drawn.requests:
         cells.append(_requests(section, drawn.requests))
-    blocks: list[Block] = [Paragraph((*named, ". ", Code("assay show RUN"), " has more of each."), "soft"),
-                           Pair(tuple(cells))]  # fmt: skip
+    blocks: list[Block] = [
+        Paragraph((*named, ". ", Code("assay show RUN"), " has more of each."), "soft"),
+        Pair(tuple(cells)),
+    ]
     if drawn.occupancy:
         blocks += [Heading("Tasks in each phase"), drawn.occupancy]
     if drawn.timelines:
         blocks += [Heading("Which container ran what"), Pair(tuple((figure,) for figure in drawn.timelines))]
     rows = [row for view in section.views for row in _task_rows(view)]
     if rows:
-        blocks.append(table(("Run of", "Tasks", "#Number", "#At once", "#Waves", "#Median (s)", "#Longest (s)",
-                             "#Slow", "#Failed", "#Killed"), rows, "Tasks of each run"))  # fmt: skip
+        blocks.append(
+            table(
+                (
+                    "Run of",
+                    "Tasks",
+                    "#Number",
+                    "#At once",
+                    "#Waves",
+                    "#Median (s)",
+                    "#Longest (s)",
+                    "#Slow",
+                    "#Failed",
+                    "#Killed",
+                ),
+                rows,
+                "Tasks of each run",
+            )
+        )
     return tuple(blocks)
 
 
@@ -191,12 +242,17 @@ def _profile(content: ReportContent) -> Chapter | None:
     rows: list[tuple[Line | str, ...]] = []
     for row in found.rows:
         stored = row.output_bytes if row.stored_bytes is None else row.stored_bytes
-        rows.append((
-            words.workload_title(row.workload), (Level(row.layout), f" {row.context}" if row.context else ""),
-            str(row.n), words.size(row.input_bytes) + words.in_brackets(row.input_ratio),
-            words.size(row.shuffle_bytes) + words.in_brackets(row.shuffle_ratio),
-            words.size(stored) + words.in_brackets(row.output_ratio),
-            words.share(row.cpu_busy_share) + words.in_brackets(row.cpu_ratio)))  # fmt: skip
+        rows.append(
+            (
+                words.workload_title(row.workload),
+                (Level(row.layout), f" {row.context}" if row.context else ""),
+                str(row.n),
+                words.size(row.input_bytes) + words.in_brackets(row.input_ratio),
+                words.size(row.shuffle_bytes) + words.in_brackets(row.shuffle_ratio),
+                words.size(stored) + words.in_brackets(row.output_ratio),
+                words.share(row.cpu_busy_share) + words.in_brackets(row.cpu_ratio),
+            )
+        )
     note = f"Medians of the valid runs. {against if found.has_ratios else ''}Output counts every copy."
     told = table(("Workload", "Configuration", "#Runs", "#Input", "#Shuffle", "#Output", "#CPU busy"), rows)
     return Chapter("profile", "What each workload does", (Paragraph(line(note)), told), inner=True)
@@ -204,8 +260,16 @@ def _profile(content: ReportContent) -> Chapter | None:
 
 def _not_counted(runs: tuple[Run, ...]) -> list[Block]:
     bad = [run for run in runs if run.status is not RunStatus.VALID]
-    rows = [((Code(run.run_id),), words.workload_title(run.workload), run.layout, run.status.value,
-             run.cause or "not recorded") for run in bad]  # fmt: skip
+    rows = [
+        (
+            (Code(run.run_id),),
+            words.workload_title(run.workload),
+            run.layout,
+            run.status.value,
+            run.cause or "not recorded",
+        )
+        for run in bad
+    ]
     return (
         [Heading("Runs that do not count"), table(("Run", "Workload", "Layout", "Status", "Cause"), rows)]
         if bad
@@ -214,15 +278,36 @@ def _not_counted(runs: tuple[Run, ...]) -> list[Block]:
 
 
 def _every_run(runs: tuple[Run, ...]) -> list[Block]:
-    columns = ("Run", "Workload", "Layout", "#Time (s)", "Status", "Origin", "Cold", "#Block", "Started (UTC)",
-               "Engine", "assay")  # fmt: skip
+    columns = (
+        "Run",
+        "Workload",
+        "Layout",
+        "#Time (s)",
+        "Status",
+        "Origin",
+        "Cold",
+        "#Block",
+        "Started (UTC)",
+        "Engine",
+        "assay",
+    )
     cold = {True: "yes", False: "no", None: "not known"}
     rows = [
-        ((Code(run.run_id),), words.workload_title(run.workload), run.layout, words.seconds(run.duration_s),
-         run.status.value, run.origin.value, cold[run.cold], str(run.block), words.moment(run.started_at),
-         f"{run.engine} {run.engine_version}", words.assay_version(run))
+        (
+            (Code(run.run_id),),
+            words.workload_title(run.workload),
+            run.layout,
+            words.seconds(run.duration_s),
+            run.status.value,
+            run.origin.value,
+            cold[run.cold],
+            str(run.block),
+            words.moment(run.started_at),
+            f"{run.engine} {run.engine_version}",
+            words.assay_version(run),
+        )
         for run in runs
-    ]  # fmt: skip
+    ]
     told = table(columns, rows)
     note = (Code("assay show RUN"), " shows one with all that was recorded.")
     return [Heading("Every run"), Paragraph(note, "soft"), Table(told.columns, told.rows, dense=True)]

@@ -13,25 +13,26 @@ from statistics import median
 from typing import Any
 
 from assay import __version__
-from assay.analysis.compare import Comparison, compare, most_telling
-from assay.analysis.devices import Purpose
-from assay.analysis.groups import levels_of
-from assay.analysis.phases import Occupancy, occupancy, rank
-from assay.analysis.profile import Profile, profile
-from assay.analysis.run_detail import RunDetail
-from assay.analysis.summary import LevelSummary
-from assay.analysis.tasks import Timeline, timeline
-from assay.analysis.threats import Threat, threats
-from assay.analysis.traffic import TrafficSeries, disk_traffic, grid_step_s
-from assay.analysis.verdict import Conclusion, count_runs, format_interval, format_ratio
+from assay.compare.compare import Comparison, compare, most_telling
+from assay.compare.summary import LevelSummary
+from assay.compare.threats import Threat, threats
+from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
+from assay.explain.devices import Purpose
+from assay.explain.phases import Occupancy, occupancy, rank
+from assay.explain.profile import Profile, profile
+from assay.explain.run_detail import RunDetail
+from assay.explain.tasks import Timeline, timeline
+from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
-from assay.report.costs import CostView, cost_view
+from assay.questions.job_cost import CostView, cost_view
+from assay.questions.observed import Observed
 from assay.report.document import Fact, Tile
-from assay.report.observed import Observed
-from assay.report.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
+from assay.statistics.factors import levels_of
+from assay.wording.ratios import count_runs, format_interval, format_ratio
+from assay.wording.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
 
 TILES_MAX = 4
 COMPARISONS_MAX = 40
@@ -190,9 +191,15 @@ def _views(
         seen = observed_of(runs[summary.typical_run_id])
         if seen.tasks or seen.detail.devices:
             found.append(
-                RunView(summary.level, seen.run.run_id, seen.run.duration_s, seen.detail,
-                        occupancy(seen.run, seen.tasks, step_s), timeline(seen.tasks))
-            )  # fmt: skip
+                RunView(
+                    summary.level,
+                    seen.run.run_id,
+                    seen.run.duration_s,
+                    seen.detail,
+                    occupancy(seen.run, seen.tasks, step_s),
+                    timeline(seen.tasks),
+                )
+            )
     return tuple(found)
 
 
@@ -202,9 +209,11 @@ def _profile(runs: Sequence[Run]) -> Profile | None:
 
 
 def _sections(
-    comparisons: Sequence[Comparison], runs: dict[str, Run], trace_of: Callable[[str], Trace],
+    comparisons: Sequence[Comparison],
+    runs: dict[str, Run],
+    trace_of: Callable[[str], Trace],
     observed_of: Callable[[Run], Observed] | None,
-) -> tuple[Section, ...]:  # fmt: skip
+) -> tuple[Section, ...]:
     sections = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
         members = tuple(c for c in comparisons if (c.workload, c.context) == key)

@@ -191,5 +191,6 @@ def charts_of(document: Document) -> list[Figure]:
 
 def plain_text(line: Line) -> str:
     """Return a line without its marks."""
-    return "".join(part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text
-                   for part in line)  # fmt: skip
+    return "".join(
+        part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text for part in line
+    )

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.analysis.groups import levels_of
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
@@ -17,7 +16,8 @@ from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, thr
 from assay.model.plan import LAYOUT_FACTOR
 from assay.report.content import ReportContent, RunView, Section
 from assay.report.document import Figure
-from assay.report.words import WORKLOAD_TITLES, origins_text, slug
+from assay.statistics.factors import levels_of
+from assay.wording.words import WORKLOAD_TITLES, origins_text, slug
 
 _WHOSE = "of the run nearest to the median of each configuration"
 

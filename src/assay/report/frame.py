@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from assay.analysis.findings import Finding, findings
-from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import PlanText
+from assay.compare.findings import Finding, findings
 from assay.model.run import Run
 from assay.report.document import Fact
-from assay.report.words import joined, plural, size, workload_title
 from assay.repository.imports import ImportFacts
+from assay.statistics.run_table import RunTable
+from assay.wording.words import joined, plural, size, workload_title
 
 LEVELS_SHOWN = 8
 """A factor with more levels than this is told by the first of them and their number."""
@@ -161,7 +161,7 @@ def _provenance(examples: Sequence[Run], imports: Sequence[ImportFacts], assay_v
         Fact("Campaigns", ", ".join(list(campaigns)[:LEVELS_SHOWN]) if not imports else ""),
         *(Fact(f"Import {one.import_id[:8]}", f"{one.format}: {_files(one)}.") for one in imports),
         Fact("Sources of numbers", "; ".join(sources)),
-    ]  # fmt: skip
+    ]
     return tuple(fact for fact in facts if fact.text)
 
 
@@ -186,9 +186,15 @@ def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportF
 
 
 def frame_of(
-    table: RunTable, examples: Sequence[Run], asked: Asked, *, levels: Sequence[str],
-    plans: Sequence[PlanText] = (), imports: Sequence[ImportFacts] = (), assay_version: str = "",
-) -> Frame:  # fmt: skip
+    table: RunTable,
+    examples: Sequence[Run],
+    asked: Asked,
+    *,
+    levels: Sequence[str],
+    plans: Sequence[PlanText] = (),
+    imports: Sequence[ImportFacts] = (),
+    assay_version: str = "",
+) -> Frame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
     campaigns = present(table, "campaign_id")
     shown = tuple(plan for plan in plans if plan.campaign_id in campaigns)

@@ -23,9 +23,9 @@ from assay.report.document import Document, Fact
 from assay.report.frame import Frame, report_command
 from assay.report.html import html
 from assay.report.markdown import escaped
-from assay.report.words import slug
 from assay.repository.package import FOLDER
 from assay.spec.document import document_of
+from assay.wording.words import slug
 
 PLANS = "plans"
 PRICES = "prices.yaml"
@@ -85,8 +85,11 @@ def campaign_files(root: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
 
 
 def _versions(frame: Frame) -> bytes:
-    told = {"assay": __version__, "python": platform.python_version(),
-            "runs": {fact.name: fact.text for fact in frame.provenance}}  # fmt: skip
+    told = {
+        "assay": __version__,
+        "python": platform.python_version(),
+        "runs": {fact.name: fact.text for fact in frame.provenance},
+    }
     return json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
@@ -106,36 +109,58 @@ def _steps(frame: Frame, files: Mapping[str, bytes]) -> list[str]:
     folders = Counter(name.rpartition("/")[0] for name in files)
     lacking = [name for name in plans if folders[name.rpartition("/")[0]] < 2]
     if lacking:
-        lines += [f"The cluster file of {', '.join(lacking)} was not kept with its campaign. Each run's environment "
-                  "says what its hosts were: `assay show RUN --json --repository repository`.", ""]  # fmt: skip
-    lines += ["A plan names its cluster file in `cluster:`; here it lies beside the plan. On hosts of your own, name "
-              "them there.", ""]  # fmt: skip
+        lines += [
+            f"The cluster file of {', '.join(lacking)} was not kept with its campaign. Each run's environment "
+            "says what its hosts were: `assay show RUN --json --repository repository`.",
+            "",
+        ]
+    lines += [
+        "A plan names its cluster file in `cluster:`; here it lies beside the plan. On hosts of your own, name "
+        "them there.",
+        "",
+    ]
     return lines
 
 
 def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundles: int) -> bytes:
     listed = [
         Fact("report.html", "the report as it was written"),
-        Fact("repository/", f"the runs it shows, in {bundles} bundle{'' if bundles == 1 else 's'}: what was run, "
-             "times, tasks, traces, logs, the hosts as they were found"),
-        Fact("plans/", "the plans as they were carried out, with their cluster files" if any(
-            name.startswith(PLANS) for name in files) else ""),
+        Fact(
+            "repository/",
+            f"the runs it shows, in {bundles} bundle{'' if bundles == 1 else 's'}: what was run, "
+            "times, tasks, traces, logs, the hosts as they were found",
+        ),
+        Fact(
+            "plans/",
+            "the plans as they were carried out, with their cluster files"
+            if any(name.startswith(PLANS) for name in files)
+            else "",
+        ),
         Fact(PRICES, "the price book" if PRICES in files else ""),
         Fact("versions.json", "what made the runs and this file"),
         Fact("SHA256SUMS", "checksums of all of it"),
-    ]  # fmt: skip
+    ]
     lines = [
-        f"# {escaped(document.title)}", "", escaped(document.question), "",
-        escaped(f"{document.answer} {document.detail}"), "",
-        *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text), "",
-        "## Check it", "",
-        "    sha256sum -c SHA256SUMS", "    assay verify --repository repository",
-        f"    {_command(frame)} --repository repository", "",
+        f"# {escaped(document.title)}",
+        "",
+        escaped(document.question),
+        "",
+        escaped(f"{document.answer} {document.detail}"),
+        "",
+        *(f"- `{fact.name}`: {fact.text}" for fact in listed if fact.text),
+        "",
+        "## Check it",
+        "",
+        "    sha256sum -c SHA256SUMS",
+        "    assay verify --repository repository",
+        f"    {_command(frame)} --repository repository",
+        "",
         "The last command writes the report from the runs anew: with the same version of assay and a price book of "
         "this name, `cmp again.html report.html` finds no difference. `assay pull FILE.tar.gz` takes the runs into a "
-        "repository of your own.", "",
+        "repository of your own.",
+        "",
         *_steps(frame, files),
-    ]  # fmt: skip
+    ]
     return "\n".join(lines).encode()
 
 
@@ -145,6 +170,8 @@ def package_files(
     """Return all that goes into the package beside its runs. The README comes first."""
     files = dict(plans) | ({PRICES: prices} if prices is not None else {})
     return {
-        "README.md": _readme(document, frame, files, bundles), "report.html": html(document).encode(),
-        **files, "versions.json": _versions(frame),
-    }  # fmt: skip
+        "README.md": _readme(document, frame, files, bundles),
+        "report.html": html(document).encode(),
+        **files,
+        "versions.json": _versions(frame),
+    }

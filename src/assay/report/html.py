@@ -40,8 +40,11 @@ def html(document: Document) -> str:
         return drawer.draw(figure.make, figure.caption, wide_px=figure.wide_px)
 
     environment = Environment(
-        loader=PackageLoader("assay.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("assay.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     environment.filters.update(inline=inline, swatch=swatch, draw=draw)
     return environment.get_template("report.html.j2").render(document=document, style=_style())

@@ -13,15 +13,16 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay import __version__
-from assay.analysis.matched import Speedup, baseline_of, combined_or_named, matched_speedups, over_groups
-from assay.analysis.significance import BestSet, indistinguishable_from_best
-from assay.analysis.table import RunTable
-from assay.analysis.threats import Threat, matched_threats
-from assay.analysis.verdict import Conclusion, format_interval, format_ratio
+from assay.compare.matched import Speedup, baseline_of, combined_or_named, matched_speedups, over_groups
+from assay.compare.significance import BestSet, indistinguishable_from_best
+from assay.compare.threats import Threat, matched_threats
+from assay.compare.verdict import Conclusion
+from assay.questions.planes import PlaneView
 from assay.report.content import TILES_MAX
 from assay.report.document import Fact, Tile
-from assay.report.planes import PlaneView
-from assay.report.words import interval, plural, ratio, workload_title
+from assay.statistics.run_table import RunTable
+from assay.wording.ratios import format_interval, format_ratio
+from assay.wording.words import interval, plural, ratio, workload_title
 
 _NAMED = 6
 _CAUSES = ("invalid", "failed")
@@ -82,8 +83,12 @@ def _answer(overall: Sequence[Speedup], sections: Sequence[MatchedSection], base
 def _tiles(overall: Sequence[Speedup], sections: Sequence[MatchedSection]) -> tuple[Tile, ...]:
     """Return the largest gain over all workloads, and then the largest of single ones."""
     pairs = [(s, f"{s.candidate} against {s.baseline}, all workloads") for s in overall]
-    single = [(s, f"{section.title}, {s.candidate} against {s.baseline}") for section in sections
-              for s in section.speedups if s.low is not None]  # fmt: skip
+    single = [
+        (s, f"{section.title}, {s.candidate} against {s.baseline}")
+        for section in sections
+        for s in section.speedups
+        if s.low is not None
+    ]
     single.sort(key=lambda pair: -(pair[0].ratio or 0.0))
     known = [(s, label) for s, label in (pairs if len(sections) > 1 else []) if s.ratio is not None]
     known.sort(key=lambda pair: -(pair[0].ratio or 0.0))
@@ -117,8 +122,10 @@ def _when(table: RunTable) -> str:
 
 def _caches(table: RunTable) -> str:
     column = table.columns.get("cold")
-    cold, warm = (int((column.codes == column.code(name)).sum()) if column and name in column.levels else 0
-                  for name in ("cold", "warm"))  # fmt: skip
+    cold, warm = (
+        int((column.codes == column.code(name)).sum()) if column and name in column.levels else 0
+        for name in ("cold", "warm")
+    )
     return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
 
 
@@ -139,13 +146,19 @@ def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
         Fact("When", _when(table)),
         Fact("Caches", _caches(table)),
         Fact("Repetitions", _repetitions(used)),
-        Fact("Matched set", "Runs that are equal in everything but the factor: workload, data, cluster, network, "
-             "engine and all its parameters. A run without a counterpart does not count."),
-        Fact("Ratio", "The geometric mean over the sets of baseline time / candidate time: above 1, the candidate is "
-             "faster. Over all workloads, each workload counts the same."),
+        Fact(
+            "Matched set",
+            "Runs that are equal in everything but the factor: workload, data, cluster, network, "
+            "engine and all its parameters. A run without a counterpart does not count.",
+        ),
+        Fact(
+            "Ratio",
+            "The geometric mean over the sets of baseline time / candidate time: above 1, the candidate is "
+            "faster. Over all workloads, each workload counts the same.",
+        ),
         Fact("Interval", f"95 %: {methods}." if methods else ""),
         Fact("Origin", "; ".join(dict.fromkeys(_origin(s) for s in used))),
-    )  # fmt: skip
+    )
     return tuple(fact for fact in facts if fact.text)
 
 

@@ -52,11 +52,13 @@ def _is_wide(figure: Figure) -> bool:
 
 def _line(line: Line) -> list[dict[str, str]]:
     return [
-        {"kind": "level", "text": part.name} if isinstance(part, Level)
-        else {"kind": "code", "text": part.text} if isinstance(part, Code)
+        {"kind": "level", "text": part.name}
+        if isinstance(part, Level)
+        else {"kind": "code", "text": part.text}
+        if isinstance(part, Code)
         else {"kind": "text", "text": part}
         for part in line
-    ]  # fmt: skip
+    ]
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
@@ -64,8 +66,12 @@ def _pair(pair: Pair) -> list[dict[str, Any]]:
     cells: list[list[dict[str, Any]]] = []
     rest: list[dict[str, Any]] = []
     for cell in pair.cells:
-        wide = any(len(block.columns) > PAIR_COLUMNS_MAX if isinstance(block, Table)
-                   else isinstance(block, Figure) and _is_wide(block) for block in cell)  # fmt: skip
+        wide = any(
+            len(block.columns) > PAIR_COLUMNS_MAX
+            if isinstance(block, Table)
+            else isinstance(block, Figure) and _is_wide(block)
+            for block in cell
+        )
         (rest.extend if wide else cells.append)(_blocks(cell))
     return [*([{"kind": "pair", "cells": cells}] if cells else []), *rest]
 
@@ -92,8 +98,12 @@ def _block(block: Block) -> list[dict[str, Any]]:
         case Listing():
             data = {"text": block.text.rstrip("\n"), "title": block.title}
         case Figure():
-            data = {"file": f"{block.name}.pdf", "caption": block.caption, "wide": _is_wide(block),
-                    "description": block.make(_width_px(block))["description"]}  # fmt: skip
+            data = {
+                "file": f"{block.name}.pdf",
+                "caption": block.caption,
+                "wide": _is_wide(block),
+                "description": block.make(_width_px(block))["description"],
+            }
     return [{"kind": block.kind, **data}]
 
 
@@ -102,13 +112,22 @@ def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _data(document: Document) -> str:
-    return json.dumps({
-        "title": document.title, "kicker": document.kicker, "question": document.question, "answer": document.answer,
-        "detail": document.detail, "notes": document.notes, "origin": document.origin, "footer": document.footer,
-        "tiles": [{"label": t.label, "figure": t.figure, "detail": t.detail} for t in document.tiles],
-        "palette": dict(document.palette),
-        "chapters": [{"title": c.title, "inner": c.inner, "blocks": _blocks(c.blocks)} for c in document.chapters],
-    }, ensure_ascii=False)  # fmt: skip
+    return json.dumps(
+        {
+            "title": document.title,
+            "kicker": document.kicker,
+            "question": document.question,
+            "answer": document.answer,
+            "detail": document.detail,
+            "notes": document.notes,
+            "origin": document.origin,
+            "footer": document.footer,
+            "tiles": [{"label": t.label, "figure": t.figure, "detail": t.detail} for t in document.tiles],
+            "palette": dict(document.palette),
+            "chapters": [{"title": c.title, "inner": c.inner, "blocks": _blocks(c.blocks)} for c in document.chapters],
+        },
+        ensure_ascii=False,
+    )
 
 
 def pdf(document: Document) -> bytes:
@@ -116,8 +135,10 @@ def pdf(document: Document) -> bytes:
     try:
         import typst  # imported here: it is large, and only this form needs it
     except ImportError as error:
-        raise AssayError("PDF needs the Python package typst, which is not installed",
-                         hint="pip install typst; or write .html and print it, or .md") from error  # fmt: skip
+        raise AssayError(
+            "PDF needs the Python package typst, which is not installed",
+            hint="pip install typst; or write .html and print it, or .md",
+        ) from error
     with tempfile.TemporaryDirectory(prefix="assay-report-") as name:
         folder = Path(name)
         for figure in charts_of(document):

@@ -24,8 +24,11 @@ def form_of(path: Path) -> str:
     ending = path.suffix.lower()
     ending = {".htm": ".html", ".markdown": ".md"}.get(ending, ending)
     if ending not in FORMS:
-        raise SpecificationError(f"a report is not written as {ending or 'a file without an ending'}",
-                                 where=str(path), hint=f"end its name in one of {', '.join(FORMS)}")  # fmt: skip
+        raise SpecificationError(
+            f"a report is not written as {ending or 'a file without an ending'}",
+            where=str(path),
+            hint=f"end its name in one of {', '.join(FORMS)}",
+        )
     return ending
 
 

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from assay.analysis.table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
+from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -104,8 +104,19 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         if key not in environments:
             environments[key] = msgspec.json.encode(run.environment).decode()
         bare = msgspec.json.encode(dataclasses.replace(run, environment={})).decode()
-        line = (run.run_id, bundle or run.run_id, run.campaign_id, run.plan, str(run.origin), str(run.status),
-                run.workload, run.layout, run.started_at, bare, environments[key])  # fmt: skip
+        line = (
+            run.run_id,
+            bundle or run.run_id,
+            run.campaign_id,
+            run.plan,
+            str(run.origin),
+            str(run.status),
+            run.workload,
+            run.layout,
+            run.started_at,
+            bare,
+            environments[key],
+        )
         for column, text in zip(texts.values(), line, strict=True):
             column.append(text)
     found: dict[str, Any] = {name: np.asarray(column, dtype=object) for name, column in texts.items()}

@@ -19,17 +19,28 @@ from typing import IO, Any
 
 import msgspec
 
-from assay.analysis.groups import circumstances
-from assay.analysis.table import started_unix_s
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository.bundle import Problem, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
 from assay.repository.tables import write_table
+from assay.statistics.factors import circumstances
+from assay.statistics.run_table import started_unix_s
 
-_FIELDS = ("run_id", "workload", "layout", "cluster", "engine", "engine_version", "status", "origin", "started_at",
-           "duration_s", "data_bytes")  # fmt: skip
+_FIELDS = (
+    "run_id",
+    "workload",
+    "layout",
+    "cluster",
+    "engine",
+    "engine_version",
+    "status",
+    "origin",
+    "started_at",
+    "duration_s",
+    "data_bytes",
+)
 _KINDS = {"duration_s": "DOUBLE", "data_bytes": "BIGINT", "cold": "BOOLEAN", "repetition": "INTEGER"}
 _MORE = ("cold", "repetition", "plan", "campaign_id", "lab_scale")
 
@@ -111,17 +122,31 @@ def write_json_lines(runs: Sequence[Run], file: IO[str]) -> None:
 
 def perfkit_samples(run: Run) -> Iterator[dict[str, Any]]:
     """Yield PerfKitBenchmarker's samples of a run: its time and each metric, with the configuration as labels."""
-    facts = {"layout": run.layout, "cluster": run.cluster, "engine": run.engine, "status": str(run.status),
-             "origin": str(run.origin), **run.levels, **run.parameters}  # fmt: skip
+    facts = {
+        "layout": run.layout,
+        "cluster": run.cluster,
+        "engine": run.engine,
+        "status": str(run.status),
+        "origin": str(run.origin),
+        **run.levels,
+        **run.parameters,
+    }
     labels = ",".join(f"|{name}:{value}|" for name, value in facts.items() if value)
     figures = {"duration_s": run.duration_s, **run.metrics}
     started = started_unix_s(run)
     for number, (name, value) in enumerate(figures.items()):
         yield {
-            "test": run.workload, "metric": name, "value": value, "unit": _unit(name), "run_uri": run.run_id[:8],
-            "sample_uri": f"{run.run_id}-{number}", "product_name": "assay", "owner": "",
-            "labels": labels, **({} if math.isnan(started) else {"timestamp": started}),
-        }  # fmt: skip
+            "test": run.workload,
+            "metric": name,
+            "value": value,
+            "unit": _unit(name),
+            "run_uri": run.run_id[:8],
+            "sample_uri": f"{run.run_id}-{number}",
+            "product_name": "assay",
+            "owner": "",
+            "labels": labels,
+            **({} if math.isnan(started) else {"timestamp": started}),
+        }
 
 
 def _unit(name: str) -> str:

@@ -143,8 +143,14 @@ def gathered(
         if run_id in there:
             continue
         position = len(runs)
-        run = dataclasses.replace(item.run, run_id=run_id, campaign_id=bundle_id, plan=item.run.plan or plan,
-                                  block=position, position=position)  # fmt: skip
+        run = dataclasses.replace(
+            item.run,
+            run_id=run_id,
+            campaign_id=bundle_id,
+            plan=item.run.plan or plan,
+            block=position,
+            position=position,
+        )
         runs.append(run)
         tasks += ((run_id, task) for task in item.tasks)
         if item.trace:
@@ -227,8 +233,9 @@ def summary_of(bundle: Path) -> ImportSummary:
     if damaged:
         raise RepositoryError(
             f"these files were imported before, but {damaged[0].file} is damaged: {damaged[0].detail}",
-            where=str(bundle), hint="delete this folder and import again",
-        )  # fmt: skip
+            where=str(bundle),
+            hint="delete this folder and import again",
+        )
     try:
         facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Facts)
         return ImportSummary(None, facts.format, 0, facts.taken, facts.left)
@@ -257,8 +264,9 @@ def import_facts(bundle: Path) -> ImportFacts:
     try:
         facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Sources)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
-        raise RepositoryError(f"the import can't be read: {error}", where=bundle.name,
-                              hint="`assay verify` lists all damage") from error  # fmt: skip
+        raise RepositoryError(
+            f"the import can't be read: {error}", where=bundle.name, hint="`assay verify` lists all damage"
+        ) from error
     files = tuple((str(source.get("name", "")), str(source.get("sha256", ""))) for source in facts.sources)
     return ImportFacts(bundle.name, facts.format, files)
 

@@ -24,22 +24,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import msgspec
 import numpy as np
 
-from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
-from assay.repository.bundle import (
-    IMPORT_RUNS_FILE,
-    RUN_FILE,
-    Problem,
-    ProblemKind,
-    check_files,
-    is_import,
-    read_run,
-)
+from assay.repository.bundle import IMPORT_RUNS_FILE, RUN_FILE, Problem, ProblemKind, check_files, is_import, read_run
 from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
+from assay.statistics.run_table import RunTable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -59,9 +59,10 @@ def write_package(path: Path, repository: Repository, bundles: Sequence[str], fi
     members = _members(repository, bundles, files)
     if len(members) >= FILES_MAX:
         raise RepositoryError(
-            f"{len(members):,} files are more than a package holds ({FILES_MAX:,})", where=str(path),
+            f"{len(members):,} files are more than a package holds ({FILES_MAX:,})",
+            where=str(path),
             hint="choose runs with --workload, or `assay push` the repository",
-        )  # fmt: skip
+        )
     top = path.name.split(".", 1)[0] or "report"
     aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -85,9 +86,10 @@ def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str,
         problems = check_bundle(bundle)
         if problems:
             raise RepositoryError(
-                f"{problems[0].file}: {problems[0].detail}", where=name,
+                f"{problems[0].file}: {problems[0].detail}",
+                where=name,
                 hint="`assay verify` lists all damage; a package holds intact runs alone",
-            )  # fmt: skip
+            )
         members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in (*file_names(bundle), SUMS_FILE)]
     return members
 
@@ -133,8 +135,9 @@ def opened_package(path: Path, scratch: Path) -> Iterator[Repository]:
             raise RepositoryError(f"it can't be unpacked: {error.strerror}", where=str(path)) from error
         tops = [entry for entry in folder.iterdir() if (entry / FOLDER / MARKER).is_file()]
         if len(tops) != 1:
-            raise RepositoryError("there is no repository in it", where=str(path),
-                                  hint="`assay report --bundle` makes such a file")  # fmt: skip
+            raise RepositoryError(
+                "there is no repository in it", where=str(path), hint="`assay report --bundle` makes such a file"
+            )
         _check(tops[0], path)
         yield Repository.open(tops[0] / FOLDER)
 
@@ -152,8 +155,11 @@ def _check(top: Path, path: Path) -> None:
             if hashlib.file_digest(file, "sha256").hexdigest() != told[name]:
                 odd.append(name)
     if odd:
-        raise RepositoryError(f"{odd[0]!r} is not what its checksum says", where=str(path),
-                              hint="it was damaged or changed on its way: get it again")  # fmt: skip
+        raise RepositoryError(
+            f"{odd[0]!r} is not what its checksum says",
+            where=str(path),
+            hint="it was damaged or changed on its way: get it again",
+        )
 
 
 def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> Copied:

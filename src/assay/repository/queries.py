@@ -8,19 +8,47 @@ INDEX_VERSION = 4
 """An index of another version is not looked at."""
 
 TRACE_COLUMNS: Mapping[str, str] = {
-    "t_s": "DOUBLE", "node": "VARCHAR", "subject": "VARCHAR", "metric": "VARCHAR", "counter": "BOOLEAN",
+    "t_s": "DOUBLE",
+    "node": "VARCHAR",
+    "subject": "VARCHAR",
+    "metric": "VARCHAR",
+    "counter": "BOOLEAN",
     "value": "DOUBLE",
-}  # fmt: skip
+}
 
 TASK_COLUMNS: Mapping[str, str] = {
-    "job_id": "VARCHAR", "task_id": "VARCHAR", "attempt_id": "VARCHAR", "kind": "VARCHAR", "node": "VARCHAR",
-    "status": "VARCHAR", "start_s": "DOUBLE", "end_s": "DOUBLE", "shuffle_end_s": "DOUBLE", "merge_end_s": "DOUBLE",
-    "hdfs_read_bytes": "BIGINT", "hdfs_write_bytes": "BIGINT", "local_read_bytes": "BIGINT",
-    "local_write_bytes": "BIGINT", "spilled_records": "BIGINT", "cpu_s": "DOUBLE", "gc_s": "DOUBLE",
-}  # fmt: skip
+    "job_id": "VARCHAR",
+    "task_id": "VARCHAR",
+    "attempt_id": "VARCHAR",
+    "kind": "VARCHAR",
+    "node": "VARCHAR",
+    "status": "VARCHAR",
+    "start_s": "DOUBLE",
+    "end_s": "DOUBLE",
+    "shuffle_end_s": "DOUBLE",
+    "merge_end_s": "DOUBLE",
+    "hdfs_read_bytes": "BIGINT",
+    "hdfs_write_bytes": "BIGINT",
+    "local_read_bytes": "BIGINT",
+    "local_write_bytes": "BIGINT",
+    "spilled_records": "BIGINT",
+    "cpu_s": "DOUBLE",
+    "gc_s": "DOUBLE",
+}
 
-RUN_TEXTS = ("run_id", "bundle", "campaign_id", "plan", "origin", "status", "workload", "layout", "started_at",
-             "run_json", "environment_json")  # fmt: skip
+RUN_TEXTS = (
+    "run_id",
+    "bundle",
+    "campaign_id",
+    "plan",
+    "origin",
+    "status",
+    "workload",
+    "layout",
+    "started_at",
+    "run_json",
+    "environment_json",
+)
 """The text columns of a file of runs. ``run_json`` is the whole run but its environment, by far the largest part."""
 
 READ = "read_parquet(?, hive_partitioning = false)"

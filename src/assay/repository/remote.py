@@ -54,10 +54,13 @@ _AUTHORITY_READ = "SSL_CERT_FILE names a file of certificates (PEM) that are tru
 _REFUSALS = (
     ("mismatch", "its certificate is for another name", "give the address with a name that the certificate has"),
     ("expired", "its certificate has expired", "the server needs a new one"),
-    ("CERTIFICATE_VERIFY_FAILED", "its certificate is of nobody who is trusted here",
-     "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself"),
+    (
+        "CERTIFICATE_VERIFY_FAILED",
+        "its certificate is of nobody who is trusted here",
+        "SSL_CERT_FILE=FILE trusts the authority of that file (PEM), or the certificate itself",
+    ),
     ("WRONG_VERSION_NUMBER", "it does not speak TLS", "without a certificate `assay serve` answers http:// alone"),
-)  # fmt: skip
+)
 
 
 def _refused_in_words(error: str) -> tuple[str, str]:
@@ -77,11 +80,15 @@ class Remote:
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
-            self._client = httpx.Client(base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S,
-                                        follow_redirects=False)  # fmt: skip
+            self._client = httpx.Client(
+                base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S, follow_redirects=False
+            )
         except (httpx.InvalidURL, ValueError, ssl.SSLError, OSError) as error:
-            raise RepositoryError(f"this address or its certificates can't be used: {error}", where=url,
-                                  hint=_AUTHORITY_READ if isinstance(error, OSError) else None) from error  # fmt: skip
+            raise RepositoryError(
+                f"this address or its certificates can't be used: {error}",
+                where=url,
+                hint=_AUTHORITY_READ if isinstance(error, OSError) else None,
+            ) from error
 
     def __enter__(self) -> Remote:
         """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
@@ -118,16 +125,22 @@ class Remote:
                 digest.update(chunk)
                 file.write(chunk)
             if digest_of(answer.headers.get("Repr-Digest")) != digest.hexdigest():
-                raise RefusedBundleError("what arrived differs from its checksum", where=f"{self.url}: {bundle_id}",
-                                      hint="the same command takes what is missing")  # fmt: skip
+                raise RefusedBundleError(
+                    "what arrived differs from its checksum",
+                    where=f"{self.url}: {bundle_id}",
+                    hint="the same command takes what is missing",
+                )
             file.seek(0)
             return receive(target, bundle_id, cast("BinaryIO", file), bytes_max=BUNDLE_BYTES_MAX)
 
     def send(self, bundle_id: str, source: Repository) -> bool:
         """Give one bundle; say whether it was new there."""
         packed = pack(source, bundle_id)
-        headers = {"Content-Type": "application/x-tar", "Content-Length": str(packed.size_bytes),
-                   "Repr-Digest": digest_header(packed.sha256)}  # fmt: skip
+        headers = {
+            "Content-Type": "application/x-tar",
+            "Content-Length": str(packed.size_bytes),
+            "Repr-Digest": digest_header(packed.sha256),
+        }
         with self._words():
             answer = self._client.put(f"bundles/{bundle_id}", content=packed.chunks(), headers=headers)
         self._refuse(answer)
@@ -189,8 +202,9 @@ class Remote:
         raise kind(told["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
 
     def _foreign(self, why: str = "its answers have another form") -> RepositoryError:
-        return RepositoryError(f"this is no assay server: {why}", where=self.url,
-                               hint="give the address that `assay serve` prints")  # fmt: skip
+        return RepositoryError(
+            f"this is no assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
+        )
 
 
 def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:
@@ -208,8 +222,12 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
     missing = [name for name in names if name not in there]
     bundles: Path = source.root / "bundles"
     damaged = {name: found[0] for name in missing if (found := check_bundle(bundles / name))}
-    done = _each([name for name in missing if name not in damaged], len(names) - len(damaged),
-                 lambda name: remote.send(name, source), progress)  # fmt: skip
+    done = _each(
+        [name for name in missing if name not in damaged],
+        len(names) - len(damaged),
+        lambda name: remote.send(name, source),
+        progress,
+    )
     return Copied(done.copied, done.already_there, (*damaged.values(), *done.refused))
 
 

@@ -24,7 +24,6 @@ from typing import Any, Final
 import msgspec
 
 from assay import __version__
-from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
@@ -47,6 +46,7 @@ from assay.repository.imports import (
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.staging import clear_dead, staging, sync, sync_tree
 from assay.repository.tables import Reading, connection
+from assay.statistics.run_table import RunTable
 
 MARKER: Final = "repository.json"
 VERSION: Final = 1
@@ -199,15 +199,21 @@ class Repository:
             if replace and earlier:
                 raise RepositoryError(
                     "this was imported before beside what it should replace, and holds only what differs",
-                    where=str(bundle), hint="delete this folder and import again with --replace",
-                )  # fmt: skip
+                    where=str(bundle),
+                    hint="delete this folder and import again with --replace",
+                )
             return summary_of(bundle)
         old = {run_id for name in earlier for run_id in ids_in(folder / name)} if replace else set()
         before = of_same_files(self.root / "bundles", format_name, files) if variant else []
         batch = gathered(
-            items(), bundle_id=bundle.name, format_name=format_name, sources=files, plan=plan, progress=progress,
+            items(),
+            bundle_id=bundle.name,
+            format_name=format_name,
+            sources=files,
+            plan=plan,
+            progress=progress,
             known=lambda ids: self._index.known(ids) - old,
-        )  # fmt: skip
+        )
         left = tuple(batch.left)
         if not batch.runs or (strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
@@ -222,9 +228,15 @@ class Repository:
                 self._remove(name)
             before = [name for name in before if name not in earlier]
         return ImportSummary(
-            batch.import_id, format_name, len(batch.runs), batch.already_there, left, tuple(before),
-            earlier=() if replace else tuple(earlier), replaced=tuple(earlier) if replace else (),
-        )  # fmt: skip
+            batch.import_id,
+            format_name,
+            len(batch.runs),
+            batch.already_there,
+            left,
+            tuple(before),
+            earlier=() if replace else tuple(earlier),
+            replaced=tuple(earlier) if replace else (),
+        )
 
     def _remove(self, name: str) -> None:
         """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""

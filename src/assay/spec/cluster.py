@@ -110,13 +110,21 @@ def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> li
 
 
 _HDD_FIELDS = {
-    "inner_share": "inner_share", "seek_track": "seek_track_s", "seek_full": "seek_full_s", "rpm": "rpm",
-    "write_cache": "write_cache_bytes", "queue_depth": "queue_depth",
-}  # fmt: skip
+    "inner_share": "inner_share",
+    "seek_track": "seek_track_s",
+    "seek_full": "seek_full_s",
+    "rpm": "rpm",
+    "write_cache": "write_cache_bytes",
+    "queue_depth": "queue_depth",
+}
 _FLASH_FIELDS = {
-    "channels": "channels", "read_latency": "read_latency_s", "write_latency": "write_latency_s",
-    "burst": "burst_bytes", "burst_write": "burst_write_bytes_per_s", "queue_depth": "queue_depth",
-}  # fmt: skip
+    "channels": "channels",
+    "read_latency": "read_latency_s",
+    "write_latency": "write_latency_s",
+    "burst": "burst_bytes",
+    "burst_write": "burst_write_bytes_per_s",
+    "queue_depth": "queue_depth",
+}
 """Key of the file to field of the model."""
 
 

@@ -114,8 +114,10 @@ def _parse_latency(text: str) -> float:
 _SIZE = _text_schema(units.BYTES_PATTERN, "A size in bytes", "64GB", "128MiB")
 _SIZE_OR_ZERO = {
     **_text_schema(f"{units.BYTES_PATTERN}|^0$", "A size in bytes, or 0", "64MB", "0"),
-    "type": ["string", "integer"], "minimum": 0, "maximum": 0,
-}  # fmt: skip
+    "type": ["string", "integer"],
+    "minimum": 0,
+    "maximum": 0,
+}
 _BYTE_RATE = _text_schema(units.BYTE_RATE_PATTERN, "A bandwidth", "120MB/s", "1.2GB/s")
 _BIT_RATE = _text_schema(units.BIT_RATE_PATTERN, "A link rate", "1Gbit/s", "100Mbit/s")
 _DURATION = _text_schema(units.DURATION_PATTERN, "A duration", "30s", "10min", "2h")
@@ -205,23 +207,33 @@ def _matching(pattern: str, what: str, form: str, *examples: str) -> Form:
 
 DOTTED = r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"
 HOST_NAME = _matching(
-    r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?", "a name",
-    "use at most 30 lower-case letters, digits and hyphens, a letter first", "worker", "hdd",
-)  # fmt: skip
+    r"[a-z](?:[a-z0-9-]{0,28}[a-z0-9])?",
+    "a name",
+    "use at most 30 lower-case letters, digits and hyphens, a letter first",
+    "worker",
+    "hdd",
+)
 _NAME = _matching(
-    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", "a name",
-    "use at most 64 letters, digits, '.', '_' and '-', a letter or digit first", "hdd-vs-ssd",
-)  # fmt: skip
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+    "a name",
+    "use at most 64 letters, digits, '.', '_' and '-', a letter or digit first",
+    "hdd-vs-ssd",
+)
 LABEL = _matching(
-    r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "a label",
-    "use at most 64 letters, digits, '_' and '-', a letter or digit first", "terasort-large",
-)  # fmt: skip
+    r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}",
+    "a label",
+    "use at most 64 letters, digits, '_' and '-', a letter or digit first",
+    "terasort-large",
+)
 _FACTOR = _matching(
-    f"[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}|{DOTTED}", "a factor",
+    f"[A-Za-z0-9][A-Za-z0-9_-]{{0,63}}|{DOTTED}",
+    "a factor",
     "write layout, network, workers, containers, compression, an engine parameter such as dfs.blocksize, "
     "WORKLOAD.option such as terasort.reduces, or a name of your own with levels that set several of these",
-    "layout", "dfs.blocksize", "terasort.reduces",
-)  # fmt: skip
+    "layout",
+    "dfs.blocksize",
+    "terasort.reduces",
+)
 _ADDRESS = _matching(
     r"[A-Za-z0-9:][A-Za-z0-9.:%_-]{0,252}", "a host address", "write a host name or an IP address", "10.0.0.11"
 )
@@ -229,10 +241,12 @@ _DIRECTORY = _matching(
     r"(?:/[A-Za-z0-9._+@=-]+)+/?", "a directory", "write an absolute path without spaces, commas and colons", "/data1"
 )
 _PARAMETER = _matching(
-    f"network|workers|containers|compression|{DOTTED}", "an engine parameter",
+    f"network|workers|containers|compression|{DOTTED}",
+    "an engine parameter",
     "write words joined by dots, or one of network, workers, containers, compression",
-    "dfs.replication", "dfs.blocksize",
-)  # fmt: skip
+    "dfs.replication",
+    "dfs.blocksize",
+)
 
 HostName: TypeAlias = Annotated[str, HOST_NAME]
 Name: TypeAlias = Annotated[str, _NAME]

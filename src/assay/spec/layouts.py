@@ -18,13 +18,25 @@ from assay.model.layout import Directories, Layout, StoragePolicy
 from assay.spec.fields import COUNT_MAX, unknown
 
 _CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY)([1-9][0-9]{0,2})")
-_KINDS = {"HDD": DeviceKind.HDD, "SSD": DeviceKind.SSD, "NVE": DeviceKind.NVME, "HD": DeviceKind.HDD,
-          "SS": DeviceKind.SSD, "HS": DeviceKind.HDD, "SH": DeviceKind.HDD, "HY": DeviceKind.HDD}  # fmt: skip
+_KINDS = {
+    "HDD": DeviceKind.HDD,
+    "SSD": DeviceKind.SSD,
+    "NVE": DeviceKind.NVME,
+    "HD": DeviceKind.HDD,
+    "SS": DeviceKind.SSD,
+    "HS": DeviceKind.HDD,
+    "SH": DeviceKind.HDD,
+    "HY": DeviceKind.HDD,
+}
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
 _TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
-_NEEDED = {StoragePolicy.HOT: ("DISK",), StoragePolicy.ONE_SSD: ("DISK", "SSD"), StoragePolicy.ALL_SSD: ("SSD",),
-           StoragePolicy.LAZY_PERSIST: ("DISK",)}  # fmt: skip
+_NEEDED = {
+    StoragePolicy.HOT: ("DISK",),
+    StoragePolicy.ONE_SSD: ("DISK", "SSD"),
+    StoragePolicy.ALL_SSD: ("SSD",),
+    StoragePolicy.LAZY_PERSIST: ("DISK",),
+}
 _KINDS_OF = {"DISK": "an HDD", "SSD": "an SSD or NVMe device"}
 
 
@@ -48,9 +60,12 @@ def _range(prefix: str, low: int, high: int) -> list[str]:
 
 
 def resolve_layout(
-    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]], node_type: NodeType, *, name: str = "custom",
+    layout: str | Mapping[str, Mapping[str, int] | Sequence[str]],
+    node_type: NodeType,
+    *,
+    name: str = "custom",
     policy: str | None = None,
-) -> Layout:  # fmt: skip
+) -> Layout:
     """Return the layout that a code, or a mapping with ``hdfs`` and ``intermediate``, stands for on ``node_type``.
 
     A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
@@ -75,8 +90,10 @@ def _policy(layout: str, hdfs: Sequence[Directories], policy: str | None, node_t
     lacking = [kind for kind in _NEEDED[StoragePolicy(policy)] if kind not in there]
     if lacking:
         names = [name for name, kind in kinds.items() if kind == lacking[0]]
-        raise SpecificationError(f"layout {layout!r}: policy {policy} needs {_KINDS_OF[lacking[0]]} for hdfs; "
-                                 f"valid: {', '.join(names) or 'none'}")  # fmt: skip
+        raise SpecificationError(
+            f"layout {layout!r}: policy {policy} needs {_KINDS_OF[lacking[0]]} for hdfs; "
+            f"valid: {', '.join(names) or 'none'}"
+        )
     return StoragePolicy(policy)
 
 
@@ -95,9 +112,9 @@ def _resolve_code(code: str, node_type: NodeType) -> Layout:
     if family not in ("HS", "SH", "HY"):
         return Layout(code, hdfs, hdfs)
     ssd = tuple(Directories(device.name) for device in _take(code, DeviceKind.SSD, 1, node_type))
-    return {
-        "HS": Layout(code, hdfs, ssd), "SH": Layout(code, ssd, hdfs), "HY": Layout(code, hdfs + ssd, hdfs + ssd)
-    }[family]  # fmt: skip
+    return {"HS": Layout(code, hdfs, ssd), "SH": Layout(code, ssd, hdfs), "HY": Layout(code, hdfs + ssd, hdfs + ssd)}[
+        family
+    ]
 
 
 def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:

@@ -21,13 +21,7 @@ from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
 from assay.spec.plan_file import PlanFile
 from assay.spec.section import parse
 from assay.spec.settings import WORDS, check_configurations, check_settings, places
-from assay.spec.workloads import (
-    WORKLOAD_OPTIONS,
-    option_form,
-    varied_options,
-    workload_of,
-    workload_option,
-)
+from assay.spec.workloads import WORKLOAD_OPTIONS, option_form, varied_options, workload_of, workload_option
 
 CONFIGURATIONS_MAX = 10_000
 
@@ -148,9 +142,12 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
     if "." not in factor.name and factor.name not in (LAYOUT_FACTOR, *WORDS):
-        problems.add(at, f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *WORDS))}, an engine parameter such as "
-                         "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
-                         "that set several of these")  # fmt: skip
+        problems.add(
+            at,
+            f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *WORDS))}, an engine parameter such as "
+            "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
+            "that set several of these",
+        )
     key, _, option = factor.name.partition(".")
     if workload_option(factor.name, workloads) is not None:
         form = option_form(option)

@@ -89,13 +89,11 @@ _LEVELS_SCHEMA: dict[str, Any] = {
             "type": "object",
             "minProperties": 1,
             "propertyNames": LABEL.schema,
-            "additionalProperties": {
-                "type": "object", "minProperties": 1, "additionalProperties": SCALAR.schema,
-            },
+            "additionalProperties": {"type": "object", "minProperties": 1, "additionalProperties": SCALAR.schema},
         },
     ],
     "examples": [["HD2", "SS2"], {"small": {"containers": 2, "dfs.blocksize": "64MiB"}, "large": {"containers": 4}}],
-}  # fmt: skip
+}
 
 
 class LayoutSection(Section):

@@ -181,8 +181,11 @@ class _Reader:
         if money.currency == self.file.currency:
             return money.amount
         if money.currency not in self.file.exchange:
-            self.problems.add(at, f"{money} is in {money.currency}, but the book's currency is {self.file.currency}"
-                                  f" and it has no exchange rate for {money.currency}")  # fmt: skip
+            self.problems.add(
+                at,
+                f"{money} is in {money.currency}, but the book's currency is {self.file.currency}"
+                f" and it has no exchange rate for {money.currency}",
+            )
             return money.amount
         return money.amount * self.file.exchange[money.currency].rate
 
@@ -214,12 +217,27 @@ class _Reader:
         if section.power and self.file.energy is None:
             self.problems.add((*at, "power"), f"{section.name!r} draws power, but the book has no price of energy")
         return LineItem(
-            section.name, price, section.per, section.device, tuple(section.layouts), section.source, low, high,
-            section.device_name, section.node_type, {name: tuple(found) for name, found in section.when.items()},
-            None if section.covers is None else tuple(section.covers), section.power,
-            _amortisation(section.amortisation), section.maintenance, since, until, section.capacity, section.bandwidth,
+            section.name,
+            price,
+            section.per,
+            section.device,
+            tuple(section.layouts),
+            section.source,
+            low,
+            high,
+            section.device_name,
+            section.node_type,
+            {name: tuple(found) for name, found in section.when.items()},
+            None if section.covers is None else tuple(section.covers),
+            section.power,
+            _amortisation(section.amortisation),
+            section.maintenance,
+            since,
+            until,
+            section.capacity,
+            section.bandwidth,
             section.price if section.price.currency != self.file.currency else None,
-        )  # fmt: skip
+        )
 
     def refuse_doubles(self, items: list[LineItem]) -> None:
         """Note items of one name and unit that would be paid at once by the same configurations."""
@@ -262,10 +280,18 @@ def _book_of(document: Document) -> PriceBook:
         problems.add(("exchange", file.currency), f"{file.currency} is the book's own currency")
     problems.raise_if_any()
     return PriceBook(
-        file.prices, file.currency, file.date, file.source, tuple(items),
+        file.prices,
+        file.currency,
+        file.date,
+        file.source,
+        tuple(items),
         {code: Exchange(found.rate, found.date, found.source) for code, found in file.exchange.items()},
-        since, until, _amortisation(file.amortisation), file.maintenance, energy,
-    )  # fmt: skip
+        since,
+        until,
+        _amortisation(file.amortisation),
+        file.maintenance,
+        energy,
+    )
 
 
 def checked_date(text: str, option: str) -> str:

@@ -32,8 +32,12 @@ from assay.units import format_bytes, parse_bit_rate
 
 WORDS = (NETWORK_FACTOR, WORKERS_FACTOR, CONTAINERS, COMPRESSION)
 _CODEC = "org.apache.hadoop.io.compress"
-CODECS: dict[str, str | None] = {"none": None, "snappy": f"{_CODEC}.SnappyCodec", "gzip": f"{_CODEC}.GzipCodec",
-                                 "bzip2": f"{_CODEC}.BZip2Codec"}  # fmt: skip
+CODECS: dict[str, str | None] = {
+    "none": None,
+    "snappy": f"{_CODEC}.SnappyCodec",
+    "gzip": f"{_CODEC}.GzipCodec",
+    "bzip2": f"{_CODEC}.BZip2Codec",
+}
 """Those that work without native libraries: Hadoop's own Java code, and snappy-java, which comes with it."""
 Place = tuple[Location, str, str]
 """Where something is set, its name, and its value as text."""
@@ -63,8 +67,9 @@ def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str,
     return Configuration(dict(levels), layout, parameters, settings.get(NETWORK_FACTOR), workers)
 
 
-def check_settings(parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster,
-                   problems: Problems) -> None:  # fmt: skip
+def check_settings(
+    parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, problems: Problems
+) -> None:
     """Note unknown names, values that can't be, and what is set twice."""
     given = places(parameters, factors)
     names = {name for _, name, _ in given}
@@ -107,8 +112,10 @@ def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
             except ValueError as error:
                 return str(error)
         case "compression" if value not in CODECS:
-            return (f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop does not bring: "
-                    f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})")  # fmt: skip
+            return (
+                f"{unknown('compression', value, CODECS)} (lz4 and zstd need libraries that Hadoop does not bring: "
+                f"where the hosts have them, set {MAP_OUTPUT_COMPRESS} and {MAP_OUTPUT_CODEC})"
+            )
     return None
 
 
@@ -125,8 +132,9 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
     return f"{unknown('network', value, cluster.networks)}; the cluster file describes them under 'networks'"
 
 
-def check_configurations(configurations: Sequence[Configuration], given: Sequence[Place], cluster: Cluster,
-                         problems: Problems) -> None:  # fmt: skip
+def check_configurations(
+    configurations: Sequence[Configuration], given: Sequence[Place], cluster: Cluster, problems: Problems
+) -> None:
     """Note what would fail, or wait for ever, once the engine has all of a configuration's parameters."""
     node_bytes = min(_memory_bytes(cluster, node.type.memory_bytes) for node in cluster.workers)
     for configuration in configurations:
@@ -152,8 +160,9 @@ def _memory_bytes(cluster: Cluster, described_bytes: int) -> int:
     return max(floor, int(described_bytes * cluster.scale))
 
 
-def _overfull(configuration: Configuration, given: Sequence[Place], cluster: Cluster,
-              node_bytes: int) -> Iterator[tuple[tuple[str, ...], str]]:  # fmt: skip
+def _overfull(
+    configuration: Configuration, given: Sequence[Place], cluster: Cluster, node_bytes: int
+) -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield that the containers of a node get more memory than it has, whatever says how much they get.
 
     What assay sets by itself is made for a lab's nodes, so it is held against the machines of other clusters only.

@@ -26,35 +26,50 @@ router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"
 PAGE = 1000
 BundleId = Annotated[str, Path(max_length=100, pattern=f"^{BUNDLE_ID.pattern}$")]
 _TAR = "application/x-tar"
-_MORE: dict[int | str, dict[str, Any]] = {411: {"model": Problem, "description": "The size is not said before."},
-         413: {"model": Problem, "description": "The bundle is larger than the server takes."}}  # fmt: skip
+_MORE: dict[int | str, dict[str, Any]] = {
+    411: {"model": Problem, "description": "The size is not said before."},
+    413: {"model": Problem, "description": "The bundle is larger than the server takes."},
+}
 
 
 @router.get("", dependencies=[Depends(require(Role.READ))])
-def bundles(context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = "",
-            ) -> BundlePage:  # fmt: skip
+def bundles(
+    context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = ""
+) -> BundlePage:
     """List the ids of bundles, sorted, a page at a time."""
     ids = bundle_ids(context.store.repository, after, PAGE + 1)
     return BundlePage(bundles=ids[:PAGE], more=len(ids) > PAGE)
 
 
-@router.get("/{bundle_id}", dependencies=[Depends(require(Role.READ))], response_class=StreamingResponse,
-            responses={200: {"content": {_TAR: {}}, "description": "The bundle."}})  # fmt: skip
+@router.get(
+    "/{bundle_id}",
+    dependencies=[Depends(require(Role.READ))],
+    response_class=StreamingResponse,
+    responses={200: {"content": {_TAR: {}}, "description": "The bundle."}},
+)
 def bundle(context: ContextOf, bundle_id: BundleId) -> StreamingResponse:
     """Send one bundle as a tar, with its size and, in ``Repr-Digest``, its SHA-256 in front."""
     try:
         packed = pack(context.store.repository, bundle_id)
     except RepositoryError as error:
         raise NotFoundError(error.message, hint=error.hint) from error
-    headers = {"Content-Length": str(packed.size_bytes), "Repr-Digest": digest_header(packed.sha256),
-               "Content-Disposition": f'attachment; filename="{bundle_id}.tar"'}  # fmt: skip
+    headers = {
+        "Content-Length": str(packed.size_bytes),
+        "Repr-Digest": digest_header(packed.sha256),
+        "Content-Disposition": f'attachment; filename="{bundle_id}.tar"',
+    }
     return StreamingResponse(packed.chunks(), media_type=_TAR, headers=headers)
 
 
-@router.put("/{bundle_id}", status_code=201, dependencies=[Depends(require(Role.UPLOAD))],
-            responses={200: {"model": Uploaded, "description": "It was there already."}, **_MORE},
-            openapi_extra={"requestBody": {"required": True, "content": {_TAR: {"schema": {
-                "type": "string", "format": "binary"}}}}})  # fmt: skip
+@router.put(
+    "/{bundle_id}",
+    status_code=201,
+    dependencies=[Depends(require(Role.UPLOAD))],
+    responses={200: {"model": Uploaded, "description": "It was there already."}, **_MORE},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {_TAR: {"schema": {"type": "string", "format": "binary"}}}}
+    },
+)
 async def upload(request: Request, response: Response, context: ContextOf, bundle_id: BundleId) -> Uploaded:
     """Take a bundle, sent as a tar with ``Content-Length`` and ``Repr-Digest: sha-256=:…:``."""
     size = request.headers.get("content-length", "")
@@ -62,8 +77,11 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
     if not size.isdecimal():
         raise DeniedError(411, "the size of the upload is not said", "send Content-Length")
     if int(size) > context.upload_bytes_max:
-        raise DeniedError(413, f"{int(size):,} bytes, and this server takes {context.upload_bytes_max:,} at most",
-                          "its --upload-limit sets that")  # fmt: skip
+        raise DeniedError(
+            413,
+            f"{int(size):,} bytes, and this server takes {context.upload_bytes_max:,} at most",
+            "its --upload-limit sets that",
+        )
     if wanted is None:
         raise RefusedBundleError("the upload has no checksum", hint="send Repr-Digest: sha-256=:BASE64:")
     digest, taken = hashlib.sha256(), 0
@@ -78,8 +96,11 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
             raise RefusedBundleError("what arrived differs from its checksum", hint="send it again")
         file.seek(0)
         new = await run_in_threadpool(
-            receive, context.store.repository, bundle_id, cast("IO[bytes]", file),  # type: ignore[arg-type]
+            receive,
+            context.store.repository,
+            bundle_id,
+            cast("IO[bytes]", file),  # type: ignore[arg-type]
             bytes_max=context.upload_bytes_max,
-        )  # fmt: skip
+        )
     response.status_code = 201 if new else 200
     return Uploaded(bundle_id=bundle_id, new=new)

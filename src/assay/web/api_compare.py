@@ -10,7 +10,7 @@ from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from assay.analysis.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
+from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
 from assay.errors import SpecificationError
 from assay.model.run import Run
 from assay.repository.exchange import write_csv, write_json_lines, write_parquet
@@ -28,16 +28,21 @@ Of = Literal["configurations", "runs"]
 RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
 Form = Literal["csv", "parquet", "jsonl"]
 _FORMS: dict[str, str] = {
-    "csv": "text/csv", "parquet": "application/vnd.apache.parquet", "jsonl": "application/x-ndjson",
-}  # fmt: skip
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/x-ndjson",
+}
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_csv, "jsonl": write_json_lines}
 
 
 def sides_of(context: Context, ids: Sequence[str], of: Of) -> Sides:
     """Return runs, or the configurations that they are of, side by side; the first is compared with."""
     if len(ids) < SIDES_MIN:
-        raise SpecificationError("there is nothing to compare with", where="run",
-                                 hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs")  # fmt: skip
+        raise SpecificationError(
+            "there is nothing to compare with",
+            where="run",
+            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
+        )
     chosen = [find_run(context, run_id) for run_id in ids]
     if len({run.run_id for run in chosen}) < len(chosen):
         raise SpecificationError("a run is named twice", where="run")
@@ -48,15 +53,18 @@ def sides_of(context: Context, ids: Sequence[str], of: Of) -> Sides:
     rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
     every = [row for of_side in rows for row in of_side]
     found = dict(zip(every, context.store.repository.runs_at(table, every), strict=True))
-    made = [[run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
-            for run, of_side in zip(chosen, rows, strict=True)]  # fmt: skip
+    made = [
+        [run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
+        for run, of_side in zip(chosen, rows, strict=True)
+    ]
     for place, side in enumerate(made):
         twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
         if twin is not None:
             raise SpecificationError(
-                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration", where="run",
+                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
+                where="run",
                 hint="compare them as runs, or choose another",
-            )  # fmt: skip
+            )
     return side_by_side(made)
 
 
@@ -82,9 +90,10 @@ def export(context: ContextOf, form: Form = "csv", where: Where = []) -> Respons
     chosen = selected(context.store.table(), where)
     if len(chosen) > EXPORT_RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be sent at most", where="where",
+            f"{len(chosen):,} runs match, and {EXPORT_RUNS_MAX:,} can be sent at most",
+            where="where",
             hint="choose fewer; `assay export` on the server writes any number",
-        )  # fmt: skip
+        )
     runs = context.store.repository.runs_at(chosen, range(len(chosen)))
     name = {"Content-Disposition": f'attachment; filename="runs.{form}"'}
     if form == "parquet":

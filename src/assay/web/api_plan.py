@@ -20,23 +20,15 @@ import numpy as np
 from fastapi import APIRouter, Depends
 from pydantic import Field, StringConstraints
 
-from assay.analysis.keys import has_level
 from assay.campaign.compose import Draft, Preview, WorkloadDraft, checked_plan, preview, write_plan
-from assay.campaign.order import schedule
 from assay.campaign.status import campaigns as campaign_folders
 from assay.campaign.status import status_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
+from assay.planning.order import schedule
 from assay.spec import expand
-from assay.web.context import (
-    PROBLEMS,
-    Context,
-    ContextOf,
-    DeniedError,
-    NotFoundError,
-    StartedCampaign,
-    require,
-)
+from assay.statistics.keys import has_level
+from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, NotFoundError, StartedCampaign, require
 from assay.web.models import Model, ShortText
 from assay.web.security import Role
 
@@ -120,10 +112,14 @@ def cluster_files(context: Context) -> dict[str, str]:
 def draft_of(asked: PlanQuestion) -> Draft:
     """Return the parts of a plan."""
     return Draft(
-        asked.name, tuple(WorkloadDraft(w.name, w.data, w.per_node, w.options) for w in asked.workloads),
-        tuple(asked.layouts), {name: tuple(levels) for name, levels in asked.levels.items()}, asked.parameters,
-        str(asked.repetitions), str(asked.seed),
-    )  # fmt: skip
+        asked.name,
+        tuple(WorkloadDraft(w.name, w.data, w.per_node, w.options) for w in asked.workloads),
+        tuple(asked.layouts),
+        {name: tuple(levels) for name, levels in asked.levels.items()},
+        asked.parameters,
+        str(asked.repetitions),
+        str(asked.seed),
+    )
 
 
 def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
@@ -132,8 +128,10 @@ def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
         return asked.cluster_text
     files = cluster_files(context)
     if asked.cluster is None or asked.cluster not in files:
-        raise NotFoundError(f"this server has no cluster file {asked.cluster!r}",
-                            hint=f"it has: {', '.join(files) or 'none'}; or send the text of one")  # fmt: skip
+        raise NotFoundError(
+            f"this server has no cluster file {asked.cluster!r}",
+            hint=f"it has: {', '.join(files) or 'none'}; or send the text of one",
+        )
     return files[asked.cluster]
 
 
@@ -165,8 +163,11 @@ def started(context: Context, asked: PlanQuestion) -> Started:
     if not context.campaigns:
         raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
     if asked.cluster_text is not None:
-        raise DeniedError(403, "a campaign starts on a cluster that the server has a file of",
-                          "put the file into the folder of `assay serve --clusters`")  # fmt: skip
+        raise DeniedError(
+            403,
+            "a campaign starts on a cluster that the server has a file of",
+            "put the file into the folder of `assay serve --clusters`",
+        )
     text = cluster_text_of(context, asked)
     checked = checked_plan(draft_of(asked), text)
     root = context.store.repository.root.resolve()
@@ -189,9 +190,13 @@ def started(context: Context, asked: PlanQuestion) -> Started:
 def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
     with log.open("wb") as out:
         return subprocess.Popen(
-            [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)], stdin=subprocess.DEVNULL,
-            stdout=out, stderr=subprocess.STDOUT, start_new_session=True, cwd=path.parent,
-        )  # fmt: skip
+            [sys.executable, "-m", "assay", "run", str(path), "--repository", str(root)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            cwd=path.parent,
+        )
 
 
 @router.post("/plan/start", dependencies=[RUNNER])
@@ -217,17 +222,26 @@ def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
 
     rows = zip(*(form.get(name, []) for name in ("workload", "data", "options")), strict=False)
     workloads = [
-        {"name": name, "data": data.strip().removesuffix("/node").strip(), "per_node": data.strip().endswith("/node"),
-         "options": dict(_pair(pair) for pair in options.replace(",", " ").split())}
-        for name, data, options in rows if name and data.strip()
-    ]  # fmt: skip
+        {
+            "name": name,
+            "data": data.strip().removesuffix("/node").strip(),
+            "per_node": data.strip().endswith("/node"),
+            "options": dict(_pair(pair) for pair in options.replace(",", " ").split()),
+        }
+        for name, data, options in rows
+        if name and data.strip()
+    ]
     if not workloads:
         raise SpecificationError("choose a workload, and say how much data it gets", where="workloads")
     values = {
-        "name": one("name", "plan"), "workloads": workloads, "layouts": _listed(one("layouts")),
-        "levels": {name: _listed(text) for name, text in lines("levels").items()}, "parameters": lines("parameters"),
-        "repetitions": one("repetitions", "3"), "seed": one("seed", "1"),
-    }  # fmt: skip
+        "name": one("name", "plan"),
+        "workloads": workloads,
+        "layouts": _listed(one("layouts")),
+        "levels": {name: _listed(text) for name, text in lines("levels").items()},
+        "parameters": lines("parameters"),
+        "repetitions": one("repetitions", "3"),
+        "seed": one("seed", "1"),
+    }
     pasted = form.get("cluster_text", [""])[0].replace("\r\n", "\n")
     if not values["layouts"]:
         raise SpecificationError("name a layout, such as HD2", where="layouts", hint="several with commas")
@@ -249,10 +263,15 @@ def _pair(text: str) -> tuple[str, str]:
 def started_of(context: Context) -> list[StartedStatus]:
     """Return how the campaigns stand that this server started, oldest first."""
     return [
-        StartedStatus(plan=one.plan, pid=one.process.pid, running=one.process.poll() is None,
-                      exit_status=one.process.returncode, last_lines=_last_lines(one.log))
+        StartedStatus(
+            plan=one.plan,
+            pid=one.process.pid,
+            running=one.process.poll() is None,
+            exit_status=one.process.returncode,
+            last_lines=_last_lines(one.log),
+        )
         for one in context.started
-    ]  # fmt: skip
+    ]
 
 
 def _last_lines(log: Path) -> list[str]:

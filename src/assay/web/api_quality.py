@@ -8,13 +8,13 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Depends, Query
 
-from assay.analysis.causes import Cause, causes_of
-from assay.analysis.facets import level_counts
-from assay.analysis.keys import Floats, has_level
-from assay.analysis.precision import precision
-from assay.analysis.table import Column, RunTable
 from assay.model.run import RunStatus
+from assay.quality.causes import Cause, causes_of
+from assay.quality.precision import precision
 from assay.repository.coverage import traced_runs
+from assay.statistics.facets import level_counts
+from assay.statistics.keys import Floats, has_level
+from assay.statistics.run_table import Column, RunTable
 from assay.web.api_views import Where, selected
 from assay.web.context import PROBLEMS, Context, ContextOf, require
 from assay.web.models import Model
@@ -100,14 +100,16 @@ def coverage(context: Context, where: Sequence[str]) -> list[Coverage]:
         every = np.ones(len(chosen), np.bool_)
         nameless = Column(np.zeros(len(chosen), np.int32), (NO_PLAN,))
         named = chosen.columns.get("plan", nameless)
-        plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32),
-                       (*named.levels, NO_PLAN))  # fmt: skip
+        plans = Column(
+            np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN)
+        )
         cold, warm = (has_level(chosen, "cold", level) for level in ("cold", "warm"))
         counts = [level_counts(plans, mask) for mask in (every, chosen.values["traced"].astype(bool), cold, warm)]
         return [
             Coverage(plan=plan, runs=int(n), traced=int(t), cold=int(c), warm=int(w), unknown=int(n - c - w))
-            for plan, n, t, c, w in zip(plans.levels, *counts, strict=True) if n
-        ]  # fmt: skip
+            for plan, n, t, c, w in zip(plans.levels, *counts, strict=True)
+            if n
+        ]
 
     return context.store.answer(("coverage", tuple(where)), make)
 
@@ -121,11 +123,18 @@ def needs(context: Context, where: Sequence[str], wanted: float) -> PrecisionAns
         ids = context.store.repository.ids_at(chosen, [need.position for need in found.needs]) if found.needs else []
         several = [name for name in chosen.factors if len(chosen.columns[name].levels) > 1]
         rows = [
-            NeedRow(run_id=run_id, runs=need.runs, half_width=need.half_width, needed=need.needed, assumed=need.assumed,
-                    configuration={name: text for name in several
-                                   if (text := chosen.columns[name].text(need.position)) is not None})
+            NeedRow(
+                run_id=run_id,
+                runs=need.runs,
+                half_width=need.half_width,
+                needed=need.needed,
+                assumed=need.assumed,
+                configuration={
+                    name: text for name in several if (text := chosen.columns[name].text(need.position)) is not None
+                },
+            )
             for run_id, need in zip(ids, found.needs, strict=True)
-        ]  # fmt: skip
+        ]
         return PrecisionAnswer(
             wanted=wanted,
             configurations=found.configurations,

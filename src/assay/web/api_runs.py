@@ -9,16 +9,16 @@ from typing import Annotated
 import numpy as np
 from fastapi import APIRouter, Depends, Path, Query
 
-from assay.analysis.facets import conditions_of, facets, matching, page_of
-from assay.analysis.overview import counts_of, leaders
-from assay.analysis.run_detail import RunDetail as CloseDetail
-from assay.analysis.series import WINDOWS_MAX, names_of, series_of
-from assay.analysis.table import DESCRIPTIVE, RunTable
 from assay.errors import RepositoryError
+from assay.explain.run_detail import RunDetail as CloseDetail
+from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model.run import Run, Task
-from assay.report.observed import Observed, observed
+from assay.questions.observed import Observed, observed
+from assay.questions.overview import counts_of, leaders
 from assay.repository import Repository
 from assay.repository.transfer import bundle_ids
+from assay.statistics.facets import conditions_of, facets, matching, page_of
+from assay.statistics.run_table import DESCRIPTIVE, RunTable
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
 from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TaskAttempt, TraceAnswer
 from assay.web.security import Role
@@ -72,13 +72,16 @@ def _rows(repository: Repository, table: RunTable, positions: Sequence[int], col
     ids = repository.ids_at(table, positions) if positions else []
     return [
         RunRow(
-            run_id=run_id, status=_text(table, "status", row) or "", origin=_text(table, "origin", row) or "",
-            lab_scale=_text(table, "lab_scale", row), started_at=_moment(float(table.values["started_unix_s"][row])),
+            run_id=run_id,
+            status=_text(table, "status", row) or "",
+            origin=_text(table, "origin", row) or "",
+            lab_scale=_text(table, "lab_scale", row),
+            started_at=_moment(float(table.values["started_unix_s"][row])),
             duration_s=_number(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := _text(table, name, row)) is not None},
         )
         for run_id, row in zip(ids, positions, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def facet_names(table: RunTable) -> list[str]:
@@ -88,8 +91,16 @@ def facet_names(table: RunTable) -> list[str]:
     return sorted(several, key=lambda name: (first.index(name) if name in first else len(first), name in DESCRIPTIVE))
 
 
-def run_page(context: Context, where: Sequence[str], sort: str, offset: int, limit: int,
-             columns: Sequence[str] | None, *, with_facets: bool) -> RunPage:  # fmt: skip
+def run_page(
+    context: Context,
+    where: Sequence[str],
+    sort: str,
+    offset: int,
+    limit: int,
+    columns: Sequence[str] | None,
+    *,
+    with_facets: bool,
+) -> RunPage:
     """Return one page of the runs that match."""
     key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, with_facets)
 
@@ -100,9 +111,13 @@ def run_page(context: Context, where: Sequence[str], sort: str, offset: int, lim
         shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
         found = facets(table, conditions, facet_names(table)) if with_facets else []
         return RunPage(
-            total=page.total, of=len(table), offset=offset, facets=found, columns=[*table.columns, *table.values],
+            total=page.total,
+            of=len(table),
+            offset=offset,
+            facets=found,
+            columns=[*table.columns, *table.values],
             runs=_rows(context.store.repository, table, page.positions, shown),
-        )  # fmt: skip
+        )
 
     return context.store.answer(key, make)
 
@@ -111,13 +126,14 @@ def run_page(context: Context, where: Sequence[str], sort: str, offset: int, lim
 def runs(
     context: ContextOf,
     where: Where = [],  # noqa: B006 - FastAPI copies it
-    sort: Annotated[str, Query(max_length=200, description="A column or value; with - before it descending.")]
-    = "-started_unix_s",
+    sort: Annotated[
+        str, Query(max_length=200, description="A column or value; with - before it descending.")
+    ] = "-started_unix_s",
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
     columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
     facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
-) -> RunPage:  # fmt: skip
+) -> RunPage:
     """List the runs that match, a page at a time, with the counts beside each further choice."""
     return run_page(context, where, sort, offset, limit, columns, with_facets=facets)
 
@@ -134,9 +150,12 @@ def run_detail(context: Context, run_id: str) -> RunDetail:
     """Return a run with the names of what lies beside it."""
     run, repository = find_run(context, run_id), context.store.repository
     return RunDetail(
-        run=run, logs=repository.logs(run.run_id), files=repository.files(run.run_id),
-        series=names_of(repository.trace(run.run_id)), tasks=len(repository.tasks(run.run_id)),
-    )  # fmt: skip
+        run=run,
+        logs=repository.logs(run.run_id),
+        files=repository.files(run.run_id),
+        series=names_of(repository.trace(run.run_id)),
+        tasks=len(repository.tasks(run.run_id)),
+    )
 
 
 @router.get("/runs/{run_id}")
@@ -176,8 +195,9 @@ def trace(
 ) -> TraceAnswer:
     """Return series of the run's trace: counters as rates, thinned so that every peak stays (M4)."""
     found = context.store.repository.trace(find_run(context, run_id).run_id)
-    series = series_of(found, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s,
-                       windows=windows)  # fmt: skip
+    series = series_of(
+        found, nodes=node, subjects=subject, metrics=metric, start_s=start_s, end_s=end_s, windows=windows
+    )
     return TraceAnswer(series=series, windows=windows)
 
 
@@ -193,14 +213,20 @@ def log_part(context: Context, run_id: str, name: str, offset_bytes: int) -> Log
     if name not in repository.logs(found):
         raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
     part, more = repository.log_part(found, name, offset_bytes, LOG_BYTES_MAX)
-    return LogPart(name=name, offset_bytes=offset_bytes, text=part.decode("utf-8", "replace"),
-                   next_offset_bytes=offset_bytes + len(part) if more else None)  # fmt: skip
+    return LogPart(
+        name=name,
+        offset_bytes=offset_bytes,
+        text=part.decode("utf-8", "replace"),
+        next_offset_bytes=offset_bytes + len(part) if more else None,
+    )
 
 
 @router.get("/runs/{run_id}/logs/{name:path}")
 def log(
-    context: ContextOf, run_id: RunId, name: Annotated[str, Path(max_length=500)],
+    context: ContextOf,
+    run_id: RunId,
+    name: Annotated[str, Path(max_length=500)],
     offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
-) -> LogPart:  # fmt: skip
+) -> LogPart:
     """Return a part of one of the run's logs."""
     return log_part(context, run_id, name, offset_bytes)

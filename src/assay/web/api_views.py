@@ -13,39 +13,29 @@ from typing import Annotated, Literal
 import numpy as np
 from fastapi import APIRouter, Depends, Query
 
-from assay.analysis.anomalies import find_anomalies
-from assay.analysis.compare import Comparison
-from assay.analysis.compare import compare as compare_runs
-from assay.analysis.facets import conditions_of, matching
-from assay.analysis.findings import Finding
-from assay.analysis.findings import findings as test_claims
-from assay.analysis.groups import default_baseline, levels_of
-from assay.analysis.table import RunTable
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, status_of
 from assay.campaign.status import campaigns as campaign_folders
+from assay.compare.compare import Comparison
+from assay.compare.compare import compare as compare_runs
+from assay.compare.findings import Finding
+from assay.compare.findings import findings as test_claims
 from assay.cost.pareto import quadrants
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.report.costs import CostView, cost_view
-from assay.report.plain import to_plain
-from assay.report.planes import PlaneView, Question
-from assay.report.selection import SpeedupView, cost_planes, published_figures, speedup_view
+from assay.quality.anomalies import find_anomalies
+from assay.questions.job_cost import CostView, cost_view
+from assay.questions.plain import to_plain
+from assay.questions.planes import PlaneView, Question
+from assay.questions.views import SpeedupView, cost_planes, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
+from assay.statistics.facets import conditions_of, matching
+from assay.statistics.factors import default_baseline, levels_of
+from assay.statistics.run_table import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, require
-from assay.web.models import (
-    CostPlane,
-    CostQuestion,
-    CostRow,
-    FigureRow,
-    FlipPrice,
-    Model,
-    Tco,
-    TcoLine,
-    TcoQuestion,
-)
+from assay.web.models import CostPlane, CostQuestion, CostRow, FigureRow, FlipPrice, Model, Tco, TcoLine, TcoQuestion
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
@@ -92,15 +82,20 @@ def whole_runs(context: Context, table: RunTable, where: Sequence[str]) -> list[
     chosen = selected(table, where)
     if len(chosen) > RUNS_MAX:
         raise SpecificationError(
-            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most", where="where",
+            f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most",
+            where="where",
             hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
-        )  # fmt: skip
+        )
     return context.store.repository.runs_at(chosen, range(len(chosen)))
 
 
 @router.get("/compare")
-def compare(context: ContextOf, by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR, baseline: Name = None,
-            where: Where = []) -> list[Comparison]:  # noqa: B006  # fmt: skip
+def compare(
+    context: ContextOf,
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
+    baseline: Name = None,
+    where: Where = [],  # noqa: B006
+) -> list[Comparison]:
     """Compare a factor's levels, one comparison for each group of runs that are equal in all else."""
 
     def make(table: RunTable) -> list[Comparison]:
@@ -114,16 +109,23 @@ def compare(context: ContextOf, by: Annotated[str, Query(max_length=300)] = LAYO
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
 
-def speedups(context: Context, by: Sequence[str], baseline: str | None, group: str | None, ignore: Sequence[str],
-             where: Sequence[str]) -> SpeedupView:  # fmt: skip
+def speedups(
+    context: Context,
+    by: Sequence[str],
+    baseline: str | None,
+    group: str | None,
+    ignore: Sequence[str],
+    where: Sequence[str],
+) -> SpeedupView:
     """Return the speedups over matched sets."""
     key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
     repository = context.store.repository
     return context.store.answer(
         key,
-        lambda table: speedup_view(repository, selected(table, where), by, baseline, group=group,
-                                   ignore=frozenset(ignore)),
-    )  # fmt: skip
+        lambda table: speedup_view(
+            repository, selected(table, where), by, baseline, group=group, ignore=frozenset(ignore)
+        ),
+    )
 
 
 @router.get("/speedup")
@@ -136,7 +138,7 @@ def speedup(
     group: Annotated[str, Query(max_length=300, description="What makes groups; none: one figure.")] = "workload",
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a set.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006
-) -> SpeedupView:  # fmt: skip
+) -> SpeedupView:
     """Tell how much faster a factor's levels are, over all configurations that were run with both."""
     return speedups(context, by, baseline, None if group == "none" else group, ignore, where)
 
@@ -146,18 +148,30 @@ def figures(context: Context, method: str, by: str, baseline: str | None, where:
 
     def make(table: RunTable) -> list[FigureRow]:
         found = published_figures(selected(table, where), by, baseline, method)
-        return [FigureRow(workload=f.workload, origin=f.origin, level=f.level, value=f.value, runs=f.runs,
-                          spread=f.spread if math.isfinite(f.spread) else None, configurations=f.configurations)
-                for f in found]  # fmt: skip
+        return [
+            FigureRow(
+                workload=f.workload,
+                origin=f.origin,
+                level=f.level,
+                value=f.value,
+                runs=f.runs,
+                spread=f.spread if math.isfinite(f.spread) else None,
+                configurations=f.configurations,
+            )
+            for f in found
+        ]
 
     return context.store.answer(("figures", method, by, baseline, tuple(where)), make)
 
 
 @router.get("/speedup/published")
 def speedup_published(
-    context: ContextOf, method: Literal["aloja", "lisa14"],
-    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR, baseline: Name = None, where: Where = [],  # noqa: B006
-) -> list[FigureRow]:  # fmt: skip
+    context: ContextOf,
+    method: Literal["aloja", "lisa14"],
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
+    baseline: Name = None,
+    where: Where = [],  # noqa: B006
+) -> list[FigureRow]:
     """Give a publication's own figure: means over whatever mixture of runs there is."""
     return figures(context, method, by, baseline, where)
 
@@ -186,12 +200,25 @@ def odd_runs(context: Context, where: Sequence[str], limit: int) -> OddPage:
             column = chosen.columns.get(name)
             return (column.text(position) if column else None) or ""
 
-        return OddPage(total=len(found), looked_at=found.looked_at, anomalies=[
-            Odd(run_id=run_id, workload=text("workload", item.position), layout=text("layout", item.position),
-                kind=str(item.kind), quantity=item.quantity, found=_finite(item.found), expected=_finite(item.expected),
-                z=item.z, repetitions=item.repetitions, reason=item.reason)
-            for run_id, item in zip(ids, listed, strict=True)
-        ])  # fmt: skip
+        return OddPage(
+            total=len(found),
+            looked_at=found.looked_at,
+            anomalies=[
+                Odd(
+                    run_id=run_id,
+                    workload=text("workload", item.position),
+                    layout=text("layout", item.position),
+                    kind=str(item.kind),
+                    quantity=item.quantity,
+                    found=_finite(item.found),
+                    expected=_finite(item.expected),
+                    z=item.z,
+                    repetitions=item.repetitions,
+                    reason=item.reason,
+                )
+                for run_id, item in zip(ids, listed, strict=True)
+            ],
+        )
 
     return context.store.answer(("anomalies", tuple(where), limit), make)
 
@@ -201,8 +228,11 @@ def _finite(value: float) -> float | None:
 
 
 @router.get("/anomalies")
-def anomalies(context: ContextOf, where: Where = [],  # noqa: B006
-              limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50) -> OddPage:  # fmt: skip
+def anomalies(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006
+    limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
+) -> OddPage:
     """List the runs that are odd for their configuration, the most serious first."""
     return odd_runs(context, where, limit)
 
@@ -211,28 +241,63 @@ def _book(context: Context, text: str | None) -> PriceBook:
     if text is not None:
         return prices_of(text, "prices")
     if context.book is None:
-        raise SpecificationError("there is no price book", where="prices",
-                                 hint="send one, or start the server with --prices FILE")  # fmt: skip
+        raise SpecificationError(
+            "there is no price book", where="prices", hint="send one, or start the server with --prices FILE"
+        )
     return context.book
 
 
 def _plane(view: PlaneView) -> CostPlane:
     rows = [
-        CostRow(rank=r.rank, label=r.label, levels=r.levels, configuration=r.configuration, runs=r.n, runs_all=r.n_all,
-                time_s=r.time_s, time_low_s=r.time_low_s, time_high_s=r.time_high_s, rate_per_h=float(r.rate_per_h),
-                cost=float(r.cost), cost_low=r.cost_low, cost_high=r.cost_high, on_front=r.on_front,
-                front_probability=r.front_probability, cheapest_probability=r.cheapest_probability,
-                fastest_probability=r.fastest_probability)
+        CostRow(
+            rank=r.rank,
+            label=r.label,
+            levels=r.levels,
+            configuration=r.configuration,
+            runs=r.n,
+            runs_all=r.n_all,
+            time_s=r.time_s,
+            time_low_s=r.time_low_s,
+            time_high_s=r.time_high_s,
+            rate_per_h=float(r.rate_per_h),
+            cost=float(r.cost),
+            cost_low=r.cost_low,
+            cost_high=r.cost_high,
+            on_front=r.on_front,
+            front_probability=r.front_probability,
+            cheapest_probability=r.cheapest_probability,
+            fastest_probability=r.fastest_probability,
+        )
         for r in view.rows
-    ]  # fmt: skip
-    flips = [FlipPrice(name=f.price.name, per=f.price.per, amount=float(f.price.amount), below=f.below,
-                       below_winner=f.below_winner, above=f.above, above_winner=f.above_winner)
-             for f in view.flips]  # fmt: skip
+    ]
+    flips = [
+        FlipPrice(
+            name=f.price.name,
+            per=f.price.per,
+            amount=float(f.price.amount),
+            below=f.below,
+            below_winner=f.below_winner,
+            above=f.above,
+            above_winner=f.above_winner,
+        )
+        for f in view.flips
+    ]
     divide = quadrants([row.time_s for row in rows], [row.cost for row in rows])
-    return CostPlane(quadrants=divide, job=view.job, book=view.book, currency=view.currency, date=view.date,
-                     source=view.source,
-                     by=list(view.by), take=view.take, rows=rows, flips=flips, unpriced=view.unpriced,
-                     left_out=view.left_out, draws=view.draws)  # fmt: skip
+    return CostPlane(
+        quadrants=divide,
+        job=view.job,
+        book=view.book,
+        currency=view.currency,
+        date=view.date,
+        source=view.source,
+        by=list(view.by),
+        take=view.take,
+        rows=rows,
+        flips=flips,
+        unpriced=view.unpriced,
+        left_out=view.left_out,
+        draws=view.draws,
+    )
 
 
 def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
@@ -258,8 +323,9 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
 
     def make(table: RunTable) -> CostView:
         runs = whole_runs(context, table, asked.where)
-        return cost_view(runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding,
-                         baseline=asked.baseline)  # fmt: skip
+        return cost_view(
+            runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding, baseline=asked.baseline
+        )
 
     return context.store.answer(("tco", asked.model_dump_json()), make)
 
@@ -269,14 +335,32 @@ def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
     """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
     view = tco_view(context, asked)
     rows = [
-        TcoLine(workload=r.workload, layout=r.layout, runs=r.n, runtime_s=r.runtime_s, jobs_per_day=r.jobs_per_day,
-                jobs=r.jobs, price=float(r.price), cost_per_job=r.cost_per_job,
-                cost_per_job_low=r.cost_per_job_low, cost_per_job_high=r.cost_per_job_high)
+        TcoLine(
+            workload=r.workload,
+            layout=r.layout,
+            runs=r.n,
+            runtime_s=r.runtime_s,
+            jobs_per_day=r.jobs_per_day,
+            jobs=r.jobs,
+            price=float(r.price),
+            cost_per_job=r.cost_per_job,
+            cost_per_job_low=r.cost_per_job_low,
+            cost_per_job_high=r.cost_per_job_high,
+        )
         for r in view.rows
-    ]  # fmt: skip
-    return Tco(book=view.book, currency=view.currency, date=view.date, years=view.years, rounding=view.rounding,
-               baseline=view.baseline, note=view.note, rows=rows, ratios=to_plain(view.ratios),
-               performance=to_plain(view.performance))  # fmt: skip
+    ]
+    return Tco(
+        book=view.book,
+        currency=view.currency,
+        date=view.date,
+        years=view.years,
+        rounding=view.rounding,
+        baseline=view.baseline,
+        note=view.note,
+        rows=rows,
+        ratios=to_plain(view.ratios),
+        performance=to_plain(view.performance),
+    )
 
 
 @router.get("/campaigns")

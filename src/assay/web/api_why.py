@@ -13,11 +13,11 @@ from urllib.parse import urlencode
 import numpy as np
 from fastapi import APIRouter, Depends, Query
 
-from assay.analysis.example_pair import example_pair
-from assay.analysis.keys import Mask
-from assay.analysis.reasons import Reasons, SideSeen, reasons
-from assay.analysis.side_by_side import Sides
-from assay.analysis.table import RunTable
+from assay.compare.example_pair import example_pair
+from assay.compare.side_by_side import Sides
+from assay.explain.reasons import Reasons, SideSeen, reasons
+from assay.statistics.keys import Mask
+from assay.statistics.run_table import RunTable
 from assay.web.api_compare import Of, RunIds, kept_sides
 from assay.web.api_runs import close_view
 from assay.web.api_views import Where, selected
@@ -103,8 +103,15 @@ def required_pair(context: Context, asked: Asked) -> Pair:
 
 
 @router.get("/why")
-def why(context: ContextOf, by: Level, baseline: Level, candidate: Level, where: Where = [],  # noqa: B006
-        origin: Stratum = "", lab_scale: Stratum = "") -> Pair:  # fmt: skip
+def why(
+    context: ContextOf,
+    by: Level,
+    baseline: Level,
+    candidate: Level,
+    where: Where = [],  # noqa: B006
+    origin: Stratum = "",
+    lab_scale: Stratum = "",
+) -> Pair:
     """Give two runs that show why a level is faster: equal in all else, observed closely if any are, typical."""
     return required_pair(context, Asked(by, baseline, candidate, tuple(where), origin, lab_scale))
 

@@ -41,27 +41,54 @@ UPLOAD_BYTES_MAX = 8 * 10**9
 BODY_BYTES_MAX = 4_000_000
 """Of any request but an upload."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
-    (NotFoundError, 404), (RefusedBundleError, 422), (SpecificationError, 400), (FormatError, 400),
+    (NotFoundError, 404),
+    (RefusedBundleError, 422),
+    (SpecificationError, 400),
+    (FormatError, 400),
     (RepositoryError, 409),
-)  # fmt: skip
+)
 
 
-def create_app(root: Path, *, tokens: Mapping[str, Roles] | None = None, book: PriceBook | None = None,
-               book_text: str = "", upload_bytes_max: int = UPLOAD_BYTES_MAX,
-               cluster_folders: Sequence[Path] = (), campaigns: bool = False) -> FastAPI:  # fmt: skip
+def create_app(
+    root: Path,
+    *,
+    tokens: Mapping[str, Roles] | None = None,
+    book: PriceBook | None = None,
+    book_text: str = "",
+    upload_bytes_max: int = UPLOAD_BYTES_MAX,
+    cluster_folders: Sequence[Path] = (),
+    campaigns: bool = False,
+) -> FastAPI:
     """Return the application over the repository at ``root``. Raises RepositoryError when there is none.
 
     ``cluster_folders``: where the cluster files lie that plans can be made for; ``campaigns``: whether it starts any.
     Without ``tokens`` anybody who reaches it may read; whoever starts it listens on loopback then.
     """
     app = FastAPI(
-        title="assay", version=__version__, docs_url=None, redoc_url=None, openapi_url="/api/v1/openapi.json",
+        title="assay",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
-    )  # fmt: skip
-    app.state.context = Context(Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max,
-                                tuple(cluster_folders), campaigns)  # fmt: skip
-    routers = (api_runs, api_views, api_compare, api_plan, api_quality, api_bundles, api_why, pages, pages_cost,
-               pages_compare, pages_plan, pages_why)  # fmt: skip
+    )
+    app.state.context = Context(
+        Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max, tuple(cluster_folders), campaigns
+    )
+    routers = (
+        api_runs,
+        api_views,
+        api_compare,
+        api_plan,
+        api_quality,
+        api_bundles,
+        api_why,
+        pages,
+        pages_cost,
+        pages_compare,
+        pages_plan,
+        pages_why,
+    )
     for module in routers:
         app.include_router(module.router)
     pages.mount_static(app)
@@ -90,8 +117,11 @@ class Gate:
                 headers = [(name, value) for name, value in message["headers"]]
                 known = {name.lower() for name, _ in headers}
                 more = {**HEADERS, "Cache-Control": "no-store"}
-                headers += [(name.encode(), value.encode()) for name, value in more.items()
-                            if name.lower().encode() not in known]  # fmt: skip
+                headers += [
+                    (name.encode(), value.encode())
+                    for name, value in more.items()
+                    if name.lower().encode() not in known
+                ]
                 message = {**message, "headers": headers}
             await send(message)
 
@@ -109,9 +139,12 @@ def _refusal(request: Request) -> Refusal | None:
     refusal = guard.refuse_host(host)
     if refusal is None and request.method not in SAFE_METHODS:
         refusal = guard.refuse_change(
-            bearer=bearer_of(request) is not None, cookie=COOKIE in request.cookies,
-            site=request.headers.get("sec-fetch-site"), origin=request.headers.get("origin"), host=host,
-        )  # fmt: skip
+            bearer=bearer_of(request) is not None,
+            cookie=COOKIE in request.cookies,
+            site=request.headers.get("sec-fetch-site"),
+            origin=request.headers.get("origin"),
+            host=host,
+        )
         size = request.headers.get("content-length", "0")
         chunked = "transfer-encoding" in request.headers
         large = chunked or not size.isdecimal() or int(size) > BODY_BYTES_MAX
@@ -134,8 +167,11 @@ def _answer(request: Request, status: int, message: str, where: str | None, hint
 
 async def _told(request: Request, error: Exception) -> Response:
     assert isinstance(error, AssayError)
-    status = error.status if isinstance(error, DeniedError) else next(
-        (code for kind, code in _STATUS if isinstance(error, kind)), 500)  # fmt: skip
+    status = (
+        error.status
+        if isinstance(error, DeniedError)
+        else next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+    )
     if status == 401 and not request.url.path.startswith("/api/"):
         return pages.to_login(request)
     return _answer(request, status, error.message, error.where, error.hint)

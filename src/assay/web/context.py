@@ -91,12 +91,19 @@ def require(role: Role) -> Callable[[Request], None]:
             return
         guard = get_context(request).guard
         if not guard.tokens:
-            raise DeniedError(403, f"without tokens this server lets nobody {role}",
-                              "start it with --token-file FILE, and show a token of that file")  # fmt: skip
+            raise DeniedError(
+                403,
+                f"without tokens this server lets nobody {role}",
+                "start it with --token-file FILE, and show a token of that file",
+            )
         if roles:
             raise DeniedError(403, f"this token has no role {role!s}", "ask for another token")
-        raise DeniedError(401, "this server asks for a token", "Authorization: Bearer TOKEN; `assay pull` and `push`: "
-                          "--token-file FILE or ASSAY_TOKEN; in a browser: /login")  # fmt: skip
+        raise DeniedError(
+            401,
+            "this server asks for a token",
+            "Authorization: Bearer TOKEN; `assay pull` and `push`: "
+            "--token-file FILE or ASSAY_TOKEN; in a browser: /login",
+        )
 
     return check
 

@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
 
-from assay.analysis.facets import Facet
-from assay.analysis.overview import Counts, Leader
-from assay.analysis.series import Series, SeriesName
 from assay.cost.pareto import Quadrants
+from assay.explain.series import Series, SeriesName
 from assay.model.run import Run, Task
+from assay.questions.overview import Counts, Leader
+from assay.statistics.facets import Facet
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
@@ -131,8 +131,9 @@ class Uploaded(Model):
 class CostQuestion(Model):
     """What to price. Nothing of it is kept."""
 
-    prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX,
-                               description="A price book (YAML); the server's own when left out.")  # fmt: skip
+    prices: str | None = Field(
+        None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); the server's own when left out."
+    )
     by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
     where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
     take: Literal["best", "all", "fastest"] = "best"

@@ -14,24 +14,24 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from assay.analysis.overview import counts_of, usual_baseline
-from assay.analysis.series import SeriesName, series_of
-from assay.analysis.side_by_side import SIDES_MAX
-from assay.analysis.table import RunTable
-from assay.analysis.tasks import timeline
 from assay.charts.identity import SHAPE_PATHS, colours_of, shape_of
 from assay.charts.one_run import phase_bars, trace_lines
 from assay.charts.runs import request_sizes, task_timeline
 from assay.charts.speedups import matched_forest
 from assay.charts.style import FULL_PX, PALETTE, Spec
+from assay.compare.side_by_side import SIDES_MAX
 from assay.errors import SpecificationError
-from assay.report import words
-from assay.report.observed import Observed
+from assay.explain.series import SeriesName, series_of
+from assay.explain.tasks import timeline
+from assay.questions.observed import Observed
+from assay.questions.overview import counts_of, usual_baseline
+from assay.statistics.run_table import RunTable
 from assay.units import format_bytes, format_duration
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why, shown
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
+from assay.wording import words
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 READERS = [Depends(require(Role.READ))]
@@ -58,20 +58,39 @@ TRACES: Mapping[str, tuple[str, str, str]] = {
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("assay.web"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        loader=PackageLoader("assay.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
         lstrip_blocks=True,
-    )  # fmt: skip
+    )
     environment.filters.update(
-        seconds=words.seconds, ratio=words.ratio, money=words.money, moment=words.moment, title=words.workload_title,
-        count=words.count, bytes=format_bytes, duration=format_duration, short=shown.short, query=urlencode,
-        segment=lambda text: quote(str(text), safe=""), scale=lambda text: words.scale_text(float(text)),
-    )  # fmt: skip
+        seconds=words.seconds,
+        ratio=words.ratio,
+        money=words.money,
+        moment=words.moment,
+        title=words.workload_title,
+        count=words.count,
+        bytes=format_bytes,
+        duration=format_duration,
+        short=shown.short,
+        query=urlencode,
+        segment=lambda text: quote(str(text), safe=""),
+        scale=lambda text: words.scale_text(float(text)),
+    )
     environment.globals.update(
-        interval=words.interval, interval_s=shown.interval_s, money_interval=words.money_interval,
+        interval=words.interval,
+        interval_s=shown.interval_s,
+        money_interval=words.money_interval,
         metric_text=shown.metric_text,
-        facet_title=shown.facet_title, level_text=shown.level_text, origin=shown.origin, share=shown.share,
-        shape=lambda level: SHAPE_PATHS[shape_of(level)], meanings=shown.meanings, claims_of=shown.claims_of,
-    )  # fmt: skip
+        facet_title=shown.facet_title,
+        level_text=shown.level_text,
+        origin=shown.origin,
+        share=shown.share,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        meanings=shown.meanings,
+        claims_of=shown.claims_of,
+    )
     return environment
 
 
@@ -82,9 +101,14 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
     """Return a page, or a part of one, from its template."""
     context, roles = get_context(request), get_roles(request)
     html = _PAGES.get_template(f"{name}.html.j2").render(
-        path=request.url.path, version=context.version, vega=versions(), assets=_assets(), roles=roles,
-        guarded=bool(context.guard.tokens), **values,
-    )  # fmt: skip
+        path=request.url.path,
+        version=context.version,
+        vega=versions(),
+        assets=_assets(),
+        roles=roles,
+        guarded=bool(context.guard.tokens),
+        **values,
+    )
     return HTMLResponse(html, status_code=status)
 
 
@@ -153,25 +177,45 @@ def overview(request: Request, context: ContextOf) -> Response:
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
     chart = matched_forest(speedups, palette(table, "layout"), words.WORKLOAD_TITLES) if speedups else None
     cheapest, unpriced = shown.cheapest(context)
-    return page_of(request, "overview", summary=summary, findings=found, campaigns=campaigns, chart=chart,
-                 whys=[pages_why.of_leader(leader) for leader in summary.leaders],
-                 colours=palette(table, "layout"), cheapest=cheapest, unpriced=unpriced, book=context.book,
-                 starting=starting, broken=broken)  # fmt: skip
+    return page_of(
+        request,
+        "overview",
+        summary=summary,
+        findings=found,
+        campaigns=campaigns,
+        chart=chart,
+        whys=[pages_why.of_leader(leader) for leader in summary.leaders],
+        colours=palette(table, "layout"),
+        cheapest=cheapest,
+        unpriced=unpriced,
+        book=context.book,
+        starting=starting,
+        broken=broken,
+    )
 
 
 @router.get("/runs", dependencies=READERS)
 def runs(
-    request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
+    request: Request,
+    context: ContextOf,
+    where: Texts = [],  # noqa: B006
     sort: Annotated[str, Query(max_length=300)] = "-started_unix_s",
-    offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0, columns: Texts = [],  # noqa: B006
+    offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0,
+    columns: Texts = [],  # noqa: B006
     pick: Texts = [],  # noqa: B006
-) -> Response:  # fmt: skip
+) -> Response:
     """Show the runs that match, with the counts beside each further choice."""
     usual = [name for name in api_runs.COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
     page = api_runs.run_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
-    state = shown.RunsState(tuple(filter(None, where)), sort, offset, tuple(columns), PAGE_RUNS,
-                           tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX])  # fmt: skip
+    state = shown.RunsState(
+        tuple(filter(None, where)),
+        sort,
+        offset,
+        tuple(columns),
+        PAGE_RUNS,
+        tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX],
+    )
     return page_of(
         request,
         "runs",
@@ -186,10 +230,14 @@ def runs(
 
 @router.get("/runs/{run_id}", dependencies=READERS)
 def run(
-    request: Request, context: ContextOf, run_id: api_runs.RunId, trace: Text = None, node: Text = None,
+    request: Request,
+    context: ContextOf,
+    run_id: api_runs.RunId,
+    trace: Text = None,
+    node: Text = None,
     start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-) -> Response:  # fmt: skip
+) -> Response:
     """Show one run."""
     detail = context.store.answer(("run", run_id), lambda _: api_runs.run_detail(context, run_id))
     if detail.run.run_id != run_id:
@@ -199,11 +247,25 @@ def run(
     spec = _trace_spec(context, detail.run.run_id, chosen, node, start_s, end_s) if chosen else None
     phases = phase_bars(detail.run.phases, detail.run.duration_s) if detail.run.phases else None
     close = api_runs.close_view(context, run_id)
-    return page_of(request, "run", detail=detail, run=detail.run, phases=phases, views=views, chosen=chosen, trace=spec,
-                 nodes=sorted({name.node for name in detail.series}), node=node, start_s=start_s, end_s=end_s,
-                 tasks=shown.task_counts(close.tasks), close=close.detail,
-                 drawn=_close_charts(close, palette(context.store.table(), "layout")),
-                 configuration=shown.configuration(detail.run), facts=shown.facts(detail.run.environment))  # fmt: skip
+    return page_of(
+        request,
+        "run",
+        detail=detail,
+        run=detail.run,
+        phases=phases,
+        views=views,
+        chosen=chosen,
+        trace=spec,
+        nodes=sorted({name.node for name in detail.series}),
+        node=node,
+        start_s=start_s,
+        end_s=end_s,
+        tasks=shown.task_counts(close.tasks),
+        close=close.detail,
+        drawn=_close_charts(close, palette(context.store.table(), "layout")),
+        configuration=shown.configuration(detail.run),
+        facts=shown.facts(detail.run.environment),
+    )
 
 
 def _close_charts(close: Observed, colours_of: Mapping[str, str]) -> dict[str, Spec]:
@@ -225,8 +287,9 @@ def _of_view(names: Sequence[SeriesName], view: str) -> list[SeriesName]:
     return [name for name in names if name.subject.startswith(subject) and name.metric == metric]
 
 
-def _trace_spec(context: Context, run_id: str, view: str, node: str | None, start_s: float | None, end_s: float | None
-                ) -> Spec:  # fmt: skip
+def _trace_spec(
+    context: Context, run_id: str, view: str, node: str | None, start_s: float | None, end_s: float | None
+) -> Spec:
     title, subject, metric = TRACES[view]
     found, trace = api_runs.find_run(context, run_id), context.store.repository.trace(run_id)
     subjects = sorted({name for name in trace.subject if name.startswith(subject)})
@@ -239,10 +302,13 @@ def _trace_spec(context: Context, run_id: str, view: str, node: str | None, star
 
 @router.get("/runs/{run_id}/trace-chart", dependencies=READERS, response_class=JSONResponse)
 def trace_chart(
-    context: ContextOf, run_id: api_runs.RunId, trace: Annotated[str, Query(max_length=100)], node: Text = None,
+    context: ContextOf,
+    run_id: api_runs.RunId,
+    trace: Annotated[str, Query(max_length=100)],
+    node: Text = None,
     start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Send the chart of a span of the trace: what zooming asks for."""
     if trace not in TRACES:
         raise NotFoundError("there is no such view of a trace", hint=f"there is {', '.join(TRACES)}")
@@ -250,8 +316,13 @@ def trace_chart(
 
 
 @router.get("/runs/{run_id}/logs/{name:path}", dependencies=READERS)
-def log(request: Request, context: ContextOf, run_id: api_runs.RunId, name: str,
-        offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0) -> Response:  # fmt: skip
+def log(
+    request: Request,
+    context: ContextOf,
+    run_id: api_runs.RunId,
+    name: str,
+    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+) -> Response:
     """Show a part of a log."""
     part = api_runs.log_part(context, run_id, name, offset_bytes)
     return page_of(request, "log", run_id=run_id, part=part)
@@ -259,9 +330,14 @@ def log(request: Request, context: ContextOf, run_id: api_runs.RunId, name: str,
 
 @router.get("/speedup", dependencies=READERS)
 def speedup(
-    request: Request, context: ContextOf, by: Text = None, baseline: Text = None, group: Text = None,
-    method: Literal["matched", "aloja", "lisa14"] = "matched", where: Texts = [],  # noqa: B006
-) -> Response:  # fmt: skip
+    request: Request,
+    context: ContextOf,
+    by: Text = None,
+    baseline: Text = None,
+    group: Text = None,
+    method: Literal["matched", "aloja", "lisa14"] = "matched",
+    where: Texts = [],  # noqa: B006
+) -> Response:
     """Show how much faster a factor's levels are."""
     table = context.store.table()
     factors = shown.comparable(table)
@@ -284,16 +360,33 @@ def speedup(
             chart = matched_forest(view.speedups, palette(table, names[0]), words.WORKLOAD_TITLES)
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
-    return page_of(request, "speedup", empty=False, view=view, figures=figures, chart=chart, factor=factor,
-                 whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],
-                 factors=factors, levels=levels, baseline=first, group=group or "workload", method=method, where=where,
-                 workloads=shown.levels(table, "workload"), colours=palette(table, names[0]))  # fmt: skip
+    return page_of(
+        request,
+        "speedup",
+        empty=False,
+        view=view,
+        figures=figures,
+        chart=chart,
+        factor=factor,
+        whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],
+        factors=factors,
+        levels=levels,
+        baseline=first,
+        group=group or "workload",
+        method=method,
+        where=where,
+        workloads=shown.levels(table, "workload"),
+        colours=palette(table, names[0]),
+    )
 
 
 @router.get("/quality", dependencies=READERS)
-def quality(request: Request, context: ContextOf, where: Texts = [],  # noqa: B006
-            precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * api_quality.PRECISION
-            ) -> Response:  # fmt: skip
+def quality(
+    request: Request,
+    context: ContextOf,
+    where: Texts = [],  # noqa: B006
+    precision: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = 100 * api_quality.PRECISION,
+) -> Response:
     """Show which runs did not end well and why, what is missing, what is odd, and what should be repeated.
 
     ``precision``: the half-width that is asked for, in per cent.
@@ -306,12 +399,21 @@ def quality(request: Request, context: ContextOf, where: Texts = [],  # noqa: B0
         ("counts", tuple(where)),
         lambda all_runs: counts_of(api_views.selected(all_runs, where), ("status", "cold", "origin")),
     )
-    return page_of(request, "quality", empty=False, precision=precision, causes=api_quality.causes(context, where),
-                   no_plan=api_quality.NO_PLAN,
-                   coverage=api_quality.coverage(context, where),
-                   needs=api_quality.needs(context, where, precision / 100),
-                   odd=odd, counts=counts, where=where,
-                   workloads=shown.levels(table, "workload"), colours=palette(table, "layout"))  # fmt: skip
+    return page_of(
+        request,
+        "quality",
+        empty=False,
+        precision=precision,
+        causes=api_quality.causes(context, where),
+        no_plan=api_quality.NO_PLAN,
+        coverage=api_quality.coverage(context, where),
+        needs=api_quality.needs(context, where, precision / 100),
+        odd=odd,
+        counts=counts,
+        where=where,
+        workloads=shown.levels(table, "workload"),
+        colours=palette(table, "layout"),
+    )
 
 
 @router.get("/login")
@@ -330,8 +432,15 @@ async def login_with(request: Request) -> Response:
     if not roles:
         return page_of(request, "login", status=403, next=target, wrong=True)
     answer = RedirectResponse(shown.own_path(target), status_code=303)
-    answer.set_cookie(COOKIE, guard.open_session(roles), max_age=int(SESSION_S), httponly=True, samesite="strict",
-                      secure=request.url.scheme == "https", path="/")  # fmt: skip
+    answer.set_cookie(
+        COOKIE,
+        guard.open_session(roles),
+        max_age=int(SESSION_S),
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        path="/",
+    )
     return answer
 
 

@@ -9,16 +9,16 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
-from assay.analysis.phases import occupancy
-from assay.analysis.series import series_of
-from assay.analysis.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
-from assay.analysis.traffic import disk_traffic, grid_step_s
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.one_run import trace_lines
 from assay.charts.runs import request_sizes, task_occupancy, time_shares
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
-from assay.report.observed import Observed
+from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
+from assay.explain.phases import occupancy
+from assay.explain.series import series_of
+from assay.explain.traffic import disk_traffic, grid_step_s
+from assay.questions.observed import Observed
 from assay.web import api_runs
 from assay.web.api_compare import Of, kept_sides
 from assay.web.api_why import reasons_of
@@ -27,19 +27,32 @@ from assay.web.pages import TRACES, Text, page_of, palette
 from assay.web.pages_why import observed_pairs
 from assay.web.security import Role
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
-                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
+)
 DISK_TRAFFIC = "disk-traffic"
 
 
 @router.get("/compare")
-def compare(request: Request, context: ContextOf, run: Annotated[list[str], Query(max_length=50)] = [],  # noqa: B006
-            of: Of = "configurations", trace: Text = None) -> Response:  # fmt: skip
+def compare(
+    request: Request,
+    context: ContextOf,
+    run: Annotated[list[str], Query(max_length=50)] = [],  # noqa: B006
+    of: Of = "configurations",
+    trace: Text = None,
+) -> Response:
     """Show runs or configurations side by side."""
     ids = [*dict.fromkeys(filter(None, run))]
     if not SIDES_MIN <= len(ids) <= SIDES_MAX:
-        return page_of(request, "compare", sides=None, chosen=len(ids), least=SIDES_MIN, most=SIDES_MAX,
-                       elsewhere=observed_pairs(context))  # fmt: skip
+        return page_of(
+            request,
+            "compare",
+            sides=None,
+            chosen=len(ids),
+            least=SIDES_MIN,
+            most=SIDES_MAX,
+            elsewhere=observed_pairs(context),
+        )
     found = kept_sides(context, ids, of)
     colours = _colours(found.sides, palette(context.store.table(), "layout"))
     close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
@@ -53,13 +66,22 @@ def compare(request: Request, context: ContextOf, run: Annotated[list[str], Quer
         return "/compare?" + urlencode(pairs + ([("trace", trace)] if trace else []))
 
     return page_of(
-        request, "compare", sides=found, colours=colours, drawn=drawn, views=views, shown=shown, of=of, ids=ids,
-        why=why, elsewhere=elsewhere,
+        request,
+        "compare",
+        sides=found,
+        colours=colours,
+        drawn=drawn,
+        views=views,
+        shown=shown,
+        of=of,
+        ids=ids,
+        why=why,
+        elsewhere=elsewhere,
         kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in Kind],
         first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
         without={one: address([other for other in ids if other != one], of) for one in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
-    )  # fmt: skip
+    )
 
 
 def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, str]:
@@ -70,8 +92,9 @@ def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, 
     return {side.label: PALETTE[place] for place, side in enumerate(sides)}
 
 
-def _drawn(sides: Sequence[Side], close: Sequence[Observed], colours: Mapping[str, str], trace: str | None
-           ) -> tuple[dict[str, Spec], dict[str, str], str | None]:  # fmt: skip
+def _drawn(
+    sides: Sequence[Side], close: Sequence[Observed], colours: Mapping[str, str], trace: str | None
+) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     """Return the charts, the views of traces that there are, and the one that is drawn."""
     found: dict[str, Spec] = {}
     summaries = [side.summary for side in sides if side.summary.n]
@@ -98,12 +121,16 @@ def _drawn(sides: Sequence[Side], close: Sequence[Observed], colours: Mapping[st
     return found | traces, views, shown
 
 
-def _traces(seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str | None
-            ) -> tuple[dict[str, Spec], dict[str, str], str | None]:  # fmt: skip
+def _traces(
+    seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str | None
+) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     on_disks = any(_has(one, "disk:", "read_bytes") for one in seen.values())
     views = {DISK_TRAFFIC: "Disk traffic, all nodes"} if on_disks else {}
-    views |= {name: title for name, (title, subject, metric) in TRACES.items()
-              if any(_has(one, subject, metric) for one in seen.values())}  # fmt: skip
+    views |= {
+        name: title
+        for name, (title, subject, metric) in TRACES.items()
+        if any(_has(one, subject, metric) for one in seen.values())
+    }
     chosen = trace if trace in views else next(iter(views), None)
     if chosen is None:
         return {}, views, None
@@ -116,13 +143,23 @@ def _traces(seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str
     lines: dict[str, Any] = {}
     for label, one in seen.items():
         subjects = sorted({name for name in one.trace.subject if name.startswith(subject)})
-        lines[label] = [line for line in series_of(one.trace, nodes=(), subjects=subjects, metrics=(metric,))
-                        if any(line.values)]  # fmt: skip
+        lines[label] = [
+            line for line in series_of(one.trace, nodes=(), subjects=subjects, metrics=(metric,)) if any(line.values)
+        ]
     highest = max((max(line.values) for found in lines.values() for line in found), default=None)
-    return {f"trace {label}": trace_lines(found, title, longest_s, highest=highest)
-            for label, found in lines.items() if found}, views, chosen  # fmt: skip
+    return (
+        {
+            f"trace {label}": trace_lines(found, title, longest_s, highest=highest)
+            for label, found in lines.items()
+            if found
+        },
+        views,
+        chosen,
+    )
 
 
 def _has(one: Observed, subject: str, metric: str) -> bool:
-    return any(name.startswith(subject) and what == metric
-               for name, what in set(zip(one.trace.subject, one.trace.metric, strict=True)))  # fmt: skip
+    return any(
+        name.startswith(subject) and what == metric
+        for name, what in set(zip(one.trace.subject, one.trace.metric, strict=True))
+    )

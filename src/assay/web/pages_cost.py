@@ -14,22 +14,23 @@ from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from assay.analysis.overview import usual_baseline
 from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
 from assay.charts.plane import cost_plane
 from assay.charts.storage import storage_costs
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
-from assay.report.costs import CostView
+from assay.questions.job_cost import CostView
+from assay.questions.overview import usual_baseline
 from assay.web import api_views, shown
 from assay.web.context import Context, ContextOf, get_context, require
 from assay.web.models import CostQuestion, TcoQuestion
 from assay.web.pages import Text, page_of, palette
 from assay.web.security import Role
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
-                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
+)
 PLANES_MAX = 12
 """Workloads that are drawn on one page."""
 YEARS = "3"
@@ -38,21 +39,43 @@ Take = Literal["best", "all", "fastest"]
 
 
 @router.get("/cost")
-def cost(request: Request, context: ContextOf, workload: Text = None, cluster: Text = None, by: Text = None,
-         take: Annotated[Take, Query()] = "best", view: View = "run",
-         years: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = float(YEARS),
-         rounding: Literal["none", "paper"] = "none") -> Response:  # fmt: skip
+def cost(
+    request: Request,
+    context: ContextOf,
+    workload: Text = None,
+    cluster: Text = None,
+    by: Text = None,
+    take: Annotated[Take, Query()] = "best",
+    view: View = "run",
+    years: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = float(YEARS),
+    rounding: Literal["none", "paper"] = "none",
+) -> Response:
     """Show what runs cost, and the prices to change."""
     table, own = context.store.table(), context.book is not None
     workloads, clusters = shown.levels(table, "workload"), shown.levels(table, "cluster")
-    state = {"workload": workload if workload in workloads else "", "cluster": cluster if cluster in clusters else "",
-             "by": by or "", "take": take, "view": view, "years": f"{years:g}", "rounding": rounding}  # fmt: skip
+    state = {
+        "workload": workload if workload in workloads else "",
+        "cluster": cluster if cluster in clusters else "",
+        "by": by or "",
+        "take": take,
+        "view": view,
+        "years": f"{years:g}",
+        "rounding": rounding,
+    }
     results = _results(context, state) if own and len(table) else {}
     return page_of(
-        request, "cost", empty=len(table) == 0, workloads=workloads, clusters=clusters, state=state,
-        factors=shown.comparable(table), text=context.book_text, has_book=own,
-        book_name=context.book.name if context.book else "", **{**_NOTHING, **results},
-    )  # fmt: skip
+        request,
+        "cost",
+        empty=len(table) == 0,
+        workloads=workloads,
+        clusters=clusters,
+        state=state,
+        factors=shown.comparable(table),
+        text=context.book_text,
+        has_book=own,
+        book_name=context.book.name if context.book else "",
+        **{**_NOTHING, **results},
+    )
 
 
 @router.post("/cost/results")
@@ -87,8 +110,9 @@ def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
 
 
 def _planes(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    question = CostQuestion(prices=prices, by=[asked["by"]] if asked.get("by") else [], where=where,
-                            take=asked.get("take", "best"))  # fmt: skip
+    question = CostQuestion(
+        prices=prices, by=[asked["by"]] if asked.get("by") else [], where=where, take=asked.get("take", "best")
+    )
     every = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)
     planes = every[:PLANES_MAX]
     colours = palette(context.store.table(), "layout")
@@ -104,8 +128,13 @@ def _years(context: Context, asked: dict[str, str], prices: str | None, where: l
             hint="choose a workload, and a cluster where there are several",
         )
     baseline = usual_baseline(chosen, LAYOUT_FACTOR)
-    question = TcoQuestion(prices=prices, where=where, years=asked.get("years") or YEARS, baseline=baseline,
-                           rounding=asked.get("rounding") or "none")  # fmt: skip
+    question = TcoQuestion(
+        prices=prices,
+        where=where,
+        years=asked.get("years") or YEARS,
+        baseline=baseline,
+        rounding=asked.get("rounding") or "none",
+    )
     view = api_views.tco_view(context, question)
     colours = colours_of([*palette(context.store.table(), "layout"), *view.bills])
     return {"tco": view, "colours": colours, "drawn": _drawn(view, colours)}

@@ -18,10 +18,22 @@ from assay.web.context import Context, ContextOf, get_context, get_roles, requir
 from assay.web.pages import page_of
 from assay.web.security import Role
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
-                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
-FIELDS = ("name", "cluster", "cluster_text", "workload", "data", "options", "layouts", "levels", "parameters",
-          "repetitions", "seed")  # fmt: skip
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
+)
+FIELDS = (
+    "name",
+    "cluster",
+    "cluster_text",
+    "workload",
+    "data",
+    "options",
+    "layouts",
+    "levels",
+    "parameters",
+    "repetitions",
+    "seed",
+)
 ROWS_MIN = 3
 _BYTES_MAX = 4_000_000
 What = Annotated[Literal["plan", "cluster"], "which file"]
@@ -38,17 +50,29 @@ def plan(request: Request, context: ContextOf) -> Response:
     form = _fields(request.url.query)
     clusters = api_plan.cluster_files(context)
     if "workload" not in form:
-        form = {"workload": ["terasort"], "data": ["10GB"], "options": [""], "layouts": [""],
-                "cluster": [next(iter(clusters), "")], **form}  # fmt: skip
+        form = {
+            "workload": ["terasort"],
+            "data": ["10GB"],
+            "options": [""],
+            "layouts": [""],
+            "cluster": [next(iter(clusters), "")],
+            **form,
+        }
     count = max(ROWS_MIN, len(form["workload"]) + 1)
     columns = [[*form.get(name, []), *[""] * count][:count] for name in ("workload", "data", "options")]
     one = {name: form.get(name, [""])[0] for name in FIELDS}
     roles = get_roles(request)
     return page_of(
-        request, "plan", clusters=clusters, one=one, rows=list(zip(*columns, strict=True)),
-        workloads=WORKLOAD_OPTIONS, may_start=context.campaigns and Role.RUN in roles, campaigns=context.campaigns,
+        request,
+        "plan",
+        clusters=clusters,
+        one=one,
+        rows=list(zip(*columns, strict=True)),
+        workloads=WORKLOAD_OPTIONS,
+        may_start=context.campaigns and Role.RUN in roles,
+        campaigns=context.campaigns,
         **(_result(context, form) if clusters or one["cluster_text"] else _NOTHING),
-    )  # fmt: skip
+    )
 
 
 _NOTHING: dict[str, Any] = {"found": None, "problem": None}
@@ -82,8 +106,9 @@ def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
     asked = _asked(form)
     cluster = api_plan.cluster_text_of(context, asked)
     name, text = (PLAN_FILE, plan_text(api_plan.draft_of(asked))) if what == "plan" else (CLUSTER_FILE, cluster)
-    return Response(text, media_type="application/yaml",
-                    headers={"Content-Disposition": f'attachment; filename="{name}"'})  # fmt: skip
+    return Response(
+        text, media_type="application/yaml", headers={"Content-Disposition": f'attachment; filename="{name}"'}
+    )
 
 
 def _asked(form: dict[str, list[str]]) -> api_plan.PlanQuestion:

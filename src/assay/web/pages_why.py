@@ -13,23 +13,31 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from assay.analysis.matched import Speedup
-from assay.analysis.overview import Leader
-from assay.report import words
+from assay.compare.matched import Speedup
+from assay.questions.overview import Leader
 from assay.web import api_runs, shown
 from assay.web.api_views import Where
 from assay.web.api_why import Asked, Level, Stratum, pair_of, required_pair
 from assay.web.context import Context, ContextOf, require
 from assay.web.security import Role
+from assay.wording import words
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse,
-                   dependencies=[Depends(require(Role.READ))])  # fmt: skip
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
+)
 OBSERVED_MAX = 6
 
 
 @router.get("/why")
-def why(context: ContextOf, by: Level, baseline: Level, candidate: Level, where: Where = [],  # noqa: B006
-        origin: Stratum = "", lab_scale: Stratum = "") -> Response:  # fmt: skip
+def why(
+    context: ContextOf,
+    by: Level,
+    baseline: Level,
+    candidate: Level,
+    where: Where = [],  # noqa: B006
+    origin: Stratum = "",
+    lab_scale: Stratum = "",
+) -> Response:
     """Go to two configurations that differ in nothing but the factor."""
     found = required_pair(context, Asked(by, baseline, candidate, tuple(where), origin, lab_scale))
     return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
@@ -39,8 +47,14 @@ def of_leader(leader: Leader) -> Asked | None:
     """Return the question why a leader leads; None where nothing was compared."""
     if leader.speedup is None:
         return None
-    return Asked(leader.factor, leader.speedup.baseline, leader.speedup.candidate, (f"workload={leader.workload}",),
-                 leader.origin, leader.lab_scale or "")  # fmt: skip
+    return Asked(
+        leader.factor,
+        leader.speedup.baseline,
+        leader.speedup.candidate,
+        (f"workload={leader.workload}",),
+        leader.origin,
+        leader.lab_scale or "",
+    )
 
 
 def of_speedups(speedups: Sequence[Speedup], where: Sequence[str] | None) -> list[tuple[Speedup, Asked | None]]:
@@ -54,8 +68,9 @@ def _of_speedup(item: Speedup, where: Sequence[str]) -> Asked:
     return Asked(item.factor, item.baseline, item.candidate, (*own, *also), item.origin, item.lab_scale or "")
 
 
-def observed_pairs(context: Context, workload: str | None = None, *, without: Sequence[str] = ()
-                   ) -> list[tuple[str, str, str]]:  # fmt: skip
+def observed_pairs(
+    context: Context, workload: str | None = None, *, without: Sequence[str] = ()
+) -> list[tuple[str, str, str]]:
     """Return comparisons whose runs were observed closely: what, where from, and the address.
 
     ``workload``: only its own; ``without``: not those of these runs.

@@ -113,8 +113,9 @@ class Guard:
             return None
         return Refusal(421, "this server answers on this machine alone", "open it as localhost or 127.0.0.1")
 
-    def refuse_change(self, *, bearer: bool, cookie: bool, site: str | None, origin: str | None,
-                      host: str | None) -> Refusal | None:  # fmt: skip
+    def refuse_change(
+        self, *, bearer: bool, cookie: bool, site: str | None, origin: str | None, host: str | None
+    ) -> Refusal | None:
         """Return why a request that could change something is refused; None when it is not.
 
         A browser always says from where it posts; what says nothing and has no cookie is a program.
@@ -123,8 +124,11 @@ class Guard:
         own_page = site in (None, "same-origin", "none") and origin is not None and _host_of(origin) == host
         if bearer or program or own_page:
             return None
-        return Refusal(403, "this request does not come from a page of this server",
-                       "a program shows its token: Authorization: Bearer …")  # fmt: skip
+        return Refusal(
+            403,
+            "this request does not come from a page of this server",
+            "a program shows its token: Authorization: Bearer …",
+        )
 
 
 def _hashed(secret: str) -> str:
@@ -179,11 +183,15 @@ def read_tokens(path: Path) -> dict[str, Roles]:
         try:
             roles = frozenset(Role(name) for name in words[0].split(","))
         except ValueError as error:
-            raise SpecificationError(f"{words[0]!r} are no roles", where=where,
-                                     hint=f"roles: {', '.join(Role)}, joined by commas") from error  # fmt: skip
+            raise SpecificationError(
+                f"{words[0]!r} are no roles", where=where, hint=f"roles: {', '.join(Role)}, joined by commas"
+            ) from error
         if len(words[1]) < TOKEN_LENGTH_MIN:
-            raise SpecificationError(f"a token has at least {TOKEN_LENGTH_MIN} characters", where=where,
-                                     hint="python3 -c 'import secrets; print(secrets.token_urlsafe(32))'")  # fmt: skip
+            raise SpecificationError(
+                f"a token has at least {TOKEN_LENGTH_MIN} characters",
+                where=where,
+                hint="python3 -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            )
         found[_hashed(words[1])] = roles
     if not found:
         raise SpecificationError("there is no token in the file", where=str(path), hint="a line is: read TOKEN")

@@ -13,24 +13,39 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-from assay.analysis.table import DESCRIPTIVE, RunTable
 from assay.errors import AssayError
 from assay.model.run import Run, Task
-from assay.report.words import NOTHING, scale_text, seconds, workload_title
+from assay.statistics.run_table import DESCRIPTIVE, RunTable
 from assay.units import format_bit_rate, format_byte_rate, format_bytes
 from assay.web import api_views
 from assay.web.context import Context
 from assay.web.models import CostPlane, CostQuestion
+from assay.wording.words import NOTHING, scale_text, seconds, workload_title
 
 _TITLES = {
-    "workload": "Workload", "layout": "Storage layout", "network": "Network", "cluster": "Cluster", "status": "Status",
-    "origin": "Origin", "cold": "Caches", "plan": "Plan", "campaign_id": "Campaign", "duration_s": "Time (s)",
-    "started_unix_s": "Started (UTC)", "data_bytes": "Data (bytes)", "lab_scale": "Lab scale", "engine": "Engine",
-    "engine_version": "Engine version", "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
-    "mapreduce.task.io.sort.factor": "Sort factor", "dfs.replication": "HDFS copies",
-    "io.file.buffer.size": "I/O buffer (bytes)", "mapreduce.map.output.compress": "Map output compressed",
-    "mapreduce.map.output.compress.codec": "Compression codec", "dfs.blocksize": "HDFS block size",
-}  # fmt: skip
+    "workload": "Workload",
+    "layout": "Storage layout",
+    "network": "Network",
+    "cluster": "Cluster",
+    "status": "Status",
+    "origin": "Origin",
+    "cold": "Caches",
+    "plan": "Plan",
+    "campaign_id": "Campaign",
+    "duration_s": "Time (s)",
+    "started_unix_s": "Started (UTC)",
+    "data_bytes": "Data (bytes)",
+    "lab_scale": "Lab scale",
+    "engine": "Engine",
+    "engine_version": "Engine version",
+    "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
+    "mapreduce.task.io.sort.factor": "Sort factor",
+    "dfs.replication": "HDFS copies",
+    "io.file.buffer.size": "I/O buffer (bytes)",
+    "mapreduce.map.output.compress": "Map output compressed",
+    "mapreduce.map.output.compress.codec": "Compression codec",
+    "dfs.blocksize": "HDFS block size",
+}
 _FACTS_MAX = 400
 _SHORT = 13
 _WHOLE_FROM = 10_000
@@ -191,10 +206,17 @@ def facts(environment: Mapping[str, Any], prefix: str = "") -> list[tuple[str, s
 def metric_text(name: str, value: float) -> tuple[str, str]:
     """Return a metric's name in words and its value with its unit."""
     units: dict[str, Any] = {
-        "_mb_per_s": "MB/s", "_bits_per_s": format_bit_rate, "_bytes_per_s": format_byte_rate, "_bytes": format_bytes,
+        "_mb_per_s": "MB/s",
+        "_bits_per_s": format_bit_rate,
+        "_bytes_per_s": format_byte_rate,
+        "_bytes": format_bytes,
         "_bytes_per_request": format_bytes,
-        "_ms": "ms", "_s": "s", "_iops": "IOPS", "_percent": "%", "_share": lambda share: f"{100 * share:.3g} %",
-    }  # fmt: skip
+        "_ms": "ms",
+        "_s": "s",
+        "_iops": "IOPS",
+        "_percent": "%",
+        "_share": lambda share: f"{100 * share:.3g} %",
+    }
     kept = {"_bytes_per_request": " request", "_share": " share"}  # without it the name would say something else
     for ending, unit in units.items():
         if name.endswith(ending):
@@ -223,11 +245,16 @@ def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[
 _DEVICES = {"HD": "hard disk", "SS": "SSD", "NV": "NVMe drive", "R": "remote volume"}
 _NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
 _CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY|HN|RR|RL|RS|R)([1-9][0-9]?)")
-_BESIDE = {"HS": ("HD", "intermediate data on one SSD"), "SH": ("HD", "for intermediate data, HDFS on one SSD"),
-           "HY": ("HD", "and one SSD, both for everything"), "HN": ("HD", "intermediate data on one NVMe drive"),
-           "RR": ("R", "for everything"), "R": ("R", "for everything"),
-           "RL": ("R", "intermediate data on one local hard disk"),
-           "RS": ("R", "intermediate data on one local SSD")}  # fmt: skip
+_BESIDE = {
+    "HS": ("HD", "intermediate data on one SSD"),
+    "SH": ("HD", "for intermediate data, HDFS on one SSD"),
+    "HY": ("HD", "and one SSD, both for everything"),
+    "HN": ("HD", "intermediate data on one NVMe drive"),
+    "RR": ("R", "for everything"),
+    "R": ("R", "for everything"),
+    "RL": ("R", "intermediate data on one local hard disk"),
+    "RS": ("R", "intermediate data on one local SSD"),
+}
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.analysis.table import RunTable
 from assay.errors import RepositoryError
 from assay.repository import Repository
 from assay.repository.tables import Engine
+from assay.statistics.run_table import RunTable
 
 Answer = TypeVar("Answer")
 KEPT_MAX = 400

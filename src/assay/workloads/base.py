@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from assay.analysis.throughput import Measured
+from assay.explain.throughput import Measured
 from assay.model.program import OWN_JOBS, Outcome, Program, Stored
 from assay.model.run import Check, Task
 from assay.units import parse_bytes
@@ -73,10 +73,13 @@ class Size:
         counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
         block, copies = parameters.get("dfs.blocksize"), parameters.get("mapreduce.terasort.output.replication")
         return cls(
-            data_bytes, int(parameters["dfs.replication"]), payload=options.get("payload", "pattern"),
+            data_bytes,
+            int(parameters["dfs.replication"]),
+            payload=options.get("payload", "pattern"),
             block_bytes=(int(block) if block.isdecimal() else parse_bytes(block)) if block else None,
-            sorted_replication=int(copies) if copies else None, **counts,
-        )  # fmt: skip
+            sorted_replication=int(copies) if copies else None,
+            **counts,
+        )
 
     @property
     def stored(self) -> dict[str, str]:
@@ -107,8 +110,15 @@ class Input:
 
     def place_in(self, folder: str) -> str:
         """Return ``folder`` below a path made from the input's name and everything that decides its content."""
-        decides = json.dumps([self.program.main_class, self.program.arguments, sorted(self.program.options.items()),
-                              self.data_bytes, self.replication])  # fmt: skip
+        decides = json.dumps(
+            [
+                self.program.main_class,
+                self.program.arguments,
+                sorted(self.program.options.items()),
+                self.data_bytes,
+                self.replication,
+            ]
+        )
         return f"{INPUT}/{self.name}-{hashlib.sha256(decides.encode()).hexdigest()[:10]}/{folder}"
 
     def with_program(self, program: Program, *, place: str) -> Input:

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from assay.errors import FormatError
-from assay.formats.testdfsio import DfsioResult, parse_dfsio
+from assay.formats.benchmarks.testdfsio import DfsioResult, parse_dfsio
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
 from assay.workloads.base import INPUT, Defaults, Facts, Input, Size, Verdict, common_checks, equal, replicas
@@ -133,9 +133,13 @@ class DfsioRead(Defaults):
     def input(self, size: Size) -> Input | None:
         """Need the files; they are written when they are not there in the wanted number and size."""
         return Input(
-            _program("write", size), "dfsio", _total_bytes(size), size.replication, place=_data(size),
+            _program("write", size),
+            "dfsio",
+            _total_bytes(size),
+            size.replication,
+            place=_data(size),
             files=_files(size),
-        )  # fmt: skip
+        )
 
     def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
         """Read the files."""

@@ -2,7 +2,7 @@
 
 HiBench's enhanced DFSIO set out to tell the whole cluster's rate while enough tasks run. This is a program of assay's
 own: each map leaves the bytes that it really moved in each second of the NameNode's clock, which all maps ask for the
-time; :func:`assay.analysis.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how HiBench's
+time; :func:`assay.explain.throughput.gated_aggregate` makes the figure. docs/workloads.md tells how HiBench's
 differs.
 """
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from assay.analysis.throughput import Measured
+from assay.explain.throughput import Measured
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.base import (
@@ -79,11 +79,7 @@ def _total_bytes(size: Size) -> int:
 
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
-    options = {
-        **size.stored,
-        "assay.payload": size.payload,
-        "assay.seed": str(size.seed),
-    }
+    options = {**size.stored, "assay.payload": size.payload, "assay.seed": str(size.seed)}
     return own_program("Dfsio", operation, folder, series, _files(size), _file_bytes(size), options=options)
 
 

@@ -50,9 +50,13 @@ class Shuffle(Defaults):
             *common_checks(outcome),
             equal("bytes sent", outcome.counter("SHUFFLE_SENT_BYTES"), size.data_bytes),
             equal("bytes received", outcome.counter("SHUFFLE_RECEIVED_BYTES"), size.data_bytes),
-            equal("checksum", outcome.counter("SHUFFLE_RECEIVED_CHECKSUM"),
-                  outcome.counter("SHUFFLE_SENT_CHECKSUM") or -1, "(sum of CRC32)"),
+            equal(
+                "checksum",
+                outcome.counter("SHUFFLE_RECEIVED_CHECKSUM"),
+                outcome.counter("SHUFFLE_SENT_CHECKSUM") or -1,
+                "(sum of CRC32)",
+            ),
             equal("bytes fetched", fetched, outcome.counter("MAP_OUTPUT_MATERIALIZED_BYTES") or -1),
             nothing_written(outcome),
-        )  # fmt: skip
+        )
         return Verdict(checks, {"shuffle_bytes": float(fetched)} if fetched else {})

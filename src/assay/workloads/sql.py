@@ -98,6 +98,7 @@ class SqlQuery(Defaults):
         return Verdict(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
 
 
-SQL_AGGREGATION = SqlQuery("sql-aggregation", "SqlAggregation", "MAP_INPUT_RECORDS", "GROUPED_REVENUE_CENTS",
-                           _VISITS, _REVENUE)  # fmt: skip
+SQL_AGGREGATION = SqlQuery(
+    "sql-aggregation", "SqlAggregation", "MAP_INPUT_RECORDS", "GROUPED_REVENUE_CENTS", _VISITS, _REVENUE
+)
 SQL_JOIN = SqlQuery("sql-join", "SqlJoin", "JOINED_VISITS", "JOINED_REVENUE_CENTS", _SELECTED, _SELECTED_REVENUE)

@@ -98,8 +98,16 @@ class ClassArchive:
             made = Path(aside) / "daemons.jsa"
             merged = Path(aside) / "all.classes"
             merged.write_text(_merged(lists))
-            command = [self.java, "-Xshare:dump", "-XX:+UseSerialGC", "-Xmx512m", f"-XX:SharedClassListFile={merged}",
-                       f"-XX:SharedArchiveFile={made}", "-cp", self.jars]  # fmt: skip
+            command = [
+                self.java,
+                "-Xshare:dump",
+                "-XX:+UseSerialGC",
+                "-Xmx512m",
+                f"-XX:SharedClassListFile={merged}",
+                f"-XX:SharedArchiveFile={made}",
+                "-cp",
+                self.jars,
+            ]
             status, output = await _run(command)
             if status == 0 and made.exists():
                 made.rename(self.path)

@@ -65,7 +65,7 @@ DEFAULTS: dict[str, str] = {
     "mapreduce.jobhistory.intermediate-done-dir": "/assay/history/intermediate",
     "mapreduce.jobhistory.done-dir": "/assay/history/done",
     "yarn.app.mapreduce.am.staging-dir": "/assay/staging",
-}  # fmt: skip
+}
 
 # Parameters that a job carries with it; every other one belongs to daemons, and a change of it restarts them.
 JOB_PREFIXES = ("mapreduce.", "yarn.app.mapreduce.", "dfs.blocksize", "dfs.replication", "dfs.client.", "io.")
@@ -300,7 +300,7 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
         "mapreduce.jobhistory.address": f"{master}:{ports.history_rpc}",
         "mapreduce.jobhistory.webapp.address": f"{master}:{ports.history_http}",
         "mapreduce.jobhistory.admin.address": f"{master}:{ports.history_admin}",
-    }  # fmt: skip
+    }
     directories = {
         "dfs.datanode.data.dir": deployment.data_directories(node),
         "yarn.nodemanager.local-dirs": ",".join(deployment.intermediate_directories(node)),

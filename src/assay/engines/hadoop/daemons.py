@@ -54,8 +54,9 @@ class Health:
 class Daemons:
     """Starts and stops one deployment over the nodes' transports."""
 
-    def __init__(self, deployment: Deployment, transports: Mapping[str, Transport],
-                 classes: ClassArchive | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, deployment: Deployment, transports: Mapping[str, Transport], classes: ClassArchive | None = None
+    ) -> None:
         self.deployment = deployment
         self.transports = transports
         self.home = deployment.directory
@@ -134,13 +135,19 @@ class Daemons:
         transport, deployment = self.transports[node.name], self.deployment
         folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
         if Role.WORKER in node.roles:
-            folders += [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node),
-                        *deployment.memory_directories(node)]  # fmt: skip
+            folders += [
+                *deployment.hdfs_directories(node),
+                *deployment.intermediate_directories(node),
+                *deployment.memory_directories(node),
+            ]
         try:
             await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
         except HostError as error:
-            raise EngineError(f"can't make the deployment's folders: {error.message}", where=node.name,
-                              hint="check that the devices' directories exist and are writable") from error  # fmt: skip
+            raise EngineError(
+                f"can't make the deployment's folders: {error.message}",
+                where=node.name,
+                hint="check that the devices' directories exist and are writable",
+            ) from error
         # DataNodes refuse a directory that others may write.
         if Role.WORKER in node.roles:
             own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
@@ -150,8 +157,11 @@ class Daemons:
         await asyncio.gather(*(transport.write_file(f"{directory}/{n}", t.encode()) for n, t in files.items()))
 
     async def _formatted(self) -> bool:
-        found = await self._master.run(["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
-                                       timeout_s=_COMMAND_TIMEOUT_S, check=False)  # fmt: skip
+        found = await self._master.run(
+            ["test", "-e", f"{self.deployment.image_directory}/current/VERSION"],
+            timeout_s=_COMMAND_TIMEOUT_S,
+            check=False,
+        )
         return found.exit_status == 0
 
     async def _wipe(self, node: Node) -> None:
@@ -168,9 +178,12 @@ class Daemons:
 
     async def _spawn(self, node: Node, name: str, main_class: str) -> None:
         await self.transports[node.name].spawn(
-            self._daemon_command(main_class, node), log=self._log(name), pid_file=f"{self.home}/{name}.pid",
-            cwd=self.home, env={"HADOOP_CONF_DIR": self.configuration_directory()},
-        )  # fmt: skip
+            self._daemon_command(main_class, node),
+            log=self._log(name),
+            pid_file=f"{self.home}/{name}.pid",
+            cwd=self.home,
+            env={"HADOOP_CONF_DIR": self.configuration_directory()},
+        )
 
     def _log(self, daemon: str) -> str:
         return f"{self.home}/logs/{daemon}.log"
@@ -236,8 +249,9 @@ class Daemons:
             wanted = list(MASTER_DAEMONS if Role.MASTER in node.roles else {})
             wanted += list(WORKER_DAEMONS if Role.WORKER in node.roles else {})
             script = 'cd "$1" && shift && for n; do kill -0 "$(cat "$n.pid")" 2>/dev/null || echo "$n"; done'
-            answer = await self.transports[node.name].run(["sh", "-c", script, "sh", self.home, *wanted],
-                                                          timeout_s=_COMMAND_TIMEOUT_S, check=False)  # fmt: skip
+            answer = await self.transports[node.name].run(
+                ["sh", "-c", script, "sh", self.home, *wanted], timeout_s=_COMMAND_TIMEOUT_S, check=False
+            )
             return [f"{node.name}: {name}" for name in answer.stdout.decode().split()]
 
         return [name for names in await asyncio.gather(*map(on, self.deployment.cluster.nodes)) for name in names]
@@ -248,8 +262,9 @@ class Daemons:
         if dead:
             node, daemon = dead[0].split(": ")
             words = await self.last_words(node, daemon)
-            raise EngineError(f"{', '.join(dead)} did not stay up: {words}", where=f"{node}: {self._log(daemon)}",
-                              hint=_advice(words))  # fmt: skip
+            raise EngineError(
+                f"{', '.join(dead)} did not stay up: {words}", where=f"{node}: {self._log(daemon)}", hint=_advice(words)
+            )
 
     async def last_words(self, node: str, daemon: str) -> str:
         """Return the line of a daemon's log that says why it ended, as far as one can tell."""

@@ -28,7 +28,7 @@ from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.jobs import Jobs, ship
 from assay.engines.hadoop.memory import in_memory, let_go
 from assay.errors import EngineError, HostError, HostTimeoutError
-from assay.formats.jhist import JobHistory, parse_jhist
+from assay.formats.hadoop.jhist import JobHistory, parse_jhist
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.cluster import Cluster, Network, Placement
 from assay.model.layout import Layout, StoragePolicy
@@ -75,8 +75,17 @@ class HadoopEngine:
 
     name = "hadoop"
 
-    def __init__(self, cluster: Cluster, transports: Mapping[str, Transport], distribution: Distribution,
-                 home: str, java: str, java_version: int, hold: RemoteProcess, jobs: Jobs) -> None:  # fmt: skip
+    def __init__(
+        self,
+        cluster: Cluster,
+        transports: Mapping[str, Transport],
+        distribution: Distribution,
+        home: str,
+        java: str,
+        java_version: int,
+        hold: RemoteProcess,
+        jobs: Jobs,
+    ) -> None:
         self.cluster = cluster
         self.transports = transports
         self.version = distribution.version
@@ -92,8 +101,9 @@ class HadoopEngine:
         self._signature = ""
 
     @classmethod
-    async def open(cls, cluster: Cluster, transports: Mapping[str, Transport],
-                   progress: Callable[[str], None]) -> HadoopEngine:  # fmt: skip
+    async def open(
+        cls, cluster: Cluster, transports: Mapping[str, Transport], progress: Callable[[str], None]
+    ) -> HadoopEngine:
         """Take hold of the cluster, install Hadoop where it is missing and end what an interrupted assay left there.
 
         Raises EngineError when another assay uses the cluster, Java is missing or unfit, or the installation fails.
@@ -118,8 +128,9 @@ class HadoopEngine:
         anything = self._deployment(Layout("none", (), ()), {})  # the marker is the same for every layout
         await Daemons(anything, self.transports).stop()
 
-    def _deployment(self, layout: Layout, parameters: Mapping[str, str], workers: int | None = None,
-                    network: Network | None = None) -> Deployment:  # fmt: skip
+    def _deployment(
+        self, layout: Layout, parameters: Mapping[str, str], workers: int | None = None, network: Network | None = None
+    ) -> Deployment:
         marker = hashlib.sha256(f"{self.cluster.name}:{self.cluster.home}".encode()).hexdigest()[:12]
         addresses = network.addresses if network else {}
         hosts = {node.name: node.address.host if node.address else "127.0.0.1" for node in self.cluster.nodes}
@@ -150,8 +161,15 @@ class HadoopEngine:
         """The running deployment's file system."""
         return Hdfs(self.daemons.namenode, user="root")
 
-    async def deploy(self, layout: Layout, parameters: Mapping[str, str], progress: Callable[[str], None], *,
-                     workers: int | None = None, network: Network | None = None) -> bool:  # fmt: skip
+    async def deploy(
+        self,
+        layout: Layout,
+        parameters: Mapping[str, str],
+        progress: Callable[[str], None],
+        *,
+        workers: int | None = None,
+        network: Network | None = None,
+    ) -> bool:
         """Make the daemons run with ``layout`` and the daemons' share of ``parameters``; say whether they (re)started.
 
         With ``workers``, they run on the first so many workers only, and HDFS is one of its own; with a ``network``
@@ -261,8 +279,9 @@ class HadoopEngine:
         except (EngineError, HostError):
             return
 
-    async def _histories(self, job_ids: list[str], started: float,
-                         *, required: bool) -> tuple[tuple[JobHistory, ...], dict[str, bytes]]:  # fmt: skip
+    async def _histories(
+        self, job_ids: list[str], started: float, *, required: bool
+    ) -> tuple[tuple[JobHistory, ...], dict[str, bytes]]:
         histories: list[JobHistory] = []
         logs: dict[str, bytes] = {}
         for job_id in job_ids:
@@ -329,14 +348,20 @@ async def _java_version(transport: Transport, java: str) -> int:
     try:
         answer = await transport.run([java, "-version"], timeout_s=_COMMAND_TIMEOUT_S)
     except HostError as error:
-        raise EngineError(f"Java does not run: {error.message}", where=f"{transport.name}: {java} -version",
-                          hint="install Java 17 there, or set java_home in the cluster file") from error  # fmt: skip
+        raise EngineError(
+            f"Java does not run: {error.message}",
+            where=f"{transport.name}: {java} -version",
+            hint="install Java 17 there, or set java_home in the cluster file",
+        ) from error
     text = answer.stderr.decode(errors="replace")
     found = re.search(r'version "(?:1\.)?(\d+)', text)
     version = int(found[1]) if found else 0
     if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM:
-        raise EngineError(f"Java {version} can't run Hadoop 3.4 (it needs {JAVA_MINIMUM} to {JAVA_MAXIMUM})",
-                          where=f"{transport.name}: {java}", hint="set java_home in the cluster file")  # fmt: skip
+        raise EngineError(
+            f"Java {version} can't run Hadoop 3.4 (it needs {JAVA_MINIMUM} to {JAVA_MAXIMUM})",
+            where=f"{transport.name}: {java}",
+            hint="set java_home in the cluster file",
+        )
     return version
 
 
@@ -347,13 +372,17 @@ async def _take_hold(master: Transport, cluster: Cluster) -> RemoteProcess:
     hold = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
     first = await anext(aiter(hold.stdout), b"")
     if b"held" not in first:
-        raise EngineError(f"another assay is using cluster {cluster.name!r}", where=f"{master.name}: {lock}",
-                          hint="wait until it has finished, or end it")  # fmt: skip
+        raise EngineError(
+            f"another assay is using cluster {cluster.name!r}",
+            where=f"{master.name}: {lock}",
+            hint="wait until it has finished, or end it",
+        )
     return hold
 
 
-async def _install(transports: Mapping[str, Transport], cluster: Cluster, distribution: Distribution,
-                   progress: Callable[[str], None]) -> str:  # fmt: skip
+async def _install(
+    transports: Mapping[str, Transport], cluster: Cluster, distribution: Distribution, progress: Callable[[str], None]
+) -> str:
     """Return where the distribution lies, the same path on every host; it is copied to hosts that do not see ours."""
     jars = sorted(path.name for path in distribution.home.rglob("*.jar"))
     expected = hashlib.sha256("".join(f"{jar}\n" for jar in jars).encode()).hexdigest()

@@ -32,5 +32,8 @@ def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
     if done.returncode != 0:
         lines = (done.stdout + done.stderr).strip().splitlines()
         telling = [line for line in lines if line.startswith("[ERROR]") and "[Help" not in line][:_LINES_TOLD]
-        raise EngineError(f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_LINES_TOLD:])}",
-                          where="mvn package", hint="check that Maven reaches its repository")  # fmt: skip
+        raise EngineError(
+            f"Maven could not make {what}:\n{chr(10).join(telling or lines[-_LINES_TOLD:])}",
+            where="mvn package",
+            hint="check that Maven reaches its repository",
+        )

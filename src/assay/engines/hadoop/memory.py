@@ -33,8 +33,9 @@ def usable_bytes(answer: str) -> tuple[int, list[str]]:
     if kind != "tmpfs":
         lacking.append(f"{MEMORY_MOUNT} is no tmpfs")
     if native != "native":
-        lacking.append("Hadoop's native library (lib/native/libhadoop.so) is not there, without which a DataNode locks "
-                       "no memory")  # fmt: skip
+        lacking.append(
+            "Hadoop's native library (lib/native/libhadoop.so) is not there, without which a DataNode locks no memory"
+        )
     available = int(int(free) * 1024 * SHARE) if free.isdecimal() else 0
     locked = int(limit) * 1024 if limit.isdecimal() else None
     if locked is None and limit != "unlimited":
@@ -57,10 +58,11 @@ async def in_memory(deployment: Deployment, transports: Mapping[str, Transport],
     for node, (_, lacking) in zip(workers, found, strict=True):
         if lacking:
             raise EngineError(
-                f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}", where=node.name,
+                f"the storage policy LAZY_PERSIST is impossible here: {'; '.join(lacking)}",
+                where=node.name,
                 hint="name a Hadoop that has its native library (hadoop_home in the cluster file) and raise memlock in "
                 "/etc/security/limits.conf, or choose HOT, ONE_SSD or ALL_SSD",
-            )  # fmt: skip
+            )
     options = f"{deployment.java_options} -Djava.library.path={native}".strip()
     return replace(deployment, java_options=options, memory_bytes=min(size for size, _ in found))
 

@@ -48,8 +48,13 @@ class Counter:
         self.libc = ctypes.CDLL(None, use_errno=True)
         self.libc.mmap.restype = ctypes.c_void_p
         self.libc.mmap.argtypes = [
-            ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64,
-        ]  # fmt: skip
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int,
+            ctypes.c_int64,
+        ]
         self.libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
         self.libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
         self.whole = CachestatRange(0, 0)
@@ -155,9 +160,13 @@ def drop_by_sudo() -> Optional[str]:
     rule = "allow it with this line in sudoers: %s ALL=(root) NOPASSWD: /usr/bin/tee %s" % (user_name(), DROP_FILE)
     try:
         done = subprocess.run(
-            ["sudo", "-n", "/usr/bin/tee", DROP_FILE], input=b"3\n", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            timeout=SUDO_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            ["sudo", "-n", "/usr/bin/tee", DROP_FILE],
+            input=b"3\n",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            timeout=SUDO_TIMEOUT_S,
+            check=False,
+        )
     except OSError:
         return "caches can be dropped by root only, and there is no sudo; log in as root, or install sudo and " + rule
     except subprocess.TimeoutExpired:

@@ -17,12 +17,29 @@ import time
 from typing import Any, Dict, List, Optional
 
 SYSCTLS = (
-    "vm.swappiness", "vm.dirty_ratio", "vm.dirty_background_ratio", "vm.dirty_bytes", "vm.dirty_background_bytes",
-    "vm.dirty_expire_centisecs", "vm.dirty_writeback_centisecs", "vm.vfs_cache_pressure", "vm.min_free_kbytes",
-    "vm.overcommit_memory", "vm.overcommit_ratio", "vm.max_map_count", "vm.zone_reclaim_mode", "fs.file-max",
-    "net.core.somaxconn", "net.core.rmem_max", "net.core.wmem_max", "net.core.netdev_max_backlog",
-    "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_congestion_control", "kernel.numa_balancing",
-)  # fmt: skip
+    "vm.swappiness",
+    "vm.dirty_ratio",
+    "vm.dirty_background_ratio",
+    "vm.dirty_bytes",
+    "vm.dirty_background_bytes",
+    "vm.dirty_expire_centisecs",
+    "vm.dirty_writeback_centisecs",
+    "vm.vfs_cache_pressure",
+    "vm.min_free_kbytes",
+    "vm.overcommit_memory",
+    "vm.overcommit_ratio",
+    "vm.max_map_count",
+    "vm.zone_reclaim_mode",
+    "fs.file-max",
+    "net.core.somaxconn",
+    "net.core.rmem_max",
+    "net.core.wmem_max",
+    "net.core.netdev_max_backlog",
+    "net.ipv4.tcp_rmem",
+    "net.ipv4.tcp_wmem",
+    "net.ipv4.tcp_congestion_control",
+    "kernel.numa_balancing",
+)
 CONTROLLERS = {"blkio", "cpu", "cpuacct", "cpuset", "memory", "pids", "devices", "freezer", "hugetlb", "net_cls"}
 JAVA_TIMEOUT_S = 20
 
@@ -129,10 +146,16 @@ def all_mounts() -> List[Dict[str, Any]]:
     for line in (text_of("/proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         words, kind = left.split(), right.split(None, 2)
-        found.append({
-            "mount_point": unescaped(words[4]), "device": words[2], "type": kind[0], "source": unescaped(kind[1]),
-            "options": words[5], "super_options": kind[2] if len(kind) > 2 else "",
-        })  # fmt: skip
+        found.append(
+            {
+                "mount_point": unescaped(words[4]),
+                "device": words[2],
+                "type": kind[0],
+                "source": unescaped(kind[1]),
+                "options": words[5],
+                "super_options": kind[2] if len(kind) > 2 else "",
+            }
+        )
     return found
 
 
@@ -166,9 +189,13 @@ def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
         return None
     try:
         done = subprocess.run(
-            [program, "-version"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=JAVA_TIMEOUT_S, check=False,
-        )  # fmt: skip
+            [program, "-version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=JAVA_TIMEOUT_S,
+            check=False,
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return {"program": program, "version": None, "error": str(error)}
     lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
@@ -181,8 +208,11 @@ def java(program: Optional[str]) -> Optional[Dict[str, Any]]:
 
 def limits() -> Dict[str, Any]:
     """Return soft and hard limits of a login without a terminal; null: unlimited."""
-    kinds = {"open_files": resource.RLIMIT_NOFILE, "processes": resource.RLIMIT_NPROC,
-             "locked_memory_bytes": resource.RLIMIT_MEMLOCK}  # fmt: skip
+    kinds = {
+        "open_files": resource.RLIMIT_NOFILE,
+        "processes": resource.RLIMIT_NPROC,
+        "locked_memory_bytes": resource.RLIMIT_MEMLOCK,
+    }
     return {
         name: [None if each == resource.RLIM_INFINITY else each for each in resource.getrlimit(kind)]
         for name, kind in kinds.items()
@@ -210,20 +240,24 @@ def main() -> None:
     sysctls = {name: text_of("/proc/sys/" + name.replace(".", "/")) for name in SYSCTLS}
     systems = file_systems(options["directories"])
     mounted = [each["device"] for each in systems["mounts"].values()]
-    print(json.dumps({
-        "hostname": platform.node(),
-        "captured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(mounted), "nics": nics()},
-        "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine()},
-        "distribution": distribution(),
-        "file_systems": systems,
-        "sysctls": {name: value for name, value in sysctls.items() if value is not None},
-        "limits": limits(),
-        "clock_source": text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        "cgroups": cgroup_versions(),
-        "java": java(options["java"]),
-        "python": platform.python_version(),
-    }))  # fmt: skip
+    print(
+        json.dumps(
+            {
+                "hostname": platform.node(),
+                "captured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "hardware": {"cpu": cpu(), "memory": memory(), "disks": disks(mounted), "nics": nics()},
+                "kernel": {"release": platform.release(), "version": platform.version(), "machine": platform.machine()},
+                "distribution": distribution(),
+                "file_systems": systems,
+                "sysctls": {name: value for name, value in sysctls.items() if value is not None},
+                "limits": limits(),
+                "clock_source": text_of("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+                "cgroups": cgroup_versions(),
+                "java": java(options["java"]),
+                "python": platform.python_version(),
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

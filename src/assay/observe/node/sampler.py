@@ -245,11 +245,18 @@ def main() -> None:
     missing: Dict[str, str] = {}
     sources = make_sources(options, missing)
     epoch_unix_s = time.time() - time.monotonic()
-    print_line({
-        "assay_sampler": 1, "t": round(time.time(), 6), "hostname": socket.gethostname(), "interval_s": interval_s,
-        "cores": os.sysconf("SC_NPROCESSORS_ONLN"), "ticks_per_s": os.sysconf("SC_CLK_TCK"),
-        "sources": [key for key, _ in sources], "missing": missing,
-    })  # fmt: skip
+    print_line(
+        {
+            "assay_sampler": 1,
+            "t": round(time.time(), 6),
+            "hostname": socket.gethostname(),
+            "interval_s": interval_s,
+            "cores": os.sysconf("SC_NPROCESSORS_ONLN"),
+            "ticks_per_s": os.sysconf("SC_CLK_TCK"),
+            "sources": [key for key, _ in sources],
+            "missing": missing,
+        }
+    )
     started, cpu_started_s = time.monotonic(), time.process_time()
     due, samples = 0, 0
     while True:

@@ -1,1 +1,0 @@
-"""Pure statistics over runs: ratios with intervals, phases, throughputs, verdicts."""

@@ -1,0 +1,220 @@
+"""Two to six runs or configurations beside each other: what differs between them, and how much faster one is.
+
+In: the runs of each side, whole. Out: :class:`Sides`: the sides with their times, the ratio of the first side's time to
+each other's with a 95 % interval, and every difference, told apart by whether it was varied on purpose (a factor of the
+plan, or of the imported study), came along (anything else that makes a configuration), or was found on the hosts.
+Ratios are of valid runs of one job (workload, data, origin, scale): others have none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from assay.compare.compare import speed_ratio
+from assay.compare.differences import cpu_warnings, differing_facts
+from assay.compare.summary import LevelSummary, summarise
+from assay.compare.verdict import Conclusion, judge
+from assay.errors import SpecificationError
+from assay.model.run import Origin, Run, RunStatus
+from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances, level_of
+from assay.statistics.keys import Ints
+from assay.statistics.run_table import ABSENT, RunTable, described
+
+SIDES_MIN, SIDES_MAX = 2, 6
+LETTERS = "ABCDEF"
+CACHES = "caches"
+_JOB = {"workload": "the workload", "data_bytes": "the data", "origin": "the origin", "lab_scale": "the lab's scale"}
+_NAMED_MAX = 3
+"""A side is called after at most so many levels."""
+_SHORT = 24
+
+
+class Kind(StrEnum):
+    """Why something differs."""
+
+    PURPOSE = "varied on purpose"
+    ALONG = "not varied on purpose"
+    HOSTS = "found on the hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not the same on all sides; a side's texts are empty where it has none, several if mixed."""
+
+    name: str
+    kind: Kind
+    levels: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side: a run, or all runs of a configuration. ``ratio``: the first side's time / this one's."""
+
+    label: str
+    """Its letter and what sets it apart; no two are alike."""
+    run_id: str
+    """The run that it was chosen by."""
+    typical_run_id: str
+    """The run nearest to the median: the one that phases and traces are shown of."""
+    workload: str
+    layout: str
+    origin: Origin
+    lab_scale: float | None
+    status: RunStatus
+    summary: LevelSummary
+    left_out: int
+    """Runs that do not count: not valid, without a time, or warm beside cold ones."""
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    conclusion: Conclusion | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """All sides, and what differs between them."""
+
+    sides: tuple[Side, ...]
+    differences: tuple[Difference, ...]
+    same: dict[str, str]
+    """What makes a configuration and is equal on all sides."""
+    no_ratio: str | None
+    """Why times can't be compared, in words; None when they can."""
+    warnings: tuple[str, ...]
+
+
+def alike(table: RunTable, run: Run) -> Ints:
+    """Return the rows of the runs that are equal to ``run`` in all that makes a configuration."""
+    texts = described(run)
+    keep = np.ones(len(table), dtype=np.bool_)
+    for name in table.factors:
+        column = table.columns[name]
+        keep &= column.codes == (column.code(texts[name]) if name in texts else ABSENT)
+    return np.flatnonzero(keep)
+
+
+def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
+    good = [
+        [run for run in side if run.status is RunStatus.VALID and run.duration_s > 0 and math.isfinite(run.duration_s)]
+        for side in sides
+    ]
+    some_cold = any(run.cold is True for side in good for run in side)
+    return [[run for run in side if run.cold is not False or not some_cold] if len(side) > 1 else side for side in good]
+
+
+def _levels(side: Sequence[Run], name: str, kind: Kind) -> tuple[str, ...]:
+    if kind is Kind.PURPOSE:
+        found = (level_of(run, name) for run in side)
+    else:
+        found = (circumstances(run, "").get(name) for run in side)
+    return tuple(dict.fromkeys(text for text in found if text is not None))
+
+
+def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, str]]:
+    """Return what differs, on purpose first, and what makes a configuration and is equal."""
+    varied = dict.fromkeys(name for side in sides for run in side for name in run.levels)
+    other = dict.fromkeys(
+        name
+        for side in sides
+        for name in circumstances(side[0], "")
+        if name not in varied and name not in LAYOUT_PARAMETERS
+    )
+    differing, same = [], {}
+    for kind, names in ((Kind.PURPOSE, varied), (Kind.ALONG, other)):
+        for name in names:
+            levels = tuple(_levels(side, name, kind) for side in sides)
+            if len({text for side in levels for text in side}) > 1 or (any(levels) and not all(levels)):
+                differing.append(Difference(name, kind, levels))
+            elif levels[0] and levels[0][0] not in ("", "None"):
+                same[name] = levels[0][0]
+    cold = tuple(tuple(dict.fromkeys(_cold_text(run) for run in side)) for side in sides)
+    if len({text for side in cold for text in side}) > 1:
+        differing.append(Difference(CACHES, Kind.ALONG, cold))
+    told = {f"parameters.{item.name}" for item in differing}
+    differing += [
+        Difference(name, Kind.HOSTS, levels) for name, levels in differing_facts(sides).items() if name not in told
+    ]
+    return differing, same
+
+
+def _cold_text(run: Run) -> str:
+    return "not known" if run.cold is None else "cold" if run.cold else "warm"
+
+
+def _short(name: str, levels: Sequence[str]) -> str:
+    text = " or ".join(levels)
+    return (text.rpartition(".")[2] if name.endswith(".codec") else text)[:_SHORT]
+
+
+def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> list[str]:
+    names = {item.name for item in differing}
+    untold = {CACHES, *(("data_bytes",) if "workload" in names else ())}
+    telling = [
+        item
+        for item in differing
+        if item.kind is not Kind.HOSTS
+        and item.name not in untold
+        and not (item.kind is Kind.ALONG and not all(item.levels))
+    ][:_NAMED_MAX]
+    labels = []
+    for place in range(len(sides)):
+        texts = [_short(item.name, item.levels[place]) for item in telling]
+        labels.append(f"{LETTERS[place]}: {' '.join(filter(None, texts)) or sides[place][0].layout}")
+    return labels
+
+
+def _no_ratio(differing: Sequence[Difference]) -> str | None:
+    apart = [_JOB[item.name] for item in differing if item.name in _JOB]
+    if not apart:
+        return None
+    differ = "differs" if len(apart) == 1 else "differ"
+    what = " and ".join(apart)
+    return f"{what[0].upper()}{what[1:]} {differ}: these are different jobs, and their times say nothing of each other"
+
+
+def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
+    """Return the sides beside each other; the first run of each is the one that it was chosen by.
+
+    Raises SpecificationError unless there are two to six, each with a run.
+    """
+    if not SIDES_MIN <= len(sides) <= SIDES_MAX or not all(sides):
+        raise SpecificationError(
+            f"{len(sides)} can't be compared side by side",
+            where="run",
+            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
+        )
+    differing, same = _split(sides)
+    counted, labels, no_ratio = _counted(sides), _labels(sides, differing), _no_ratio(differing)
+    found = []
+    for place, (side, runs, label) in enumerate(zip(sides, counted, labels, strict=True)):
+        chosen = side[0]
+        summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
+        estimate = speed_ratio(counted[0], runs)[0] if place and no_ratio is None else None
+        verdict = judge(labels[0], label, len(counted[0]), len(runs), estimate) if place and no_ratio is None else None
+        found.append(
+            Side(
+                label,
+                chosen.run_id,
+                summary.typical_run_id or chosen.run_id,
+                chosen.workload,
+                chosen.layout,
+                chosen.origin,
+                chosen.lab_scale,
+                chosen.status,
+                summary,
+                len(side) - len(runs),
+                estimate.value if estimate else None,
+                estimate.low if estimate else None,
+                estimate.high if estimate else None,
+                verdict.conclusion if verdict else None,
+                str(verdict) if verdict else "",
+            )
+        )
+    warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))
+    return Sides(tuple(found), tuple(differing), same, no_ratio, warnings)

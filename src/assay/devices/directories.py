@@ -1,0 +1,197 @@
+"""Into how many directories each device should be split, and how full the devices then get. Pure.
+
+HDFS and YARN choose among their local directories round-robin, whatever is behind them. So each directory gets the same
+share, and a device's share grows with its number of directories: with numbers in proportion to bandwidth all devices
+finish together (LISA'14, section 4.2, where an SSD of 1300 MB/s beside HDDs of 120 MB/s is split into 10). The price is
+that devices do not fill together. In: bandwidths in bytes/s, capacities and data in bytes, all of one worker. Out: the
+numbers, shares, and the order in which devices fill up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from assay.model.baseline import Baseline
+from assay.model.cluster import Cluster, Device
+
+BALANCED_THRESHOLD_BYTES = 10 * 2**30
+"""Hadoop's dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold."""
+PREFERENCE = 0.75
+"""Hadoop's dfs.datanode.available-space-volume-choosing-policy.balanced-space-preference-fraction."""
+_READ, _WRITE = "sequential_read_bytes_per_s", "sequential_write_bytes_per_s"
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """A device's bandwidth at full scale. ``measured``: from a baseline; if not, from the specification."""
+
+    bytes_per_s: float
+    measured: bool
+
+
+def bandwidths(cluster: Cluster, baseline: Baseline | None) -> dict[str, Bandwidth]:
+    """Return device name to bandwidth over all workers: of each byte written once and read once.
+
+    That is the harmonic mean of the sequential read and write rates, and of the workers' where these were measured.
+    """
+    workers = {node.name for node in cluster.workers}
+    found: dict[str, Bandwidth] = {}
+    for device in cluster.workers[0].type.devices:
+        rates = [
+            [
+                one.value
+                for one in (baseline.measurements if baseline else ())
+                if one.subject == device.name and one.node in workers and one.metric == metric and one.value > 0
+            ]
+            for metric in (_READ, _WRITE)
+        ]
+        if all(rates):
+            per_byte_s = sum(sum(1 / rate for rate in of_one) / len(of_one) for of_one in rates)
+            found[device.name] = Bandwidth(2 / per_byte_s / cluster.scale, True)
+        else:
+            found[device.name] = Bandwidth(2 / (1 / device.read_bytes_per_s + 1 / device.write_bytes_per_s), False)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Device name to number of directories. ``spread``: how much more bandwidth the best-off directory has than the
+    worst-off, 0.08 being 8 %.
+    """
+
+    directories: dict[str, int]
+    spread: float
+
+
+def spread_of(rates: Mapping[str, float], directories: Mapping[str, int]) -> float:
+    """Return how unequal the directories' bandwidths are: the largest over the smallest, minus 1."""
+    each = [rates[name] / directories[name] for name in rates]
+    return max(each) / min(each) - 1
+
+
+def split(rates: Mapping[str, float], *, error: float, most: int) -> Split:
+    """Return the fewest directories with which bandwidths per directory differ by ``error`` at most.
+
+    ``rates``: device name to bytes/s. No device gets more than ``most``; where that is too few, the best of what is
+    allowed is returned, and its ``spread`` is more than ``error``. A directory's bandwidth lies between ``t`` and
+    ``t × (1 + error)`` for some ``t``; the larger ``t``, the fewer directories each device needs, so the largest one
+    that works gives the fewest for every device at once. One of the directories has bandwidth ``t`` exactly.
+    """
+    candidates = sorted({rate / count for rate in rates.values() for count in range(1, most + 1)}, reverse=True)
+    best: Split | None = None
+    for smallest in candidates:
+        counts = {
+            name: min(most, max(1, int(rate / smallest * (1 + 1e-9)))) for name, rate in rates.items()
+        }  # as many as keep each directory at ``smallest`` or above
+        fewer = {name: max(1, _ceil(rate / smallest / (1 + error))) for name, rate in rates.items()}
+        for tried in (fewer, counts):
+            if max(tried.values()) > most:
+                continue
+            spread = spread_of(rates, tried)
+            if spread <= error * (1 + 1e-9) + 1e-12:
+                return Split(tried, spread)
+            if best is None or spread < best.spread:
+                best = Split(tried, spread)
+    assert best is not None
+    return best
+
+
+def _ceil(value: float) -> int:
+    return -int(-value * (1 - 1e-9) // 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One kind of data on a worker: the directories that it goes to, and its bytes for each byte of data."""
+
+    directories: Mapping[str, int]
+    bytes_per_byte: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """How devices fill up. ``full_after``: device name to the data per worker, in bytes, at which it is full; in this
+    order. ``ends_at``: the data at which some kind of data has no place left.
+    """
+
+    shares: dict[str, float]
+    """Device name to its bytes for each byte of data, until the first device is full."""
+    full_after: dict[str, float]
+    ends_at: float
+
+    def used_bytes(self, data_bytes: float, capacities: Mapping[str, float], uses: Sequence[Use]) -> dict[str, float]:
+        """Return what lies on each device when a worker has ``data_bytes``, or all that there is room for."""
+        used = dict.fromkeys(self.shares, 0.0)
+        stops = sorted({0.0, *self.full_after.values(), self.ends_at})
+        full: set[str] = set()
+        for start, stop in pairwise([*stops, float("inf")]):
+            full |= {name for name, at in self.full_after.items() if at <= start}
+            reached = min(stop, data_bytes, self.ends_at)
+            if reached > start:
+                for name, rate in _rates(uses, capacities, full).items():
+                    used[name] += rate * (reached - start)
+        return used
+
+
+def _rates(uses: Sequence[Use], capacities: Mapping[str, float], full: set[str]) -> dict[str, float]:
+    """Return what each device takes for each byte of data when those in ``full`` take no more."""
+    rates = dict.fromkeys(capacities, 0.0)
+    for use in uses:
+        open_to = {name: count for name, count in use.directories.items() if name not in full}
+        for name, count in open_to.items():
+            rates[name] += use.bytes_per_byte * count / sum(open_to.values())
+    return rates
+
+
+def fill(capacities: Mapping[str, float], uses: Sequence[Use]) -> Fill:
+    """Return how devices of ``capacities`` fill when each use goes round its directories, passing full ones over.
+
+    Intermediate data count as if all of them lay there at once, as at the end of a TeraSort's shuffle.
+    """
+    wanted = [use for use in uses if use.bytes_per_byte > 0]
+    left = dict(capacities)
+    full: dict[str, float] = {}
+    data = 0.0
+    first = _rates(wanted, capacities, set())
+    while wanted and all(set(use.directories) - set(full) for use in wanted):
+        rates = _rates(wanted, capacities, set(full))
+        taking = [name for name, rate in rates.items() if rate > 0 and name not in full]
+        step = min(left[name] / rates[name] for name in taking)
+        data += step
+        left = {name: left[name] - step * rates[name] for name in left}
+        for name in taking:
+            if left[name] <= capacities[name] * 1e-9:
+                full[name] = data
+    return Fill(first, full, data if wanted else float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableSpace:
+    """What HDFS's available-space volume choosing does with empty devices: the share of new blocks each gets."""
+
+    preferred: tuple[str, ...]
+    """Devices with so much more room that their directories are preferred; none: it goes round like round-robin."""
+    shares: dict[str, float]
+
+
+def available_space(devices: Sequence[Device], directories: Mapping[str, int], scale: float) -> AvailableSpace:
+    """Return how AvailableSpaceVolumeChoosingPolicy, with its defaults, spreads blocks over empty devices.
+
+    Every directory reports the free space of the whole device. If they differ by more than the threshold, those above
+    the smallest by more than that are preferred: of equally many directories they would get 75 %.
+    """
+    free = {device.name: device.capacity_bytes * scale for device in devices if device.name in directories}
+    total = sum(directories.values())
+    least = min(free.values())
+    high = {name for name, room in free.items() if room > least + BALANCED_THRESHOLD_BYTES}
+    if not high:
+        return AvailableSpace((), {name: count / total for name, count in directories.items()})
+    many, few = sum(directories[n] for n in high), sum(c for n, c in directories.items() if n not in high)
+    to_high = many * PREFERENCE / (many * PREFERENCE + few * (1 - PREFERENCE))
+    shares = {
+        name: to_high * count / many if name in high else (1 - to_high) * count / few
+        for name, count in directories.items()
+    }
+    return AvailableSpace(tuple(name for name in directories if name in high), shares)

@@ -1,0 +1,1 @@
+"""Where a run spent its time and what its devices did: phases, tasks, traffic, reasons. Pure."""

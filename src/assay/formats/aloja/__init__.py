@@ -1,0 +1,1 @@
+"""What the ALOJA platform left: tables, dumps, run folders."""

@@ -1,0 +1,171 @@
+"""What ALOJA's codes mean: disks, networks, compression, benchmark suites, and the Hadoop parameters behind columns.
+
+In: the texts of ALOJA's tables and folder names. Out: layout names with words, and engine parameters under Hadoop's
+current names (bytes, counts). Sources: ALOJA's own scripts (github Aloja/aloja, ``cluster_functions.sh``,
+``run_benchmarks.sh``, ``import_functions.sh`` and the Hadoop 1 configuration template) and the BSC report of 2015.
+
+Where ALOJA's code and its web page differ, the code made the runs and is followed: compression 2 is LZO there, and
+BZIP2 only on the page.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
+"""Texts, in small letters, that stand for no value in ALOJA's tables."""
+MAPS: Final = "mapreduce.tasktracker.map.tasks.maximum"
+SORT_FACTOR: Final = "mapreduce.task.io.sort.factor"
+REPLICATION: Final = "dfs.replication"
+FILE_BUFFER: Final = "io.file.buffer.size"
+BLOCK_SIZE: Final = "dfs.blocksize"
+COMPRESS: Final = "mapreduce.map.output.compress"
+CODEC: Final = "mapreduce.map.output.compress.codec"
+_INT_MAX: Final = 2**31 - 1
+_REPLICATION_MAX: Final = 512
+"""Hadoop's own bound, dfs.replication.max."""
+_BLOCK_MIB_MAX: Final = 2**20
+"""1 TiB; a larger number is no block size in MiB, and most likely one in bytes."""
+COUNTS: Final[Mapping[str, tuple[str, int, int]]] = {
+    "maps": (MAPS, 1, _INT_MAX),
+    "iosf": (SORT_FACTOR, 1, _INT_MAX),
+    "replication": (REPLICATION, 1, _REPLICATION_MAX),
+    "iofilebuf": (FILE_BUFFER, 1, _INT_MAX),
+    "blk_size": (BLOCK_SIZE, 2**20, _BLOCK_MIB_MAX),
+}
+"""ALOJA's column to Hadoop's parameter, the factor between their units, and the largest value that can be meant."""
+CODECS: Final[Mapping[str, str]] = {
+    "1": "org.apache.hadoop.io.compress.DefaultCodec",
+    "2": "com.hadoop.compression.lzo.LzoCodec",
+    "3": "org.apache.hadoop.io.compress.SnappyCodec",
+}
+_COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2", "snappy": "3"}
+"""The words that ALOJA's page shows for its codes, in small letters; what it calls BZIP2 was LZO."""
+NETWORKS: Final[Mapping[str, str]] = {"IB": "InfiniBand, IP over it", "ETH": "Ethernet"}
+_SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
+_SINGLE: Final[Mapping[str, tuple[str, Mapping[str, int]]]] = {
+    "HDD": ("one SATA disk", {"hdd": 1}),
+    "SSD": ("one SSD", {"ssd": 1}),
+    "NVE": ("one NVMe drive", {"nvme": 1}),
+    "NFS": ("one NFS mount", {"remote": 1}),
+    "RAM": ("a RAM disk", {}),
+}
+_MANY: Final[Mapping[str, tuple[str, str, Mapping[str, int]]]] = {
+    "HD": ("SATA disk", "on the first of them", {}),
+    "SS": ("SSD", "on the first of them", {}),
+    "HS": ("SATA disk", "on one SSD", {"ssd": 1}),
+    "HN": ("SATA disk", "on one NVMe drive", {"nvme": 1}),
+    "RR": ("remote volume", "on the first of them", {}),
+    "R": ("remote volume", "on the first of them", {}),
+    "RL": ("remote volume", "on one local SATA disk", {"hdd": 1}),
+    "RS": ("remote volume", "on one local SSD", {"ssd": 1}),
+    "NFS": ("NFS mount", "on one local SATA disk", {"hdd": 1}),
+    "NVE": ("NVMe drive", "on the first of them", {}),
+}
+"""Two-letter code, before the number of them: where HDFS is, where the intermediate data, devices for the latter."""
+_KINDS: Final = {
+    "SATA disk": "hdd",
+    "SSD": "ssd",
+    "NVMe drive": "nvme",
+    "remote volume": "remote",
+    "NFS mount": "remote",
+}
+_NUMBERED: Final = re.compile(r"(?P<kind>[A-Z]{1,3})(?P<count>[1-9]\d?)")
+
+
+def known(text: str) -> str:
+    """Return ``text`` without blanks around it; empty where ALOJA's tables mean that there is no value."""
+    text = text.strip()
+    return "" if text.lower() in UNKNOWN else text
+
+
+def layout_name(code: str) -> str:
+    """Return the layout's name: ALOJA's code itself; empty when it is absent (ALOJA writes 0 for a PaaS cluster)."""
+    code = known(code)
+    return "" if code == "0" else code
+
+
+def network(code: str) -> str:
+    """Return the network's level: ALOJA's code itself; empty when it is absent (0 for a PaaS cluster)."""
+    return layout_name(code)
+
+
+def _numbered(code: str) -> tuple[str, str, Mapping[str, int], int] | None:
+    found = _NUMBERED.fullmatch(code)
+    parts = _MANY.get(found["kind"]) if found else None
+    return (*parts, int(found["count"])) if found and parts else None
+
+
+def layout_words(code: str) -> str | None:
+    """Return what a disk code stands for; None when ALOJA's scripts do not explain it."""
+    if code in _SINGLE:
+        words = _SINGLE[code][0]
+        return f"HDFS and intermediate data on {words}"
+    many = _numbered(code)
+    if many is None:
+        return None
+    device, intermediate, _, count = many
+    return f"HDFS on {count} {device}{'s' if count > 1 else ''}, intermediate data {intermediate}"
+
+
+def layout_devices(code: str) -> dict[str, int] | None:
+    """Return how many devices of each kind one worker uses; ``remote`` counts volumes behind the network.
+
+    None when the code is not known, or stands for something that is no device.
+    """
+    if code in _SINGLE:
+        return dict(_SINGLE[code][1]) or None
+    many = _numbered(code)
+    if many is None:
+        return None
+    device, _, more, count = many
+    return {_KINDS[device]: count, **more}
+
+
+def suite(bench_type: str) -> str:
+    """Return the benchmark suite: its name in ALOJA's database for the letter that folder names have."""
+    bench_type = known(bench_type)
+    return _SUITES.get(bench_type.lower(), bench_type)
+
+
+def parameters(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return Hadoop's parameters for ALOJA's columns, those of :data:`COUNTS` and ``comp``.
+
+    A column that is absent, or a count that is 0, is not known, and so is its parameter.
+
+    One parameter stands for each column, so that it can be a factor: what ALOJA's scripts derive from it (as many
+    reduce slots as map slots, a sort buffer of 10 MiB times the sort factor) is not repeated. Raises ValueError, with
+    words for the user, when a value can't be meant.
+    """
+    found = {}
+    for column, (name, factor, most) in COUNTS.items():
+        value = _count(column, columns.get(column, ""), most)
+        if value:
+            found[name] = str(value * factor)
+    return found | _compression(columns.get("comp", ""))
+
+
+def _count(column: str, text: str, most: int) -> int:
+    text = known(text)
+    if not text:
+        return 0
+    digits = text.removesuffix(".0")
+    if not (digits.isascii() and digits.isdigit()) or len(digits) > 20:
+        raise ValueError(f"{column} is {text!r}, which is not a whole number")
+    if int(digits) > most:
+        raise ValueError(f"{column} is {digits}, more than the {most} that can be meant")
+    return int(digits)
+
+
+def _compression(text: str) -> dict[str, str]:
+    code = text.strip().lower().removeprefix("cmp")
+    code = _COMPRESSION_NAMES.get(code) or known(code)
+    if not code:
+        return {}
+    if code == "0":
+        return {COMPRESS: "false"}
+    if code not in CODECS:
+        raise ValueError(f"comp is {text!r}, which is none of ALOJA's codes 0 to 3")
+    return {COMPRESS: "true", CODEC: CODECS[code]}

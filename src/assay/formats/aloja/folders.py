@@ -1,0 +1,300 @@
+"""Takes runs out of the folders that ALOJA's benchmark scripts made: ``DATE_TIME_conf_…/BENCHMARK/…``.
+
+In: the files of one or more such folders, unpacked. Out: one :class:`Found` for each benchmark that a folder's own log
+(or, from 2015, its ``config.sh``) gives a time for; for one that it does not, and whose job history is there, a run as
+long as its jobs. The configuration is that of the folder's name, or of ``config.sh``; times are UTC.
+
+Of a benchmark's own folder the job histories (``history/…``), ``vmstat-HOST.log`` and ``bwm-HOST.log`` are read. sar's
+binary files are not: ``sadf -j`` turns them into JSON. Everything else (daemons' logs, copies of configuration files,
+HiBench's report) tells nothing more of a run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from assay.errors import FormatError
+from assay.formats.aloja.codes import known, layout_devices, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja.history import Jobs, is_history, jobs_of, jobs_within
+from assay.formats.aloja.logs import (
+    Execution,
+    Unread,
+    bwm_rows,
+    executions_of_config,
+    executions_of_log,
+    impossible,
+    plain,
+    variables,
+    vmstat_rows,
+)
+from assay.formats.aloja.names import FolderName, folder_name
+from assay.formats.aloja.samples import Observed, Samples
+from assay.formats.importing import Format
+from assay.formats.source import Source
+from assay.model.imported import Found, Left, foreign_run
+from assay.model.run import RunStatus
+
+_CONFIG = "config.sh"
+_ARCHIVE: Final = (".tar.bz2", ".tar.gz", ".tgz")
+_MONITOR = re.compile(r"(?P<tool>vmstat|bwm)-(?P<host>[A-Za-z0-9.-]{1,100})\.log(?:\.[a-z0-9]{2,4})?")
+_SAR = re.compile(r"sar-.*\.sar")
+_VARIABLES: Final = {
+    "net": "NET",
+    "disk": "DISK",
+    "maps": "MAX_MAPS",
+    "iosf": "IO_FACTOR",
+    "replication": "REPLICATION",
+    "iofilebuf": "IO_FILE",
+    "comp": "COMPRESS_TYPE",
+}
+"""ALOJA's column to the variable of config.sh."""
+_MEBIBYTE: Final = 2**20
+
+
+@dataclass(slots=True)
+class _Folder:
+    """One configuration's folder: its name, and its files by their path below it."""
+
+    text: str
+    name: FolderName
+    files: dict[str, Source] = field(default_factory=dict)
+
+    def own(self, bench: str) -> dict[str, Source]:
+        """Return the files below the benchmark's own folder, by their path below that."""
+        begin = f"{bench}/"
+        return {path.removeprefix(begin): source for path, source in self.files.items() if path.startswith(begin)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The configuration of a folder under the names of ALOJA's columns, and what else is told of it."""
+
+    columns: Mapping[str, str]
+    engine_version: str = ""
+    datasize: str = ""
+    scale: str = ""
+
+
+def _place(path: str) -> tuple[str, str] | None:
+    """Return a path up to its run folder, and what is below it; None when it lies in none."""
+    parts = PurePosixPath(path).parts
+    for at, part in enumerate(parts[:-1]):
+        if folder_name(part):
+            return "/".join(parts[: at + 1]), "/".join(parts[at + 1 :])
+    return None
+
+
+def _recognises(name: str, _: bytes) -> bool:
+    return _place(name) is not None
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+    folders: dict[str, _Folder] = {}
+    for source in sources:
+        place = _place(source.name) or _place(source.path.absolute().as_posix())
+        if place is None:
+            yield Left(source.name, "lies in no folder that is named as ALOJA names those of its runs")
+            continue
+        whole, below = place
+        text = whole.rpartition("/")[2]
+        name = folder_name(text)
+        if name is not None:
+            folders.setdefault(whole, _Folder(text, name)).files.setdefault(below, source)
+    for folder in folders.values():
+        yield from _runs(folder)
+
+
+def _runs(folder: _Folder) -> Iterator[Found | Left]:
+    """Yield the runs of one folder: those with a time of their own, then those that only job histories tell of."""
+    config: dict[str, tuple[int, str]] = {}
+    told_in, executions = "", list[Execution | Unread]()
+    log = next((source for path, source in folder.files.items() if path.startswith(f"log_{folder.text}.log")), None)
+    try:
+        if (source := folder.files.get(_CONFIG)) is not None:
+            config, told_in = variables(source.text()), source.name
+            executions = list(executions_of_config(config))
+        if log is not None and not executions:
+            conf = folder.text.partition("_conf_")[2]
+            executions, told_in = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
+    except FormatError as error:
+        yield Left(error.where or folder.text, error.message)
+    told = _told(folder, config)
+    timed = [each for each in executions if isinstance(each, Execution)]
+    for each in executions:
+        if isinstance(each, Execution):
+            once = sum(other.bench == each.bench for other in timed) == 1
+            yield from _run(folder, told, each, f"{told_in}:{each.line}", own=folder.own(each.bench) if once else {})
+        else:
+            yield Left(f"{told_in}:{each.line}", each.why)
+    named = {each.bench for each in timed}
+    benches = dict.fromkeys(path.split("/")[0] for path in folder.files if "/" in path)
+    for bench in benches:
+        if bench not in named and any(is_history(path) for path in folder.own(bench)):
+            yield from _run_of_jobs(folder, told, bench)
+    if not executions and not benches:
+        yield Left(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
+
+
+def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _Told:
+    """Return the configuration: what config.sh says, and else what the folder's name does."""
+    values = {name: plain(written) for name, (_, written) in config.items()}
+    columns = dict(folder.name.values)
+    for column, variable in _VARIABLES.items():
+        if value := known(values.get(variable, "")):
+            columns[column] = value
+    size = values.get("BLOCK_SIZE", "")
+    if size.isascii() and size.isdigit() and len(size) < 16 and int(size) % _MEBIBYTE == 0:
+        columns["blk_size"] = str(int(size) // _MEBIBYTE)
+    if bench_type := known(values.get("BENCH_SUITE", "") or values.get("BENCH", "")):
+        columns["bench_type"] = bench_type
+    version = known(values.get("HADOOP_VERSION", "")).removeprefix("hadoop").removeprefix("-")
+    datasize, scale = (known(values.get(name, "")) for name in ("BENCH_DATA_SIZE", "BENCH_SCALE_FACTOR"))
+    return _Told(columns, version, datasize, scale)
+
+
+def _run(
+    folder: _Folder, told: _Told, execution: Execution, where: str, own: Mapping[str, Source]
+) -> Iterator[Found | Left]:
+    """Yield one benchmark's run, and what of its files could not be read."""
+    warnings: list[str] = []
+    samples = Samples(execution.duration_s)
+    jobs = Jobs()
+    if own and execution.start_unix_s is not None:
+        jobs, unread = jobs_within(own, execution.start_unix_s, execution.duration_s)
+        yield from unread
+    if own:
+        yield from _monitored(own, execution.start_unix_s, samples)
+        if any(_SAR.fullmatch(path) for path in own):
+            warnings.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
+    elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
+        warnings.append("its tasks and samples are in an archive and were not read: unpack it first")
+    status = RunStatus.FAILED if execution.failed else RunStatus.VALID
+    cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
+    source = f"wall time in {where.rpartition(':')[0]}"
+    yield _found(folder, told, execution, where, source, status, cause, jobs, samples.observed(), warnings)
+
+
+def _run_of_jobs(folder: _Folder, told: _Told, bench: str) -> Iterator[Found | Left]:
+    """Yield the run of a benchmark that only its job histories tell of: from the first submission to the last end."""
+    jobs, unread = jobs_of(folder.own(bench), folder.own(f"prep_{bench}"))
+    yield from unread
+    where = f"{folder.text}/{bench}"
+    if jobs.span_unix_s is None:
+        yield Left(where, "no log tells its time, and no job history does that is known to be its own")
+        return
+    begin_s, end_s = jobs.span_unix_s
+    if why := impossible(end_s - begin_s, end_s):
+        yield Left(where, f"no log tells its time, and by its job histories it {why}")
+        return
+    execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)
+    source = "from the first job's submission to the last one's end, in the job histories: no log tells the wall time"
+    status = RunStatus.FAILED if jobs.failure else RunStatus.VALID
+    nothing = Samples(execution.duration_s).observed()
+    yield _found(folder, told, execution, where, source, status, jobs.failure, jobs, nothing, [])
+
+
+def _monitored(own: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[Left]:
+    """Add the rows of the monitors' logs to ``samples``, and yield what could not be taken, by file and reason."""
+    for path, source in own.items():
+        monitor = _MONITOR.fullmatch(path)
+        if monitor is None:
+            continue
+        left: dict[str, list[int]] = defaultdict(list)
+        try:
+            for line, table, row in _rows(monitor["tool"], source.text()):
+                try:
+                    samples.add(table, monitor["host"], row, _sample_s(row, start_unix_s))
+                except FormatError as error:
+                    left[error.message].append(line)
+        except FormatError as error:
+            yield Left(error.where or source.name, error.message)
+        for why, lines in left.items():
+            yield Left(f"{source.name}:{lines[0]}", f"rows that {why}: {len(lines)}")
+
+
+def _rows(tool: str, text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
+    if tool == "bwm":
+        yield from bwm_rows(text)
+    else:
+        for line, row in vmstat_rows(text):
+            yield line, "VMSTATS", row
+
+
+def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
+    """Return when a row was taken, in seconds from the run's start; vmstat's have no clock and count from it."""
+    if "time" in row:
+        return float(row["time"])
+    written = row.get("unix_timestamp", "")
+    if not (written.isascii() and written.isdigit()) or len(written) > 12:
+        raise FormatError("have no time")
+    if start_unix_s is None:
+        raise FormatError("have a time where the run's start is not told")
+    return float(written) - start_unix_s
+
+
+def _found(
+    folder: _Folder,
+    told: _Told,
+    execution: Execution,
+    where: str,
+    source: str,
+    status: RunStatus,
+    cause: str | None,
+    jobs: Jobs,
+    observed: Observed,
+    warnings: Sequence[str],
+) -> Found | Left:
+    columns, name = told.columns, folder.name
+    layout = layout_name(columns.get("disk", ""))
+    level = network(columns.get("net", ""))
+    options = {"suite": suite(columns.get("bench_type", "")), "datasize": told.datasize, "scale": told.scale}
+    sources = {"duration_s": source}
+    if jobs.tasks:
+        sources |= {"tasks": "job history", "phases": "job history"}
+    if observed.trace:
+        sources["trace"] = " ".join(observed.tables)
+    start_s = execution.start_unix_s
+    try:
+        engine_parameters = parameters(columns)
+    except ValueError as error:
+        return Left(where, f"{folder.text}/{execution.bench}: {error}")
+    run = foreign_run(
+        workload=execution.bench.lower(),
+        duration_s=execution.duration_s,
+        status=status,
+        cause=cause,
+        cluster=name.cluster,
+        layout=layout,
+        levels={"network": level} if level else {},
+        parameters=engine_parameters,
+        workload_parameters={key: text for key, text in options.items() if text},
+        environment={"cluster": _cluster(name, layout)},
+        engine_version=told.engine_version,
+        started_at="" if start_s is None else datetime.fromtimestamp(start_s, UTC).isoformat(timespec="milliseconds"),
+        phases=jobs.phases,
+        jobs=jobs.jobs,
+        sources=sources,
+        warnings=(*warnings, *observed.warnings(execution.duration_s)),
+    )
+    return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
+
+
+def _cluster(name: FolderName, layout: str) -> dict[str, Any]:
+    """Return the facts of the cluster that the folder's name tells."""
+    facts = {
+        "name": name.cluster or None,
+        "provider": "azure" if name.azure else None,
+        "workers": name.datanodes,
+        "layout_devices": layout_devices(layout),
+        "layout_words": layout_words(layout),
+    }
+    return {key: fact for key, fact in facts.items() if fact is not None}
+
+
+FORMAT: Final = Format("aloja-folders", "folders of ALOJA's benchmark runs", _recognises, _read)

@@ -1,0 +1,168 @@
+"""Which cluster a run of ALOJA's tables was made on: joined from the list of clusters, never guessed.
+
+In: a row's fields, the name of its folder (``20131126_115542_conf_IB_SSD_b_m12_i10_r1_I65536/terasort``), and the
+clusters of ALOJA's list. Out: the cluster's name and its facts, in the form that the environment of measured runs has.
+
+A cluster is joined by name where the row tells one. By id only where a single cluster has it: the list uses five ids
+twice. And a folder whose name ends in ``_az`` was made on Azure, whatever the id says: 142 runs of the dump of
+September 2014 stand under id 1, an on-premise cluster, with such a name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from assay.formats.aloja import codes
+from assay.formats.aloja.clusters import AlojaCluster
+from assay.model.run import Run
+
+_AZURE: Final = "azure"
+_NEW_STYLE: Final = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
+_CODED: Final = re.compile(r"^Cl(\d+)$")
+"""How ALOJA's wider table writes an id, so that no one takes it for a quantity."""
+_STAMP: Final = re.compile(r"\d{8}_\d{6}(?=_)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderName:
+    """What the name of a run's folder tells."""
+
+    text: str
+    stamp: str
+    """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
+    old: bool
+    """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
+    place: str
+    """The cluster's name in the newer form; ``az`` for the mark of Azure in the older; empty when it tells nothing."""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return what the name tells; all is empty when there is none."""
+        if not codes.known(text):
+            return cls("", "", False, "")
+        stamp = text[:8] + text[9:15] if _STAMP.match(text) else ""
+        old = text[15:21] == "_conf_"
+        folder = text.partition("/")[0]
+        if old:
+            return cls(text, stamp, old, "az" if folder.endswith("_az") else "")
+        new = _NEW_STYLE.fullmatch(folder)
+        return cls(text, stamp, old, new["cluster"] if new else "")
+
+    def contradictions(self, run: Run) -> str:
+        """Return, in words, where the name and the row differ; empty when they agree."""
+        folder, slash, bench = self.text.partition("/")
+        differ = []
+        if slash and bench.lower() != run.workload:
+            differ.append("benchmark")
+        network, layout = run.levels.get("network", ""), run.layout
+        if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
+            differ.append("network or disk")
+        return f"the folder's name tells another {' and another '.join(differ)}" if differ else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """The cluster of a run: ``facts`` as in the environment of measured runs; ``source``: how it was found."""
+
+    name: str
+    facts: Mapping[str, Any]
+    source: str
+    warnings: tuple[str, ...] = ()
+
+
+class Clusters:
+    """ALOJA's list of clusters, by name and by id."""
+
+    def __init__(self, clusters: Sequence[AlojaCluster]) -> None:
+        self._by_name = {cluster.name: cluster for cluster in clusters}
+        self._by_id: dict[str, list[AlojaCluster]] = {}
+        for cluster in self._by_name.values():
+            self._by_id.setdefault(str(cluster.cluster_id), []).append(cluster)
+
+    def join(self, fields: Mapping[str, str], place: str) -> Joined:
+        """Return the cluster of a row; ``place``: what its folder's name tells of it."""
+        in_table = codes.known(fields.get("cluster_name", ""))
+        name = in_table or ("" if place == "az" else place)
+        told = _told(fields)
+        if name:
+            listed = self._by_name.get(name)
+            source = "the cluster's name in the table" if in_table else "the folder's name"
+            return Joined(name, {"name": name} | (_facts(listed) if listed else {}) | told, _with(source, listed))
+        identity = _CODED.sub(r"\1", codes.known(fields.get("cluster", "")))
+        if not identity:
+            return Joined("", told, "not told by the table")
+        joined = self._by_identity(identity, place)
+        return Joined(joined.name, {"name": joined.name, **joined.facts, **told}, joined.source, joined.warnings)
+
+    def _by_identity(self, identity: str, place: str) -> Joined:
+        candidates = self._by_id.get(identity, [])
+        marked = place == "az"
+        fitting = [cluster for cluster in candidates if cluster.provider == _AZURE] if marked else candidates
+        names = " and ".join(cluster.name for cluster in candidates)
+        if len(candidates) > 1 and marked and len(fitting) == 1:
+            source = (
+                f"the cluster's id {identity} stands for {names}; the folder's name ends in _az, and one is Azure's"
+            )
+            return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
+        if len(candidates) > 1:
+            why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is not told"
+            return Joined(f"aloja-{identity}", {}, why, (why,))
+        if len(fitting) == 1:
+            return Joined(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
+        if not marked:
+            return Joined(f"aloja-{identity}", {}, f"the cluster's id {identity}; no list of clusters names it")
+        source = f"the cluster's id {identity}, and the folder's name, which ends in _az: made on Azure"
+        if not candidates:
+            return Joined(f"aloja-{identity}-az", {}, source)
+        why = f"the cluster's id {identity} is {candidates[0].name}, but the folder's name ends in _az: made on Azure"
+        return Joined(f"aloja-{identity}-az", {}, source, (why,))
+
+
+def _with(source: str, listed: AlojaCluster | None) -> str:
+    return f"{source}, with the facts of {listed.where}" if listed else source
+
+
+def _facts(cluster: AlojaCluster) -> dict[str, Any]:
+    """Return what the list tells of a cluster; masters are not told, and so neither are all nodes."""
+    facts = {
+        "workers": cluster.datanodes,
+        "provider": cluster.provider,
+        "service_type": cluster.service_type,
+        "vm_size": cluster.vm_size,
+        "vm_os": cluster.vm_os,
+        "cores": cluster.cores,
+        "ram_gb": cluster.ram_gb,
+    }
+    return {name: value for name, value in facts.items() if value not in (None, "")}
+
+
+def _told(fields: Mapping[str, str]) -> dict[str, Any]:
+    """Return what the wider table tells of its cluster. Raises ValueError when a count is none."""
+    facts: dict[str, Any] = {
+        name: text
+        for name in ("provider", "service_type", "vm_size", "vm_os")
+        if (text := codes.known(fields.get(name, "")))
+    }
+    counts = {name: _count(name, fields.get(name, "")) for name in ("datanodes", "headnodes", "cores")}
+    for name, column in (("workers", "datanodes"), ("masters", "headnodes"), ("cores", "cores")):
+        if (count := counts[column]) is not None:
+            facts[name] = count
+    if "workers" in facts and "masters" in facts:
+        facts["nodes"] = facts["workers"] + facts["masters"]
+    if ram := codes.known(fields.get("ram_gb", "")):
+        if not re.fullmatch(r"\d{1,9}([.,]\d{1,9})?", ram, re.ASCII):
+            raise ValueError(f"VM.RAM is {ram[:40]!r}, which is no number of gigabytes")
+        facts["ram_gb"] = float(ram.replace(",", "."))
+    return facts
+
+
+def _count(name: str, text: str) -> int | None:
+    text = codes.known(text).removesuffix(".0")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 9:
+        raise ValueError(f"{name} is {text[:40]!r}, which is not a whole number")
+    return int(text)

@@ -1,0 +1,1 @@
+"""What tools print that measure bare devices and links: fio, iperf3."""

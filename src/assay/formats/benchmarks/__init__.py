@@ -1,0 +1,1 @@
+"""What benchmark programs print: TestDFSIO, enhanced DFSIO, HiBench, TPCx-HS."""

@@ -1,0 +1,1 @@
+"""Hadoop's own records: job histories and configuration."""

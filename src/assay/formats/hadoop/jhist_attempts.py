@@ -1,0 +1,72 @@
+"""What the events of task attempts tell, the form in which both ways of reading a job history give it.
+
+:class:`AttemptStarted` and :class:`AttemptEnded`, with times in milliseconds since 1970. Of an attempt's counters only
+:data:`COUNTERS` are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+COUNTERS: Final = (
+    "HDFS_BYTES_READ",
+    "HDFS_BYTES_WRITTEN",
+    "FILE_BYTES_READ",
+    "FILE_BYTES_WRITTEN",
+    "SPILLED_RECORDS",
+    "CPU_MILLISECONDS",
+    "GC_TIME_MILLIS",
+)
+"""The counters of a task attempt that are kept."""
+Counts: TypeAlias = tuple[int | None, ...]
+OWN_GROUPS: Final = ("FileSystemCounter", "TaskCounter")
+"""How the names of Hadoop's own groups end; what stands before differs between versions."""
+STATUS: Final = {"FINISHED": "succeeded", "FAILED": "failed", "KILLED": "killed"}
+STARTS: Final = frozenset({"MAP_ATTEMPT_STARTED", "REDUCE_ATTEMPT_STARTED"})
+ENDS: Final = frozenset(f"{kind}_ATTEMPT_{outcome}" for kind in ("MAP", "REDUCE") for outcome in STATUS)
+
+
+class AttemptStarted(Struct, frozen=True, gc=False):
+    """An attempt began."""
+
+    kind: str
+    """``map`` or ``reduce``."""
+    task_id: str
+    attempt_id: str
+    start_ms: int
+    node: str
+
+
+class AttemptEnded(Struct, frozen=True, gc=False):
+    """An attempt ended; what its event does not tell is None, or empty."""
+
+    kind: str
+    status: str
+    task_id: str
+    attempt_id: str
+    end_ms: int
+    node: str | None
+    shuffle_ms: int | None
+    merge_ms: int | None
+    counters: Counts | None
+    """Values of :data:`COUNTERS`, None for one that the attempt has not."""
+
+
+def kept(groups: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+    """Return the counters that are kept: each from the first of Hadoop's own groups that has it."""
+    own = [group for key, group in groups.items() if key.endswith(OWN_GROUPS)]
+    return {name: group[name] for group in reversed(own) for name in COUNTERS if name in group}
+
+
+def in_order(counters: Mapping[str, int]) -> Counts:
+    """Return the values of :data:`COUNTERS`, None for one that is absent."""
+    return tuple(counters.get(name) for name in COUNTERS)
+
+
+def places_in_order(names: Sequence[str]) -> Callable[[Counts], Counts]:
+    """Return what brings values that stand for ``names``, and a None after them, into the order of :data:`COUNTERS`."""
+    return itemgetter(*(names.index(name) if name in names else len(names) for name in COUNTERS))

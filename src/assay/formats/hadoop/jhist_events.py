@@ -1,0 +1,230 @@
+"""Reads the events in a MapReduce job history file, whichever of its two encodings it has.
+
+In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: those of task attempts as
+``jhist_attempts.py`` has them, others as :class:`Event`. Most events are read in a quick way
+(``jhist_learned_json``, ``jhist_quick_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by
+field.
+
+The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
+a second line with the Avro schema, then one record per event: JSON objects on lines of their own, or records in Avro's
+binary encoding without any framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import msgspec
+
+from assay.errors import FormatError
+from assay.formats.hadoop.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
+from assay.formats.hadoop.jhist_learned_json import LearnedJson
+from assay.formats.hadoop.jhist_quick_binary import QuickBinary
+from assay.formats.hadoop.jhist_quick_json import QuickJson
+
+_JSON: Final = b"Avro-Json"
+_BINARY: Final = b"Avro-Binary"
+_LINE_END: Final = ord("\n")
+_LONG_MAX = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event: its type (``JOB_SUBMITTED``), its record's fields, and where in the file it stands."""
+
+    type: str
+    record: dict[str, Any]
+    where: str
+
+    def text(self, name: str) -> str:
+        """Return a text field. Raises :class:`FormatError` when it is absent or not text."""
+        value = self._plain(name)
+        if not isinstance(value, str):
+            raise self._error(name, value, "text")
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """Return a text field, or None when it is absent or null."""
+        return None if self._plain(name) is None else self.text(name)
+
+    def integer(self, name: str) -> int:
+        """Return a whole number of 64 bits. Raises :class:`FormatError` when it is absent or not one."""
+        return self._integer(name, self._plain(name))
+
+    def optional_integer(self, name: str) -> int | None:
+        """Return a whole number, or None when it is absent, null, or Hadoop's -1 for unknown."""
+        value = self._plain(name)
+        return None if value is None or value == -1 else self._integer(name, value)
+
+    def counters(self, name: str) -> dict[str, dict[str, int]]:
+        """Return counters as group name to counter name to value; empty when there are none."""
+        value = self._plain(name)
+        groups: dict[str, dict[str, int]] = {}
+        for group in self._list(name, value, "groups") if value is not None else ():
+            counters = groups.setdefault(self._name(name, group), {})
+            for counter in self._list(name, group, "counts"):
+                counters[self._name(name, counter)] = self._integer(name, counter.get("value"))
+        return groups
+
+    def _plain(self, name: str) -> Any:
+        """Return a field without the wrapping that Avro's JSON puts around a value of a union."""
+        value = self.record.get(name)
+        if isinstance(value, dict) and len(value) == 1:
+            key, inner = next(iter(value.items()))
+            if key in ("string", "int", "long") or "." in key:
+                return inner
+        return value
+
+    def _list(self, name: str, value: Any, key: str) -> list[Any]:
+        items = value.get(key) if isinstance(value, dict) else None
+        if not isinstance(items, list):
+            raise self._error(name, value, "a set of counters")
+        return items
+
+    def _name(self, name: str, value: Any) -> str:
+        text = value.get("name") if isinstance(value, dict) else None
+        if not isinstance(text, str):
+            raise self._error(name, value, "a set of counters with names")
+        return text
+
+    def _integer(self, name: str, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LONG_MAX:
+            raise self._error(name, value, "a whole number")
+        return value
+
+    def _error(self, name: str, value: Any, wanted: str) -> FormatError:
+        found = "absent" if name not in self.record else f"{str(value)[:60]!r}"
+        return FormatError(f"{self.type}: field {name!r} should be {wanted} and is {found}", where=self.where)
+
+
+Told = Event | AttemptStarted | AttemptEnded
+
+
+def started(event: Event) -> AttemptStarted:
+    """Return the start of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    kind = event.type.partition("_")[0].lower()
+    return AttemptStarted(
+        kind, event.text("taskid"), event.text("attemptId"), event.integer("startTime"), event.text("trackerName")
+    )
+
+
+def ended(event: Event) -> AttemptEnded:
+    """Return the end of an attempt. Raises :class:`FormatError` when a field is absent or of another kind."""
+    groups = event.counters("counters")
+    return AttemptEnded(
+        kind=event.type.partition("_")[0].lower(),
+        status=STATUS[event.type.rpartition("_")[2]],
+        task_id=event.text("taskid"),
+        attempt_id=event.text("attemptId"),
+        end_ms=event.integer("finishTime"),
+        node=event.optional_text("hostname") or None,
+        shuffle_ms=event.optional_integer("shuffleFinishTime") or None,
+        merge_ms=event.optional_integer("sortFinishTime") or None,
+        counters=in_order(kept(groups)) if groups else None,
+    )
+
+
+def read_events(content: bytes, wanted: Collection[str], *, source: str = "job history") -> Iterator[Told]:
+    """Yield the events in ``content`` whose type is among ``wanted``, oldest first.
+
+    Raises :class:`FormatError` with the line (JSON) or byte offset (binary) at which the file is not what it should be.
+    """
+    first = content.find(b"\n")
+    second = content.find(b"\n", first + 1)
+    magic = content[: max(first, 0)].strip() if first < 100 else b""
+    if magic not in (_JSON, _BINARY):
+        raise FormatError(
+            f"a job history begins with Avro-Json or Avro-Binary, not {content[:20]!r}",
+            where=f"{source}:1",
+            hint="job histories of Hadoop 2 and 3 (.jhist) are read; those of Hadoop 1 are not",
+        )
+    if second < 0:
+        raise FormatError("the file ends before its first event", where=f"{source}:2")
+    if magic == _JSON:
+        yield from _read_json(content, second + 1, wanted, source)
+    else:
+        yield from _read_binary(content, second + 1, content[first + 1 : second], wanted, source)
+
+
+def _read_json(content: bytes, place: int, wanted: Collection[str], source: str) -> Iterator[Told]:
+    """Yield the events in the lines from ``place`` on."""
+    quick = QuickJson(content, wanted)
+    learned = LearnedJson(content, wanted)
+    number = 3
+    while place < len(content):
+        if content[place] == _LINE_END:
+            number, place = number + 1, place + 1
+            continue
+        known = learned.take(place)
+        if known is not None:
+            if learned.event is not None:
+                yield learned.event
+            number, place = number + 1, known
+            continue
+        end = content.find(b"\n", place) + 1 or len(content)
+        if quick.take(place, end):
+            if quick.event is not None:
+                yield quick.event
+            learned.learn(place, end)
+        elif line := content[place:end].strip():
+            yield from _told(_decoded(line, f"{source}:{number}"), wanted)
+        number, place = number + 1, end
+
+
+def _decoded(line: bytes, where: str) -> Event:
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"this line is not a complete event: {error}", where=where, hint=_CUT) from error
+    event = value.get("event") if isinstance(value, dict) else None
+    if not isinstance(event, dict) or len(event) != 1:
+        raise FormatError("this line holds no event", where=where)
+    return _event(value.get("type"), next(iter(event.values())), where)
+
+
+def _read_binary(content: bytes, place: int, schema: bytes, wanted: Collection[str], source: str) -> Iterator[Told]:
+    """Yield the events in the bytes from ``place`` on."""
+    import fastavro  # imported here: job histories are rare, and start-up is not
+
+    # fastavro raises many unrelated types for a schema or a record that is damaged, and documents none of them.
+    try:
+        told = msgspec.json.decode(schema)
+        parsed = fastavro.parse_schema(told)
+    except Exception as error:
+        raise FormatError(f"the Avro schema can't be read: {error!r:.200}", where=f"{source}:2") from error
+    quick = QuickBinary(content, told, wanted)
+    stream = io.BytesIO(content)
+    while place < len(content):
+        end = quick.take(place)
+        if end is not None:
+            if quick.event is not None:
+                yield quick.event
+            place = end
+            continue
+        where = f"{source}: byte {place}"
+        stream.seek(place)
+        try:
+            value = fastavro.schemaless_reader(stream, parsed, None)
+        except Exception as error:
+            raise FormatError(f"no complete event here: {error!r:.200}", where=where, hint=_CUT) from error
+        if not isinstance(value, dict) or stream.tell() == place:
+            raise FormatError("there is no event here", where=where)
+        place = stream.tell()
+        yield from _told(_event(value.get("type"), value.get("event"), where), wanted)
+
+
+def _told(event: Event, wanted: Collection[str]) -> Iterator[Told]:
+    if event.type in wanted:
+        yield started(event) if event.type in STARTS else ended(event) if event.type in ENDS else event
+
+
+_CUT: Final = "the file was cut off or damaged: fetch it again from the history server's done directory"
+
+
+def _event(kind: Any, record: Any, where: str) -> Event:
+    if not isinstance(kind, str) or not isinstance(record, dict):
+        raise FormatError("the event has no type or no record", where=where)
+    return Event(kind, record, where)

@@ -1,0 +1,42 @@
+"""Which workload a job is, by the name that its program gives it.
+
+In: the name of a job or application, and for MapReduce its mapper's class. Out: the name that plans use for the
+workload when it is one of Hadoop's own benchmarks, and else the job's name as it is. The names are those that the
+programs of hadoop-mapreduce-examples set; TestDFSIO sets none, but its mapper tells.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_KNOWN: Final = {
+    "terasort": "terasort",
+    "teragen": "teragen",
+    "teravalidate": "teravalidate",
+    "word count": "wordcount",
+    "wordcount": "wordcount",
+    "sorter": "sort",
+    "random-writer": "randomwriter",
+    "random-text-writer": "randomtextwriter",
+}
+_MAPPERS: Final = {
+    "org.apache.hadoop.fs.TestDFSIO$ReadMapper": "dfsio-read",
+    "org.apache.hadoop.fs.TestDFSIO$WriteMapper": "dfsio-write",
+    "org.apache.hadoop.fs.TestDFSIO$AppendMapper": "dfsio-append",
+    "org.apache.hadoop.fs.TestDFSIO$RandomReadMapper": "dfsio-random-read",
+    "org.apache.hadoop.fs.TestDFSIO$TruncateMapper": "dfsio-truncate",
+}
+WRITERS: Final = frozenset({"teragen", "randomwriter", "randomtextwriter", "dfsio-write", "dfsio-append"})
+"""Workloads whose data is what they write; what they read is only the list of their splits."""
+UNNAMED: Final = "unnamed"
+LENGTH_MAX: Final = 200
+"""Longer names (whole queries, in Hive's jobs) are cut here."""
+
+
+def workload_of(job_name: str, mapper: str = "") -> str:
+    """Return the workload's name for a job's, on one line; a job without a name is ``unnamed``."""
+    if known := _MAPPERS.get(mapper):
+        return known
+    name = re.sub(r"[\s\x00-\x1f\x7f]+", " ", job_name).strip()[:LENGTH_MAX].rstrip()
+    return _KNOWN.get(name.lower(), name) or UNNAMED

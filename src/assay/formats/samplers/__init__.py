@@ -1,0 +1,1 @@
+"""Recordings of what hosts did: collectl, iostat, sysstat."""

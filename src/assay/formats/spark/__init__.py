@@ -1,0 +1,1 @@
+"""Spark's event logs."""

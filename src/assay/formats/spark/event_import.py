@@ -1,0 +1,244 @@
+"""Runs out of Spark event logs: one application (one attempt of it) is one run.
+
+In: event logs as Spark's history server reads them: a file for an application, or a folder ``eventlog_v2_…`` whose
+``events_N_…`` files are one log that was rolled over; plain or packed by one of Spark's codecs. Out: a run with the
+time from the application's start to its end, its stages as phases, its task attempts, sums of their metrics, and the
+properties that were set and matter.
+
+A log whose application had not ended gives no run: how long it took is not known. Spark tells no exit status before
+version 4; until then an application counts as failed when one of its jobs failed or had not ended. ``data_bytes`` stays
+unknown: Spark counts bytes again whenever they are read again, cached ones included.
+
+Of a log that Spark compacted (``events_N_….compact``), jobs and tasks of finished stages are gone: only its time and
+its parameters are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from assay.errors import FormatError
+from assay.formats.hadoop.job_names import LENGTH_MAX, workload_of
+from assay.formats.importing import Format
+from assay.formats.source import Source
+from assay.formats.spark.codecs import codec_of, unpacked
+from assay.formats.spark.events import Application, read_application
+from assay.formats.spark.parameters import spark_parameters
+from assay.model.imported import Found, Left, foreign_run
+from assay.model.run import Phase, Run, RunStatus
+
+_CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
+_FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
+_PART: Final = re.compile(r"events_([0-9]{1,9})_(.+?)(?:\.(?:lz4|lzf|snappy|zstd))?(\.compact)?", re.DOTALL)
+_STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
+DURATION_MAX_S: Final = 366 * 86_400
+"""Longer than this is refused, as is a start before 2010 (Spark's first year) or after 2100."""
+_START_S: Final = (1_262_304_000, 4_102_444_800)
+_METRICS: Final = {
+    "executor_run_s": ("run_ms", 1000),
+    "cpu_s": ("cpu_ns", 1_000_000_000),
+    "gc_s": ("gc_ms", 1000),
+    "input_bytes": ("input_bytes", 1),
+    "output_bytes": ("output_bytes", 1),
+    "shuffle_read_bytes": ("shuffle_read_bytes", 1),
+    "shuffle_remote_read_bytes": ("shuffle_remote_read_bytes", 1),
+    "shuffle_write_bytes": ("shuffle_write_bytes", 1),
+    "shuffle_fetch_wait_s": ("shuffle_wait_ms", 1000),
+    "shuffle_write_s": ("shuffle_write_ns", 1_000_000_000),
+    "memory_spilled_bytes": ("memory_spilled_bytes", 1),
+    "disk_spilled_bytes": ("disk_spilled_bytes", 1),
+}
+"""Metric to the total that it is, and what to divide by."""
+
+
+@dataclass(slots=True)
+class _Log:
+    """The files of one log: of a rolled one, each with its number and whether it stands for those before it, too."""
+
+    name: str
+    parts: list[tuple[int, bool, Source]] = field(default_factory=list)
+
+    @property
+    def is_compacted(self) -> bool:
+        """Whether Spark threw away what was finished."""
+        return any(compacted for _, compacted, _ in self.parts)
+
+    def contents(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the files in order, each unpacked when its turn comes.
+
+        Raises :class:`FormatError` when one is missing, there twice, or damaged.
+        """
+        first = max((number for number, compacted, _ in self.parts if compacted), default=0)
+        wanted = sorted(
+            ((n, source) for n, compacted, source in self.parts if n > first or (compacted and n == first)),
+            key=lambda part: part[0],
+        )
+        for expected, (number, source) in enumerate(wanted, start=first or 1):
+            if number != expected:
+                what = f"is file {number} of the rolled log, and {expected} was expected: one is missing or there twice"
+                raise FormatError(what, where=source.name)
+            yield source.name, unpacked(source.content(), source.name)
+
+
+def _recognises(name: str, head: bytes) -> bool:
+    base = name.rpartition("/")[2]
+    if _STATUS.fullmatch(base) and "eventlog_v2_" in name:
+        return not head
+    return _FIRST.match(head) is not None or (codec_of(head) is not None and _CODEC_NAME.fullmatch(base) is not None)
+
+
+def _logs(sources: Sequence[Source]) -> list[_Log]:
+    """Return the files put together to logs, in the order in which they are met."""
+    logs: dict[str, _Log] = {}
+    for source in sources:
+        folder, _, base = source.name.rpartition("/")
+        if _STATUS.fullmatch(base):
+            continue
+        if part := _PART.fullmatch(base):
+            log = logs.setdefault(f"{folder}/{part[2]}", _Log(folder or f"events of {part[2]}"))
+            log.parts.append((int(part[1]), part[3] is not None, source))
+        else:
+            logs[source.name] = _Log(source.name, [(1, False, source)])
+    return list(logs.values())
+
+
+def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+    seen: dict[str, str] = {}
+    for log in _logs(sources):
+        try:
+            application = read_application(log.contents())
+        except FormatError as error:
+            yield Left(error.where or log.name, error.message)
+            continue
+        name = application.app_id or application.name
+        key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
+        if key in seen:
+            yield Left(log.name, f"{name} once more, as in {seen[key]}")
+        elif why := _unusable(application):
+            yield Left(log.name, why)
+        else:
+            seen[key] = log.name
+            run = _run(application, log.is_compacted)
+            yield Found(key, log.name, run, () if log.is_compacted else application.tasks)
+
+
+def _unusable(application: Application) -> str | None:
+    """Return why the application gives no run; None when it does."""
+    if not _START_S[0] <= application.start_unix_s < _START_S[1]:
+        return f"the application started {application.start_unix_s:.0f} s after 1970: no date"
+    if application.duration_s is None:
+        return "the application's end is not in the log: it still ran, or its driver died, so its duration is unknown"
+    if not 0 < application.duration_s <= DURATION_MAX_S:
+        return f"the application ran {application.duration_s:.3f} s: no duration"
+    return None
+
+
+def _run(application: Application, compacted: bool) -> Run:
+    duration_s = application.duration_s
+    assert duration_s is not None
+    status, cause = _status(application, compacted)
+    totals, odd = ({}, []) if compacted else _metrics(application)
+    return foreign_run(
+        engine="spark",
+        engine_version=application.spark_version,
+        workload=workload_of(application.name),
+        duration_s=duration_s,
+        status=status,
+        cause=cause,
+        parameters=spark_parameters(application.properties),
+        started_at=datetime.fromtimestamp(application.start_unix_s, UTC).isoformat(timespec="milliseconds"),
+        metrics=totals,
+        phases=() if compacted else _phases(application, duration_s),
+        warnings=(*odd, *_warnings(application, compacted)),
+        environment={
+            "job": {"id": application.app_id, "name": application.name[:LENGTH_MAX]},
+            **({"java": application.java_version} if application.java_version else {}),
+        },
+        sources={
+            "duration_s": "Spark event log: the application's start to its end",
+            "parameters": "Spark event log: the properties that were set",
+            **(
+                {}
+                if compacted
+                else {
+                    "metrics": "Spark event log: sums over all task attempts",
+                    "phases": "Spark event log: stages",
+                    "tasks": "Spark event log",
+                }
+            ),
+        },
+    )
+
+
+def _status(application: Application, compacted: bool) -> tuple[RunStatus, str | None]:
+    """Return how the application ended: by its exit code where Spark tells it, else by its jobs."""
+    if application.exit_code:
+        return RunStatus.FAILED, f"the application ended with exit code {application.exit_code}"
+    if application.exit_code is None:
+        failed = {job: why for job, why in application.jobs.items() if why != ""}
+        if failed:
+            job, why = next(iter(failed.items()))
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            told = f"failed: {why[:300]}" if why else "had not ended when the application did"
+            return RunStatus.FAILED, f"job {job} {told}{more}"
+    if not application.jobs and not compacted:
+        return RunStatus.INVALID, "the application ran no job"
+    return RunStatus.VALID, None
+
+
+def _metrics(application: Application) -> tuple[dict[str, float], list[str]]:
+    """Return the sums over all attempts, and a warning for each that can't be."""
+    metrics: dict[str, float] = {}
+    warnings: list[str] = []
+    for metric, (total, divisor) in _METRICS.items():
+        value = application.totals.get(total)
+        if value is not None and value < 0:
+            warnings.append(f"the tasks' {metric} add up to {value / divisor}: left out")
+        elif value is not None:
+            metrics[metric] = value / divisor
+    metrics["jobs"] = len(application.jobs)
+    metrics["stages"] = len(application.stages)
+    metrics["tasks"] = len({task.task_id for task in application.tasks})
+    metrics["task_attempts_failed"] = sum(task.status == "failed" for task in application.tasks)
+    if application.executor_cores:
+        metrics["executors"] = len(application.executor_cores)
+    return metrics, warnings
+
+
+def _phases(application: Application, duration_s: float) -> tuple[Phase, ...]:
+    """Return setup (until the first stage begins), each stage attempt that ran, and cleanup (after the last)."""
+    ran = [
+        (stage, stage.start_s, stage.end_s)
+        for stage in application.stages
+        if stage.start_s is not None and stage.end_s is not None and 0 <= stage.start_s <= stage.end_s
+    ]
+    if not ran:
+        return (Phase("setup", 0.0, duration_s),)
+    ran.sort(key=lambda each: (each[1], each[0].stage_id, each[0].attempt))
+    first_s, last_s = ran[0][1], max(end_s for _, _, end_s in ran)
+    stages = (
+        Phase(f"stage {stage.stage_id}" + (f".{stage.attempt}" if stage.attempt else ""), start_s, end_s)
+        for stage, start_s, end_s in ran
+    )
+    return (Phase("setup", 0.0, first_s), *stages, Phase("cleanup", last_s, max(last_s, duration_s)))
+
+
+def _warnings(application: Application, compacted: bool) -> Iterator[str]:
+    if compacted:
+        yield "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        return
+    if application.missing_ends:
+        yield (
+            f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
+            "keep up): the metrics are too low"
+        )
+    backwards = sum(task.end_s < task.start_s or task.start_s < 0 for task in application.tasks)
+    if backwards:
+        yield f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+
+
+FORMAT: Final = Format("spark", "Spark event log (plain, packed, or rolled over)", _recognises, _read)

@@ -1,0 +1,438 @@
+"""What a Spark application did, from its event log: jobs, stages, task attempts, and the settings it ran with.
+
+In: the log's files as bytes, in order (one, or several where Spark rolled it over). Out: an :class:`Application`. Times
+in the log are milliseconds since 1970 of the driver's clock; here task and stage times are seconds from the
+application's start. Sizes are bytes.
+
+The format is that of org.apache.spark.util.JsonProtocol, Spark 1.3 and later: one JSON object a line, its ``Event`` the
+name of the listener's event. Events and keys that are not needed are passed over, so logs of later versions stay
+readable; what is needed must be there and of its kind, or the log is refused with the line.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+from assay.errors import FormatError
+from assay.model.run import Task
+
+_Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+_TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
+_EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
+_KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
+
+
+def _named(name: str, default: Any = msgspec.NODEFAULT) -> Any:
+    return msgspec.field(name=name, default=default)
+
+
+class _AnyEvent(Struct):
+    name: str = _named("Event")
+
+
+class _LogStart(Struct):
+    spark_version: str = _named("Spark Version")
+
+
+class _ApplicationStart(Struct):
+    name: str = _named("App Name")
+    time_ms: _TimeMs = _named("Timestamp")
+    app_id: str | None = _named("App ID", None)
+    attempt_id: str | None = _named("App Attempt ID", None)
+
+
+class _ApplicationEnd(Struct):
+    time_ms: _TimeMs = _named("Timestamp")
+    exit_code: _Number | None = _named("ExitCode", None)
+
+
+class _Environment(Struct):
+    properties: dict[str, str] = _named("Spark Properties")
+    jvm: dict[str, Any] = msgspec.field(name="JVM Information", default_factory=dict)
+
+
+class _ExecutorInfo(Struct):
+    cores: _Number = _named("Total Cores")
+
+
+class _ExecutorAdded(Struct):
+    executor_id: str = _named("Executor ID")
+    info: _ExecutorInfo = _named("Executor Info")
+
+
+class _JobStart(Struct):
+    job_id: _Number = _named("Job ID")
+    stage_ids: list[_Number] = msgspec.field(name="Stage IDs", default_factory=list)
+
+
+class _Failure(Struct):
+    message: str | None = _named("Message", None)
+
+
+class _JobResult(Struct):
+    result: str = _named("Result")
+    exception: _Failure | None = _named("Exception", None)
+
+
+class _JobEnd(Struct):
+    job_id: _Number = _named("Job ID")
+    result: _JobResult = _named("Job Result")
+
+
+class _StageInfo(Struct):
+    stage_id: _Number = _named("Stage ID")
+    attempt: _Number = _named("Stage Attempt ID", 0)
+    name: str = _named("Stage Name", "")
+    tasks: _Number = _named("Number of Tasks", 0)
+    submitted_ms: _TimeMs | None = _named("Submission Time", None)
+    completed_ms: _TimeMs | None = _named("Completion Time", None)
+    failure: str | None = _named("Failure Reason", None)
+
+
+class _StageCompleted(Struct):
+    info: _StageInfo = _named("Stage Info")
+
+
+class _TaskInfo(Struct):
+    task_id: _Number = _named("Task ID")
+    index: _Number = _named("Index")
+    launch_ms: _TimeMs = _named("Launch Time")
+    attempt: _Number = _named("Attempt", 0)
+    host: str = _named("Host", "")
+    finish_ms: _TimeMs = _named("Finish Time", 0)
+    failed: bool = _named("Failed", False)
+    killed: bool = _named("Killed", False)
+
+
+class _TaskStart(Struct):
+    stage_id: _Number = _named("Stage ID")
+    info: _TaskInfo = _named("Task Info")
+    stage_attempt: _Number = _named("Stage Attempt ID", 0)
+
+
+class _ShuffleRead(Struct):
+    remote_bytes: _Number = _named("Remote Bytes Read", 0)
+    local_bytes: _Number = _named("Local Bytes Read", 0)
+    wait_ms: _Number = _named("Fetch Wait Time", 0)
+
+
+class _ShuffleWrite(Struct):
+    written_bytes: _Number = _named("Shuffle Bytes Written", 0)
+    time_ns: _Number = _named("Shuffle Write Time", 0)
+
+
+class _Input(Struct):
+    read_bytes: _Number = _named("Bytes Read", 0)
+
+
+class _Output(Struct):
+    written_bytes: _Number = _named("Bytes Written", 0)
+
+
+class _Metrics(Struct):
+    run_ms: _Number = _named("Executor Run Time", 0)
+    cpu_ns: _Number | None = _named("Executor CPU Time", None)
+    deserialize_cpu_ns: _Number = _named("Executor Deserialize CPU Time", 0)
+    gc_ms: _Number = _named("JVM GC Time", 0)
+    memory_spilled_bytes: _Number = _named("Memory Bytes Spilled", 0)
+    disk_spilled_bytes: _Number = _named("Disk Bytes Spilled", 0)
+    shuffle_read: _ShuffleRead | None = _named("Shuffle Read Metrics", None)
+    shuffle_write: _ShuffleWrite | None = _named("Shuffle Write Metrics", None)
+    input: _Input | None = _named("Input Metrics", None)
+    output: _Output | None = _named("Output Metrics", None)
+
+
+class _Reason(Struct):
+    reason: str = _named("Reason")
+
+
+class _TaskEnd(Struct):
+    stage_id: _Number = _named("Stage ID")
+    reason: _Reason = _named("Task End Reason")
+    info: _TaskInfo = _named("Task Info")
+    stage_attempt: _Number = _named("Stage Attempt ID", 0)
+    type: str = _named("Task Type", "")
+    metrics: _Metrics | None = _named("Task Metrics", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One attempt of a stage that was completed; times in seconds from the application's start."""
+
+    stage_id: int
+    attempt: int
+    name: str
+    tasks: int
+    start_s: float | None
+    end_s: float | None
+    failure: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One Spark application. ``start_unix_s`` is seconds since 1970; all other times count from it."""
+
+    app_id: str
+    attempt_id: str
+    name: str
+    spark_version: str
+    java_version: str
+    properties: dict[str, str]
+    start_unix_s: float
+    duration_s: float | None
+    """None when the log ends before the application does."""
+    exit_code: int | None
+    """What Spark 4 and later tell."""
+    jobs: dict[int, str | None]
+    """Job id to why it failed: empty when it succeeded, None when it had not ended."""
+    stages: tuple[Stage, ...]
+    tasks: tuple[Task, ...]
+    """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
+    executor_cores: dict[str, int]
+    """Every executor that was added."""
+    totals: dict[str, int]
+    """Sums over all attempts that tell, in the units of their names; what no attempt tells is absent."""
+    missing_ends: int
+    """Successful task attempts that completed stages had and the log does not: Spark dropped their events."""
+
+
+def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
+    """Return the application whose log is in ``parts``, each with the name that messages call it.
+
+    Raises :class:`FormatError` with the line at which a log is not what it should be.
+    """
+    reader = _Reader()
+    name = "event log"
+    for name, content in parts:
+        for number, line in enumerate(io.BytesIO(content), start=1):
+            if not line.isspace():
+                reader.take(line, f"{name}:{number}")
+    return reader.application(name)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Collects events."""
+
+    start: _ApplicationStart | None = None
+    end: _ApplicationEnd | None = None
+    spark_version: str = ""
+    environment: _Environment | None = None
+    jobs: dict[int, str | None] = field(default_factory=dict)
+    job_of_stage: dict[int, int] = field(default_factory=dict)
+    stages: dict[tuple[int, int], _StageInfo] = field(default_factory=dict)
+    started: dict[int, _TaskStart] = field(default_factory=dict)
+    ended: dict[int, _TaskEnd] = field(default_factory=dict)
+    resubmitted: set[int] = field(default_factory=set)
+    executor_cores: dict[str, int] = field(default_factory=dict)
+
+    def take(self, line: bytes, where: str) -> None:
+        """Note one event. Raises :class:`FormatError` when it is none, or contradicts what was before."""
+        try:
+            match = _EVENT.match(line)
+            event = match[1].decode() if match else _ANY.decode(line).name
+            known = _TAKERS.get(event.rpartition(".")[2])
+            if known is None:
+                return
+            decoder, take = known
+            take(self, decoder.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            cut = "" if line.endswith(b"\n") else " (the file ends in it: it was cut off, or is still written)"
+            raise FormatError(f"this line is not a complete event{cut}: {error}", where=where) from error
+        except _ContradictionError as error:
+            raise FormatError(str(error), where=where) from error
+
+    def on_log_start(self, event: _LogStart) -> None:
+        self.spark_version = event.spark_version
+
+    def on_application_start(self, event: _ApplicationStart) -> None:
+        if self.start is not None:
+            raise _ContradictionError("a second application starts here: a log holds one")
+        self.start = event
+
+    def on_application_end(self, event: _ApplicationEnd) -> None:
+        if self.end is not None:
+            raise _ContradictionError("the application ends a second time")
+        self.end = event
+
+    def on_environment(self, event: _Environment) -> None:
+        self.environment = event
+
+    def on_executor(self, event: _ExecutorAdded) -> None:
+        self.executor_cores[event.executor_id] = event.info.cores
+
+    def on_job_start(self, event: _JobStart) -> None:
+        if event.job_id in self.jobs:
+            raise _ContradictionError(f"job {event.job_id} starts a second time")
+        self.jobs[event.job_id] = None
+        for stage_id in event.stage_ids:
+            self.job_of_stage.setdefault(stage_id, event.job_id)
+
+    def on_job_end(self, event: _JobEnd) -> None:
+        failure = event.result.exception
+        told = next((line.strip() for line in ((failure and failure.message) or "").splitlines() if line.strip()), "")
+        self.jobs[event.job_id] = "" if event.result.result == "JobSucceeded" else told or event.result.result
+
+    def on_stage(self, event: _StageCompleted) -> None:
+        self.stages[event.info.stage_id, event.info.attempt] = event.info
+
+    def on_task_start(self, event: _TaskStart) -> None:
+        self.started[event.info.task_id] = event
+
+    def on_task_end(self, event: _TaskEnd) -> None:
+        """Note an attempt's end; of one that succeeded and whose executor was lost later, a second end tells so."""
+        task_id = event.info.task_id
+        if event.reason.reason == "Resubmitted":
+            self.resubmitted.add(task_id)
+            self.ended.setdefault(task_id, event)
+        elif task_id in self.ended and task_id not in self.resubmitted:
+            raise _ContradictionError(f"task {task_id} ends a second time")
+        else:
+            self.ended[task_id] = event
+
+    def application(self, name: str) -> Application:
+        if self.start is None:
+            raise FormatError("no application starts in this log", where=name, hint="is this the whole log?")
+        start, environment = self.start, self.environment
+        return Application(
+            app_id=start.app_id or "",
+            attempt_id=start.attempt_id or "",
+            name=start.name,
+            spark_version=self.spark_version,
+            java_version=str(environment.jvm.get("Java Version", "")) if environment else "",
+            properties=environment.properties if environment else {},
+            start_unix_s=start.time_ms / 1000,
+            duration_s=(self.end.time_ms - start.time_ms) / 1000 if self.end else None,
+            exit_code=self.end.exit_code if self.end else None,
+            jobs=self.jobs,
+            stages=tuple(_stage(info, start.time_ms) for info in self.stages.values()),
+            tasks=tuple(self._tasks(start.time_ms, self.end.time_ms if self.end else None)),
+            executor_cores=self.executor_cores,
+            totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
+            missing_ends=self._missing_ends(),
+        )
+
+    def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:
+        """Yield the attempts in the order in which they started; one without an end was killed by the application's."""
+        for task_id, started in self.started.items():
+            if task_id not in self.ended:
+                last_ms = max(end_ms or 0, started.info.launch_ms)
+                yield self._task(started, "task", "killed", last_ms, start_ms, None)
+            else:
+                yield self._ended(self.ended[task_id], start_ms)
+        for task_id, ended in self.ended.items():
+            if task_id not in self.started:
+                yield self._ended(ended, start_ms)
+
+    def _ended(self, event: _TaskEnd, start_ms: int) -> Task:
+        if event.info.task_id in self.resubmitted:
+            status = "killed"
+        elif event.reason.reason == "Success":
+            status = "succeeded"
+        else:
+            status = "killed" if event.info.killed or event.reason.reason == "TaskKilled" else "failed"
+        last_ms = event.info.finish_ms or event.info.launch_ms
+        return self._task(event, _KINDS.get(event.type, "task"), status, last_ms, start_ms, event.metrics)
+
+    def _task(
+        self, event: _TaskStart | _TaskEnd, kind: str, status: str, end_ms: int, start_ms: int, told: _Metrics | None
+    ) -> Task:
+        task_id = f"{event.stage_id}.{event.stage_attempt}.{event.info.index}"
+        metrics = told or _Metrics()
+        read, write = metrics.shuffle_read or _ShuffleRead(), metrics.shuffle_write or _ShuffleWrite()
+        job_id = self.job_of_stage.get(event.stage_id)
+        return Task(
+            job_id="" if job_id is None else str(job_id),
+            task_id=task_id,
+            attempt_id=f"{task_id}.{event.info.attempt}",
+            kind=kind,
+            node=event.info.host,
+            status=status,
+            start_s=(event.info.launch_ms - start_ms) / 1000,
+            end_s=(end_ms - start_ms) / 1000,
+            shuffle_end_s=None,
+            merge_end_s=None,
+            hdfs_read_bytes=metrics.input.read_bytes if metrics.input else 0,
+            hdfs_write_bytes=metrics.output.written_bytes if metrics.output else 0,
+            local_read_bytes=read.local_bytes,
+            local_write_bytes=write.written_bytes + metrics.disk_spilled_bytes,
+            spilled_records=None,
+            cpu_s=None if told is None or told.cpu_ns is None else (told.cpu_ns + told.deserialize_cpu_ns) / 1e9,
+            gc_s=None if told is None else told.gc_ms / 1000,
+        )
+
+    def _missing_ends(self) -> int:
+        done = Counter(
+            (event.stage_id, event.stage_attempt) for event in self.ended.values() if event.reason.reason == "Success"
+        )
+        complete = ((key, info) for key, info in self.stages.items() if info.failure is None)
+        return sum(max(0, info.tasks - done[key]) for key, info in complete)
+
+
+class _ContradictionError(Exception):
+    """An event that can't be after those before it."""
+
+
+def _stage(info: _StageInfo, start_ms: int) -> Stage:
+    def relative_s(time_ms: int | None) -> float | None:
+        return None if time_ms is None else (time_ms - start_ms) / 1000
+
+    return Stage(
+        info.stage_id,
+        info.attempt,
+        info.name,
+        info.tasks,
+        relative_s(info.submitted_ms),
+        relative_s(info.completed_ms),
+        info.failure,
+    )
+
+
+def _totals(attempts: Iterable[_Metrics]) -> dict[str, int]:
+    """Return the sums of what the attempts tell."""
+    totals: Counter[str] = Counter()
+    for told in attempts:
+        totals["run_ms"] += told.run_ms
+        totals["gc_ms"] += told.gc_ms
+        totals["memory_spilled_bytes"] += told.memory_spilled_bytes
+        totals["disk_spilled_bytes"] += told.disk_spilled_bytes
+        if told.cpu_ns is not None:
+            totals["cpu_ns"] += told.cpu_ns + told.deserialize_cpu_ns
+        if told.shuffle_read:
+            totals["shuffle_read_bytes"] += told.shuffle_read.remote_bytes + told.shuffle_read.local_bytes
+            totals["shuffle_remote_read_bytes"] += told.shuffle_read.remote_bytes
+            totals["shuffle_wait_ms"] += told.shuffle_read.wait_ms
+        if told.shuffle_write:
+            totals["shuffle_write_bytes"] += told.shuffle_write.written_bytes
+            totals["shuffle_write_ns"] += told.shuffle_write.time_ns
+        if told.input:
+            totals["input_bytes"] += told.input.read_bytes
+        if told.output:
+            totals["output_bytes"] += told.output.written_bytes
+    return dict(totals)
+
+
+_ANY: Final = msgspec.json.Decoder(_AnyEvent)
+_TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_Reader, Any], None]]]] = {
+    f"SparkListener{name}": (msgspec.json.Decoder(kind), take)
+    for name, kind, take in (
+        ("LogStart", _LogStart, _Reader.on_log_start),
+        ("ApplicationStart", _ApplicationStart, _Reader.on_application_start),
+        ("ApplicationEnd", _ApplicationEnd, _Reader.on_application_end),
+        ("EnvironmentUpdate", _Environment, _Reader.on_environment),
+        ("ExecutorAdded", _ExecutorAdded, _Reader.on_executor),
+        ("JobStart", _JobStart, _Reader.on_job_start),
+        ("JobEnd", _JobEnd, _Reader.on_job_end),
+        ("StageCompleted", _StageCompleted, _Reader.on_stage),
+        ("TaskStart", _TaskStart, _Reader.on_task_start),
+        ("TaskEnd", _TaskEnd, _Reader.on_task_end),
+    )
+}

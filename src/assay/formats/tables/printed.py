@@ -1,0 +1,85 @@
+"""Figures as benchmark programs print them: which numbers and dates can be taken as they stand, and which can't.
+
+In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or words that say what is wrong. Nothing is guessed: a date
+in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+DURATION_MAX_S: Final = 366 * 86_400
+"""Longer than a year is no benchmark run, but a wrong unit or a damaged number."""
+RATE_MAX_MB_PER_S: Final = 1e9
+"""A petabyte a second: above it a number is damaged."""
+BYTES_MAX: Final = 10**18
+"""An exabyte: above it a number is damaged."""
+MIB: Final = 2**20
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+_JAVA_DATE = re.compile(
+    r"(?P<weekday>[A-Z][a-z]{2}) (?P<month>[A-Z][a-z]{2}) (?P<day>[0-9]{2}) (?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})"
+    r":(?P<second>[0-9]{2}) (?P<zone>UTC|GMT|Z) (?P<year>[0-9]{4})"
+)
+
+
+def mib_to_mb(mib: float) -> float:
+    """Return units of 2^20 in units of 10^6."""
+    return mib * MIB / 1e6
+
+
+def duration_problem(duration_s: float) -> str | None:
+    """Return what is wrong with a run's duration, in words; None when it can be one."""
+    if not math.isfinite(duration_s):
+        return "the duration is not a finite number"
+    if duration_s <= 0:
+        return f"the duration is {duration_s:g} s; a run takes more than 0"
+    if duration_s > DURATION_MAX_S:
+        return f"the duration is {duration_s:g} s, which is more than a year"
+    return None
+
+
+def iso_utc(unix_s: float) -> str | None:
+    """Return a time in seconds since 1970 as ISO 8601 in UTC; None outside the years 2000 to 2100."""
+    if not 946_684_800 <= unix_s < 4_102_444_800:
+        return None
+    return datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="milliseconds")
+
+
+def java_date_unix_s(text: str) -> float | None:
+    """Return the time that Java's ``Date`` printed (``Mon Sep 07 12:00:00 UTC 2015``); None unless the zone is UTC.
+
+    The names are English in every locale. A weekday that does not belong to the date makes it unknown.
+    """
+    match = _JAVA_DATE.fullmatch(text)
+    if match is None or match["month"] not in _MONTHS or match["weekday"] not in _DAYS:
+        return None
+    try:
+        found = datetime(
+            int(match["year"]),
+            _MONTHS.index(match["month"]) + 1,
+            int(match["day"]),
+            int(match["hour"]),
+            int(match["minute"]),
+            min(int(match["second"]), 59),
+            tzinfo=UTC,
+        )
+    except ValueError:
+        return None
+    return found.timestamp() if _DAYS[found.weekday()] == match["weekday"] else None
+
+
+def utc_of(text: str) -> str | None:
+    """Return an ISO 8601 date and time with its zone in UTC; empty when it has no zone, None when it is no date."""
+    try:
+        found = datetime.fromisoformat(text.strip())
+        in_utc = found.astimezone(UTC) if found.tzinfo is not None else None
+    except (ValueError, OverflowError):
+        return None
+    if in_utc is None:
+        return ""
+    known = datetime(2000, 1, 1, tzinfo=UTC) <= in_utc < datetime(2100, 1, 1, tzinfo=UTC)
+    return in_utc.isoformat(timespec="milliseconds") if known else None

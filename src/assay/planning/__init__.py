@@ -1,0 +1,1 @@
+"""From a plan to its runs: order, room, estimates, limits. Pure."""

@@ -1,0 +1,202 @@
+"""How long a run is expected to take, and may take: from runs already made, or a guess when there are none.
+
+Like runs share everything that decides a run's time: cluster and scale, workload with its options and bytes, layout,
+every level and every engine parameter. Without one, runs of the same workload on the same layout are taken, their time
+beyond a job's start in proportion to their bytes; without those, the devices' bandwidth: a fixed start-up, plus the
+bytes that must cross the devices of the layout at their nominal rate, halved because Hadoop on disks reaches about half
+of it (LISA'14 saw 0.5 to 0.6). Inputs that the run finds missing are guessed from the devices' bandwidth always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from assay.model.cluster import Placement
+from assay.model.plan import Plan
+from assay.model.run import Run, RunStatus
+from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
+from assay.planning.limits import NO_HISTORY, TimeLimit
+from assay.planning.order import PlannedRun, restarts
+from assay.units import format_duration
+from assay.workloads.catalogue import WORKLOADS
+
+JOB_START_S = 12.0
+"""Smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
+RUN_EXTRA_S = 4.0
+"""Caches, validation and publishing of one run."""
+RESTART_S = 15.0
+TIMEOUT_FACTOR = 4.0
+TIMEOUT_LEAST_S = 300.0
+_REACHED_SHARE = 0.5
+# Passes of the data over the disks: (reads, writes of one copy, writes of every copy).
+_PASSES = {
+    "dfsio-write": (0, 0, 1),
+    "dfsio-read": (1, 0, 0),
+    "teragen": (0, 0, 1),
+    "terasort": (2, 1, 1),
+    "teravalidate": (1, 0, 0),
+    "wordcount": (1, 0, 0),
+    "teraread": (1, 0, 0),
+    "shuffle": (1, 1, 0),
+    "hdfs-write": (0, 1, 0),
+    "randomtextwriter": (0, 0, 1),
+    "sort": (2, 1, 1),
+    "dfsioe-write": (0, 0, 1),
+    "dfsioe-read": (1, 0, 0),
+    "pagerank": (6, 3, 3),
+    "kmeans": (5, 0, 0),
+    "sql-aggregation": (1, 0, 0),
+    "sql-join": (1, 0, 0),
+}
+_PASSES_OTHERWISE = (1, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Overheads:
+    """What a campaign takes beside its jobs, in seconds: measured in earlier ones where there were any."""
+
+    restart_s: float = RESTART_S
+    extra_s: Mapping[str, float] = field(default_factory=dict)
+    """By workload: all that is neither the job nor a restart."""
+
+    def beside_job_s(self, planned: PlannedRun) -> float:
+        """Return what a run of this workload takes beside the job."""
+        return self.extra_s.get(planned.workload.key, RUN_EXTRA_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A job's expected wall time in seconds, and what says so."""
+
+    duration_s: float
+    basis: str
+
+
+MEASURED_NOWHERE = Overheads()
+
+
+def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
+    """Return the valid runs of the same workload and layout on the plan's cluster at its scale."""
+    scale = plan.cluster.lab.scale if plan.cluster.lab else None
+    wanted = (plan.cluster.name, scale, planned.workload.key, planned.configuration.layout.name)
+    return [
+        run
+        for run in history
+        if run.status is RunStatus.VALID and (run.cluster, run.lab_scale, run.workload, run.layout) == wanted
+    ]
+
+
+def _bytes(planned: PlannedRun, plan: Plan) -> int:
+    return WORKLOADS[planned.workload.name].data_bytes(size_of(planned, plan))
+
+
+def like_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
+    """Return the valid runs that share everything with ``planned`` that decides its time."""
+    data_bytes = _bytes(planned, plan)
+    options = {"program": planned.workload.name, **planned.workload.parameters}
+    levels, parameters = planned.configuration.levels, planned.configuration.parameters
+    others = {name: level for name, level in levels.items() if name not in parameters}
+    return [
+        run
+        for run in _on_same_cluster(planned, plan, history)
+        if run.data_bytes == data_bytes
+        and run.workload_parameters == options
+        and run.parameters == parameters
+        and {name: level for name, level in run.levels.items() if name not in run.parameters} == others
+    ]
+
+
+def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expected:
+    """Return how long the job of ``planned`` should take."""
+    like = like_runs(planned, plan, history)
+    if like:
+        return Expected(median(run.duration_s for run in like), f"{len(like)} like run{'s' * (len(like) > 1)}")
+    data_bytes = _bytes(planned, plan)
+    similar = [run for run in _on_same_cluster(planned, plan, history) if run.data_bytes]
+    if similar:
+        times = [
+            JOB_START_S + max(0.0, run.duration_s - JOB_START_S) * data_bytes / (run.data_bytes or data_bytes)
+            for run in similar
+        ]
+        return Expected(median(times), f"{len(similar)} similar run{'s' * (len(similar) > 1)}")
+    return Expected(_guess_s(planned, plan), "the devices' bandwidth")
+
+
+def _guess_s(planned: PlannedRun, plan: Plan) -> float:
+    copies = int(planned.configuration.parameters["dfs.replication"])
+    data = planned.workload.data_bytes * plan.cluster.scale
+    read_passes, write_passes, copy_passes = _PASSES.get(planned.workload.name, _PASSES_OTHERWISE)
+    return JOB_START_S + _devices_s(planned, plan, data * read_passes, data * (write_passes + copy_passes * copies))
+
+
+def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
+    """Return how long the devices of the run's layout take to move the bytes of all workers."""
+    worker = plan.cluster.workers[0].type
+    used = [device for device in worker.devices if device.name in planned.configuration.layout.devices()]
+    share = plan.cluster.scale * (planned.configuration.workers or len(plan.cluster.workers)) * _REACHED_SHARE
+    reads = sum(device.read_bytes_per_s for device in used) * share
+    writes = sum(device.write_bytes_per_s for device in used) * share
+    return read_bytes / reads + written_bytes / writes
+
+
+def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[float]:
+    """Return for each run, in order, how long the making of the inputs should take that are not there by then."""
+    listed = list(runs)
+    made = newly_made(listed, plan, there)
+    return [sum(_making_s(one, run, plan) for one in new) for run, new in zip(listed, made, strict=True)]
+
+
+def _making_s(kept: Kept, planned: PlannedRun, plan: Plan) -> float:
+    read_passes, write_passes, copy_passes = _PASSES["terasort" if kept.is_sorted else "teragen"]
+    written = kept.data_bytes * (write_passes + copy_passes * kept.copies)
+    return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read_passes, written)
+
+
+def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:
+    """Return the inputs that like runs have left on the plan's hosts; none in a lab, whose disks end with it."""
+    if plan.cluster.placement is Placement.LAB:
+        return frozenset()
+    distinct = {run.key[:2]: run for run in runs}.values()
+    return frozenset(kept.key for run in distinct if like_runs(run, plan, history) for kept in kept_by(run, plan))
+
+
+def expected_s(
+    planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = MEASURED_NOWHERE
+) -> float:
+    """Return the expected wall time of one run, its overhead included, in seconds; a restart is not."""
+    return expected(planned, plan, history).duration_s + overheads.beside_job_s(planned)
+
+
+def remaining_s(
+    left: Sequence[PlannedRun],
+    plan: Plan,
+    history: Sequence[Run],
+    overheads: Overheads = MEASURED_NOWHERE,
+    there: Collection[Key] = (),
+) -> float:
+    """Return the expected time for all of ``left``: restarts between groups of configurations are included, and the
+    making of inputs that are not ``there``.
+    """
+    starts = sum(reason is not None for reason in restarts(left, plan.cluster))
+    one_s: dict[tuple[str, str], float] = {}
+    for run in left:
+        if run.key[:2] not in one_s:
+            one_s[run.key[:2]] = expected_s(run, plan, history, overheads)
+    making_s = sum(inputs_s(left, plan, there))
+    return sum(one_s[run.key[:2]] for run in left) + making_s + starts * overheads.restart_s
+
+
+def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
+    """Return how long a run may take: what the plan says, else a generous multiple of what like runs took."""
+    if plan.timeout_s is not None:
+        return TimeLimit(plan.timeout_s, "the plan's timeout")
+    like = like_runs(planned, plan, history)
+    if not like:
+        return NO_HISTORY
+    longest_s = max(run.duration_s for run in like)
+    of = f"the longest of {len(like)} like run{'s' * (len(like) > 1)} ({format_duration(longest_s)})"
+    if TIMEOUT_FACTOR * longest_s <= TIMEOUT_LEAST_S:
+        return TimeLimit(TIMEOUT_LEAST_S, f"the least there is, {TIMEOUT_FACTOR:.0f} × {of} is less")
+    return TimeLimit(TIMEOUT_FACTOR * longest_s, f"{TIMEOUT_FACTOR:.0f} × {of}")

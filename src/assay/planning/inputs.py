@@ -1,0 +1,93 @@
+"""What stays in HDFS beside the runs: their inputs, made once in each layout's own file system, and kept. Pure.
+
+In: a planned run. Out: each set of data that lies below ``/assay/input`` when the run is over, in bytes of one copy
+after the lab's scale. Two runs share one when it lies in the same folder of the same file system. What a write test
+leaves for the read test is one as well; the run writes it itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+
+from assay.engines.hadoop.configuration import file_system
+from assay.model.cluster import Cluster
+from assay.model.plan import Configuration, Plan
+from assay.planning.order import PlannedRun
+from assay.workloads.base import INPUT, Input, Size
+from assay.workloads.catalogue import WORKLOADS
+
+Key = tuple[str, str]
+"""A file system's name, and a folder's below ``/assay/input``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """One set of data that stays."""
+
+    key: Key
+    name: str
+    data_bytes: int
+    copies: int
+    made_before: bool
+    """Whether it is made for the run; if not, the run itself writes it."""
+    is_sorted: bool = False
+    """Whether it is made by sorting another input, over intermediate data."""
+
+
+def size_of(planned: PlannedRun, plan: Plan) -> Size:
+    """Return the workload's size in bytes after the lab's scale, and its counts."""
+    return Size.of(
+        round(planned.workload.data_bytes * plan.cluster.scale),
+        planned.configuration.parameters,
+        planned.workload.parameters,
+    )
+
+
+def file_system_of(configuration: Configuration, cluster: Cluster) -> str:
+    """Return the name of the HDFS that ``configuration`` runs on."""
+    workers = configuration.workers if configuration.workers != len(cluster.workers) else None
+    return file_system(configuration.layout, workers)
+
+
+def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
+    """Return what lies in HDFS when ``planned`` is over, in the order in which it is made."""
+    workload, size = WORKLOADS[planned.workload.name], size_of(planned, plan)
+    where = file_system_of(planned.configuration, plan.cluster)
+    needed = workload.input(size)
+    if needed is not None:
+        return [
+            Kept((where, _folder(one.place)), one.name, one.data_bytes, one.replication, True, one.needs is not None)
+            for one in _chain(needed)
+        ]
+    return [
+        Kept((where, _folder(place)), planned.workload.name, workload.data_bytes(size), size.replication, False)
+        for place in workload.leaves(size)
+    ]
+
+
+def _chain(needed: Input) -> Iterator[Input]:
+    if needed.needs is not None:
+        yield from _chain(needed.needs)
+    yield needed
+
+
+def _folder(place: str) -> str:
+    return place.removeprefix(f"{INPUT}/").split("/")[0]
+
+
+def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[Kept]]:
+    """Return for each run, in order, the inputs that are made for it: those that are not ``there``, and that no run
+    before it has made or left.
+    """
+    known, seen = set(there), set[tuple[str, str]]()
+    made: list[list[Kept]] = []
+    for run in runs:
+        new: list[Kept] = []
+        if run.key[:2] not in seen:
+            seen.add(run.key[:2])
+            stays = kept_by(run, plan)
+            new = [kept for kept in stays if kept.made_before and kept.key not in known]
+            known |= {kept.key for kept in stays}
+        made.append(new)
+    return made

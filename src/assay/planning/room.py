@@ -1,0 +1,296 @@
+"""Whether a plan fits on its devices: every layout keeps its inputs, and layouts share devices. Pure.
+
+In: claims, which are bytes of all copies on all workers after the lab's scale with the directories that they are spread
+over, and a worker's capacities in bytes. Out: how full each device of a worker gets when bytes spread evenly over
+workers and directories, as HDFS and YARN mean to; and what can't fit however they are spread. Inputs stay (docs/adr,
+decision 4), so all of them count; outputs and intermediate data are there while their run goes on, so the largest
+counts. Intermediate data counts twice, uncompressed: map output lies there until its job ends, and beside it what
+reduces have fetched.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.model.cluster import Cluster, Placement
+from assay.model.layout import Directories, Layout
+from assay.model.plan import Plan
+from assay.planning.inputs import file_system_of, kept_by, size_of
+from assay.planning.order import PlannedRun
+from assay.spec.layouts import storage_type
+from assay.units import format_bytes
+from assay.workloads.catalogue import WORKLOADS
+
+FULL_SHARE = 0.98
+"""HDFS's checksums take 0.8 % beside its blocks, and assay's NodeManagers give a disk up that is 99 % full."""
+_LISTED_MAX = 4
+_SPREAD = 2.0
+# Bytes for each byte of a workload's data: output (of one copy), map output.
+WRITES: dict[str, tuple[float, float]] = {
+    "dfsio-write": (1, 0),
+    "dfsio-read": (0, 0),
+    "teragen": (1, 0),
+    "terasort": (1, 1),
+    "teravalidate": (0, 0),
+    "wordcount": (0, 0),
+    "teraread": (0, 0),
+    "shuffle": (0, 1),
+    "hdfs-write": (1, 0),
+    "randomtextwriter": (1, 0),
+    "sort": (1, 1),
+    "dfsioe-write": (1, 0),
+    "dfsioe-read": (0, 0),
+    "pagerank": (2, 1),  # an iteration's ranks are deleted when the next one's are written
+    "kmeans": (0, 0),
+    "sql-aggregation": (0, 0),
+    "sql-join": (0, 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Bytes that are spread evenly over directories: device name to their number."""
+
+    directories: Mapping[str, int]
+    bytes: float
+
+    def on(self, device: str) -> float:
+        """Return those on ``device``, of all workers together."""
+        return self.bytes * self.directories.get(device, 0) / sum(self.directories.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What one thing takes on the first ``workers`` workers."""
+
+    what: str
+    file_system: str
+    workers: int
+    hdfs: tuple[Part, ...]
+    intermediate: Part | None = None
+
+    def on(self, device: str) -> float:
+        """Return the bytes on ``device`` of one worker in use."""
+        parts = (*self.hdfs, *([self.intermediate] if self.intermediate else []))
+        return sum(part.on(device) for part in parts) / self.workers
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A device of a worker, with what it has to hold in bytes: what stays, by file system, and the most beside it."""
+
+    device: str
+    capacity_bytes: float
+    kept_bytes: Mapping[str, float]
+    passing_bytes: float
+    passing: str
+
+    @property
+    def needed_bytes(self) -> float:
+        """Return what must be there at the worst moment."""
+        return sum(self.kept_bytes.values()) + self.passing_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """HDFS data of all copies that must lie on these devices of so many workers, and have no room there."""
+
+    devices: tuple[str, ...]
+    workers: int
+    needed_bytes: float
+    capacity_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What a plan's runs need room for: what stays, and what is there during one run each."""
+
+    kept: tuple[Claim, ...]
+    passing: tuple[Claim, ...]
+
+
+def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
+    """Return how full the devices of a worker get that is in use by all of ``claims``, as the first one is."""
+    found: list[Filled] = []
+    for device, capacity_bytes in capacities.items():
+        kept: dict[str, float] = {}
+        for claim in claims.kept:
+            if on := claim.on(device):
+                kept[claim.file_system] = kept.get(claim.file_system, 0.0) + on
+        most = max(claims.passing, key=lambda claim: claim.on(device), default=None)
+        passing_bytes = most.on(device) if most else 0.0
+        what = f"{most.what} on {most.file_system}" if most and passing_bytes else ""
+        found.append(Filled(device, capacity_bytes, kept, passing_bytes, what))
+    return found
+
+
+def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
+    """Return what can't fit however HDFS spreads it; None where it might. Intermediate data is left out of account.
+
+    For each set of devices on the first so many workers: all that may lie nowhere else must fit there (Hall's
+    condition). What does not fit even alone is left out: that shows in its first run, not after hours.
+    """
+    parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
+    places = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
+    if places:
+        places[frozenset().union(*(devices for devices, _ in places)), max(count for _, count in places)] = None
+    for devices, workers in sorted(places, key=lambda place: (len(place[0]), place[1])):
+        kept = [_inside(claim, devices, workers) for claim in claims.kept]
+        passing = max((_inside(claim, devices, workers) for claim in claims.passing), default=0.0)
+        needed_bytes = sum(kept) + passing
+        room_bytes = workers * sum(capacities[device] for device in devices)
+        several = sum(bytes_ > 0 for bytes_ in (*kept, passing)) > 1
+        if several and needed_bytes > room_bytes:
+            return Shortage(tuple(name for name in capacities if name in devices), workers, needed_bytes, room_bytes)
+    return None
+
+
+def _inside(claim: Claim, devices: frozenset[str], workers: int) -> float:
+    if claim.workers > workers:
+        return 0.0
+    return sum(part.bytes for part in claim.hdfs if devices.issuperset(part.directories))
+
+
+def claims_of(plan: Plan, runs: Iterable[PlannedRun]) -> Claims:
+    """Return what ``runs`` need room for; an input that several of them use counts once."""
+    kept: dict[tuple[str, str], Claim] = {}
+    passing: dict[tuple[str, str], Claim] = {}
+    for run in {run.key[:2]: run for run in runs}.values():
+        kept.update(_kept_claims(run, plan))
+        for claim in _passing_claims(run, plan):
+            before = passing.get((claim.file_system, claim.what))
+            if before is None or _total(claim) > _total(before):
+                passing[claim.file_system, claim.what] = claim
+    return Claims(tuple(kept.values()), tuple(passing.values()))
+
+
+def _total(claim: Claim) -> float:
+    return sum(part.bytes for part in (*claim.hdfs, *([claim.intermediate] if claim.intermediate else [])))
+
+
+def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], Claim]]:
+    layout, workers = run.configuration.layout, _workers(run, plan)
+    for one in kept_by(run, plan):
+        hdfs = _hdfs(layout, plan.cluster, one.data_bytes, one.copies)
+        yield one.key, Claim(f"{one.name}'s data", one.key[0], workers, hdfs)
+
+
+def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
+    """Yield what the run takes while it goes on, and what sorting its input takes."""
+    layout, workers = run.configuration.layout, _workers(run, plan)
+    where = file_system_of(run.configuration, plan.cluster)
+    size, stays = size_of(run, plan), kept_by(run, plan)
+    data_bytes = WORKLOADS[run.workload.name].data_bytes(size)
+    output, map_output = WRITES[run.workload.name]
+    copies = {"hdfs-write": 1, "terasort": size.sorted_replication or size.replication}
+    if stays and not stays[-1].made_before:
+        output = 0
+    hdfs = _hdfs(layout, plan.cluster, data_bytes * output, copies.get(run.workload.name, size.replication))
+    if output or map_output:
+        yield Claim(run.workload.key, where, workers, hdfs, _intermediate(layout, data_bytes * map_output))
+    for one in stays:
+        if one.is_sorted:
+            what = f"making the input of {run.workload.key}"
+            yield Claim(what, where, workers, (), _intermediate(layout, float(one.data_bytes)))
+
+
+def _workers(run: PlannedRun, plan: Plan) -> int:
+    return run.configuration.workers or len(plan.cluster.workers)
+
+
+def _intermediate(layout: Layout, map_output_bytes: float) -> Part:
+    return Part(_counts(layout.intermediate), map_output_bytes * _SPREAD)
+
+
+def _counts(directories: Iterable[Directories]) -> dict[str, int]:
+    return {part.device: part.count for part in directories}
+
+
+def _hdfs(layout: Layout, cluster: Cluster, data_bytes: float, copies: int) -> tuple[Part, ...]:
+    """Return where HDFS puts the copies: anywhere, or on the kinds of devices that the layout's policy says."""
+    if layout.policy is None:
+        return (Part(_counts(layout.hdfs), data_bytes * copies),)
+    kinds = {device.name: storage_type(device.kind) for device in cluster.workers[0].type.devices}
+    return tuple(
+        Part(_counts(part for part in layout.hdfs if kinds[part.device] == kind), data_bytes * count)
+        for kind, count in Counter(layout.policy.storage_types(copies)).items()
+    )
+
+
+def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
+    """Return why a call that makes all of ``left`` must run out of room; None when it need not.
+
+    On this machine alone nothing holds a device to its description, so nothing is certain there. What a single run
+    writes counts only where runs are repeated: by then every input is there.
+    """
+    runs = list(left)
+    if plan.cluster.placement is Placement.LOCAL:
+        return None
+    claims = claims_of(plan, runs)
+    if len({run.repetition for run in runs}) < 2:
+        claims = Claims(claims.kept, ())
+    found = shortage(claims, _capacities(plan.cluster, largest=True))
+    if found is None:
+        return None
+    return (
+        f"the plan does not fit on its devices: there are {format_bytes(found.capacity_bytes)} on "
+        f"{_listed(found.devices)} of {found.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
+        f"layouts keep there take {format_bytes(found.needed_bytes)}, all copies and the largest output included"
+    )
+
+
+def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
+    """Return for each device that gets full, in words, by how much and from what."""
+    found = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
+    alike: dict[str, list[str]] = {}
+    for one in found:
+        if one.needed_bytes > one.capacity_bytes * FULL_SHARE:
+            alike.setdefault(_needs(one, plan.cluster), []).append(one.device)
+    lines = [f"no room: {_listed(devices)} of a worker {words}" for words, devices in alike.items()]
+    return [*lines, f"what helps: {remedy(plan.cluster)}"] if lines else []
+
+
+def remedy(cluster: Cluster) -> str:
+    """Return what to change where a plan does not fit."""
+    if cluster.placement is Placement.LAB:
+        return (
+            "less data, fewer copies (dfs.replication), more capacity in the cluster file; or a call for each layout, "
+            "with --only layout=NAME: a lab that is made for a call begins empty"
+        )
+    return (
+        "less data, fewer copies (dfs.replication), or fewer layouts that share a device; inputs stay on the hosts, "
+        "those of earlier plans too: docs/campaigns.md, Room, says how to remove them"
+    )
+
+
+def _needs(one: Filled, cluster: Cluster) -> str:
+    kept = sum(one.kept_bytes.values())
+    largest = sorted(one.kept_bytes.items(), key=lambda item: -item[1])
+    each = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
+    more = f", {len(largest) - _LISTED_MAX} more" if len(largest) > _LISTED_MAX else ""
+    stay = f"inputs that stay take {format_bytes(kept)} ({each}{more})" if kept else "no inputs stay"
+    passing = f", {one.passing} up to {format_bytes(one.passing_bytes)} more while it runs" if one.passing else ""
+    needed, has = format_bytes(one.needed_bytes), format_bytes(one.capacity_bytes)
+    return f"would have to hold {needed} and has {has}{_at_scale(cluster)}: {stay}{passing}"
+
+
+def _at_scale(cluster: Cluster) -> str:
+    return " at the lab's scale" if cluster.placement is Placement.LAB else ""
+
+
+def _listed(devices: Sequence[str]) -> str:
+    more = f" and {len(devices) - _LISTED_MAX} more" if len(devices) > _LISTED_MAX else ""
+    return ", ".join(devices[:_LISTED_MAX]) + more
+
+
+def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
+    """Return device name to capacity after the lab's scale: the smallest, or largest, of any worker."""
+    found: dict[str, float] = {}
+    for node in cluster.workers:
+        for device in node.type.devices:
+            here = device.capacity_bytes * cluster.scale
+            other = found.get(device.name, here)
+            found[device.name] = max(here, other) if largest else min(here, other)
+    return found

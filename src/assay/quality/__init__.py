@@ -1,0 +1,1 @@
+"""Which runs and histories are to be trusted: odd runs, changes over time, precision reached. Pure."""

@@ -1,0 +1,284 @@
+"""Which runs are not what their configuration lets one expect: flagged with the reason, never dropped.
+
+In: runs as a table (durations in s, metrics by name). Out: anomalies, the most serious first, of these kinds:
+
+- *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
+- *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
+- *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved;
+- *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean).
+
+How expectations come about is in ``scatter.py``. Nothing is learned from a run's status: which runs to look at is the
+caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from assay.quality.scatter import (
+    REPETITIONS_MIN,
+    Expectation,
+    Floors,
+    configurations_of,
+    expectations,
+    learn_floors,
+    work_of,
+)
+from assay.statistics.keys import Floats, Groups, Ints, Mask, coarser, first_rows, median_by, usable
+from assay.statistics.run_table import RunTable
+
+REPEATED_Z = 3.5
+"""The usual bound of a robust z (Iglewicz and Hoaglin)."""
+REPEATED_RATIO = 1.25
+MODELLED_Z = 6.0
+MODELLED_RATIO = 1.5
+"""A model of main effects misses what factors do to each other, so it must be further off to be believed."""
+FEW_BYTES_OWN = 0.5
+FEW_BYTES_WORK = 0.25
+"""Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
+RUNS_OF_WORK_MIN = 10
+IMBALANCE_MIN = 1.5
+IMBALANCE_SUFFIX = "_imbalance"
+_ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
+
+
+class Kind(StrEnum):
+    """What is odd about a run."""
+
+    NOT_DONE = "did not do its work"
+    TOO_FAST = "too fast"
+    TOO_SLOW = "too slow"
+    FEW_BYTES = "too few bytes"
+    IMBALANCE = "imbalance"
+
+
+@dataclass(frozen=True, slots=True)
+class Anomaly:
+    """One odd thing about one run."""
+
+    position: int
+    """The run's row in the table."""
+    row: int
+    """Its number in the repository's index."""
+    kind: Kind
+    found: float
+    expected: float
+    quantity: str
+    """What ``found`` and ``expected`` are: ``duration_s``, or a metric's name."""
+    z: float | None
+    """How many robust standard deviations apart; None where that is not how it was found."""
+    repetitions: int
+    """Runs of its configuration that were looked at, itself included."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anomalies:
+    """All odd runs of a table, as columns sorted by seriousness."""
+
+    positions: Ints
+    rows: Ints
+    kinds: tuple[Kind, ...]
+    """What ``kind`` counts in."""
+    kind: Ints
+    found: Floats
+    expected: Floats
+    quantities: tuple[str, ...]
+    quantity: Ints
+    z: Floats
+    repetitions: Ints
+    modelled: Mask
+    looked_at: int
+    floors_s: dict[str, float]
+    """The learned floor by workload (the lowest, where it has several), where there is one."""
+
+    def __len__(self) -> int:
+        """Return the number of anomalies; a run can have several."""
+        return len(self.positions)
+
+    def of_kind(self, *kinds: Kind) -> Ints:
+        """Return the positions of runs that are odd in one of these ways."""
+        wanted = [index for index, kind in enumerate(self.kinds) if kind in kinds]
+        return np.unique(self.positions[np.isin(self.kind, wanted)])
+
+    def listed(self, at_most: int = 50) -> list[Anomaly]:
+        """Return the first anomalies one by one, with a sentence each."""
+        return [self._one(index) for index in range(min(at_most, len(self)))]
+
+    def _one(self, index: int) -> Anomaly:
+        kind, z = self.kinds[self.kind[index]], float(self.z[index])
+        found, expected = float(self.found[index]), float(self.expected[index])
+        quantity = self.quantities[self.quantity[index]]
+        repetitions = int(self.repetitions[index])
+        return Anomaly(
+            int(self.positions[index]),
+            int(self.rows[index]),
+            kind,
+            found,
+            expected,
+            quantity,
+            None if np.isnan(z) else z,
+            repetitions,
+            _reason(kind, found, expected, quantity, repetitions, bool(self.modelled[index])),
+        )
+
+
+def _reason(kind: Kind, found: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
+    if kind is Kind.NOT_DONE:
+        return f"{found:.0f} s, where no run that does this work takes less than {expected:.0f} s"
+    if kind is Kind.FEW_BYTES:
+        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        return f"{quantity} of {found:.3g} against {expected:.3g}, the median of {where}"
+    if kind is Kind.IMBALANCE:
+        return f"{quantity}: the busiest node did {found:.2f} times the mean node's share"
+    by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
+    times = f"{expected / found:.2f} times as fast" if found < expected else f"{found / expected:.2f} times as long"
+    return f"{found:.0f} s: {times} as {by} says ({expected:.0f} s)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Flags:
+    kind: Kind
+    quantity: str
+    positions: Ints
+    found: Floats
+    expected: Floats
+    z: Floats
+    modelled: Mask
+
+
+def _not_done(table: RunTable, floors: Floors) -> _Flags:
+    rows = np.flatnonzero(floors.below)
+    floor_s = floors.floor_s[floors.work.of_row[rows]]
+    duration_s = table.values["duration_s"][rows]
+    return _Flags(
+        Kind.NOT_DONE,
+        "duration_s",
+        rows,
+        duration_s,
+        floor_s,
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows), np.bool_),
+    )
+
+
+def _off_pace(table: RunTable, expected: Expectation) -> list[_Flags]:
+    ratio = table.values["duration_s"] / expected.expected_s
+    z_min = np.where(expected.modelled, MODELLED_Z, REPEATED_Z)
+    ratio_min = np.where(expected.modelled, MODELLED_RATIO, REPEATED_RATIO)
+    with np.errstate(invalid="ignore"):
+        odd = {
+            Kind.TOO_FAST: (expected.z <= -z_min) & (ratio <= 1 / ratio_min),
+            Kind.TOO_SLOW: (expected.z >= z_min) & (ratio >= ratio_min),
+        }
+    flags = []
+    for kind, mask in odd.items():
+        rows = np.flatnonzero(mask)
+        flags.append(
+            _Flags(
+                kind,
+                "duration_s",
+                rows,
+                table.values["duration_s"][rows],
+                expected.expected_s[rows],
+                expected.z[rows],
+                expected.modelled[rows],
+            )
+        )
+    return flags
+
+
+def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
+    """Return the median of each row's group, of values given by ``logs``; NaN in a group of fewer than ``runs_min``."""
+    medians = np.exp(median_by(logs, groups))
+    medians[np.bincount(groups.of_row, minlength=groups.count) < runs_min] = np.nan
+    return medians[groups.of_row]
+
+
+def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
+    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``."""
+    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
+    values = table.values[name][rows]
+    logs = np.log(np.maximum(values, 1e-9))
+    own = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    repeated = np.isfinite(own)
+    with np.errstate(invalid="ignore"):
+        few = np.flatnonzero(values < np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work))
+    expected = np.where(repeated[few], own[few], work[few])
+    nothing = np.full(len(few), np.nan)
+    return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
+
+
+def _imbalanced(table: RunTable, name: str, learn: Mask) -> _Flags:
+    with np.errstate(invalid="ignore"):
+        rows = np.flatnonzero(learn & (table.values[name] >= IMBALANCE_MIN))
+    return _Flags(
+        Kind.IMBALANCE,
+        name,
+        rows,
+        table.values[name][rows],
+        np.ones(len(rows)),
+        np.full(len(rows), np.nan),
+        np.zeros(len(rows), np.bool_),
+    )
+
+
+def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
+    known = np.isfinite(floors.floor_s)[floors.work.of_row]
+    column = table.columns.get("workload")
+    if column is None or not known.any():
+        return {}
+    lowest = np.full(len(column.levels), np.inf)
+    rows = np.flatnonzero(known & (column.codes >= 0))
+    np.minimum.at(lowest, column.codes[rows], floors.floor_s[floors.work.of_row[rows]])
+    return {name: float(floor) for name, floor in zip(column.levels, lowest, strict=True) if np.isfinite(floor)}
+
+
+def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
+    """Return what is odd among the runs of ``look_at`` (by default the valid ones with a duration)."""
+    with np.errstate(invalid="ignore"):
+        timed = np.isfinite(table.values["duration_s"]) & (table.values["duration_s"] > 0)
+    learn = usable(table) if look_at is None else look_at & timed
+    configurations = configurations_of(table)
+    first = first_rows(configurations)
+    works = work_of(table, configurations, first)
+    floors = learn_floors(table, works, learn)
+    done = learn & ~floors.below
+    expected = expectations(table, configurations, works, done)
+    byte_metrics = [name for name in table.values if name.endswith("_bytes")]
+    same = [name for name in _ALIKE if name in table.columns]
+    alike = coarser(table, configurations, same, first) if byte_metrics else works
+    parts = [_not_done(table, floors), *_off_pace(table, expected)]
+    parts += [_few_bytes(table, configurations, alike, name, done) for name in byte_metrics]
+    parts += [_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
+    parts = [part for part in parts if len(part.positions)]
+    kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))
+    kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
+    found, wanted = _column([p.found for p in parts]), _column([p.expected for p in parts])
+    with np.errstate(divide="ignore"):
+        far = np.abs(np.log(np.maximum(found, 1e-9) / wanted))
+    order = np.lexsort((-far, kind))
+    positions = _column([p.positions for p in parts], np.int64)[order]
+    return Anomalies(
+        positions=positions,
+        rows=table.rows[positions],
+        kinds=kinds,
+        kind=kind[order],
+        found=found[order],
+        expected=wanted[order],
+        quantities=quantities,
+        quantity=_column([np.full(len(p.positions), quantities.index(p.quantity)) for p in parts], np.int64)[order],
+        z=_column([p.z for p in parts])[order],
+        repetitions=expected.repetitions[positions],
+        modelled=_column([p.modelled for p in parts], np.bool_)[order],
+        looked_at=int(np.count_nonzero(learn)),
+        floors_s=_floor_by_workload(table, floors),
+    )
+
+
+def _column(parts: list[np.ndarray], dtype: type = np.float64) -> np.ndarray:
+    return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype=dtype)

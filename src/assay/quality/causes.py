@@ -1,0 +1,62 @@
+"""Why runs are not valid: alike causes put together, with whose fault they were.
+
+In: runs. Out: one :class:`Cause` for each status, failure class and wording; numbers, ids and paths in a cause do not
+set it apart, so that "attempt 3 timed out after 600 s" is one cause however often and whenever it happened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model.run import Run, RunStatus
+
+EXAMPLES_MAX = 5
+_TOLD_MAX = 300
+_VARIABLE = re.compile(
+    r"\b[0-9a-f]{8}-[0-9a-f-]{27,}\b|\b(?:job|attempt|task|application|container)_[0-9_a-z]+\b"
+    r"|(?:/[\w.+-]+){2,}|\d+(?:[.,]\d+)*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Runs that are not valid for one reason."""
+
+    status: RunStatus
+    failure_class: str | None
+    """Whose fault it was; None in runs from before this was recorded, and in imported ones."""
+    text: str
+    """The newest of its causes in words; empty when nothing was recorded."""
+    checks: tuple[str, ...]
+    """Names of the checks that did not pass."""
+    runs: int
+    workloads: tuple[str, ...]
+    layouts: tuple[str, ...]
+    examples: tuple[str, ...]
+    """Ids of the newest runs."""
+
+
+def causes_of(runs: Sequence[Run]) -> list[Cause]:
+    """Return the causes of the runs that are not valid, the most frequent first; ``runs`` are oldest first."""
+    found: dict[tuple[str, str | None, str, tuple[str, ...]], list[Run]] = {}
+    for run in runs:
+        if run.status is not RunStatus.VALID:
+            failed = tuple(dict.fromkeys(check.name for check in run.checks if not check.passed))
+            wording = _VARIABLE.sub("#", run.cause or "")
+            found.setdefault((run.status, run.failure_class, wording, failed), []).append(run)
+    causes = [
+        Cause(
+            RunStatus(status),
+            failure_class,
+            (members[-1].cause or "")[:_TOLD_MAX],
+            failed,
+            len(members),
+            tuple(sorted({run.workload for run in members})),
+            tuple(sorted({run.layout for run in members})),
+            tuple(run.run_id for run in members[::-1][:EXAMPLES_MAX]),
+        )
+        for (status, failure_class, _, failed), members in found.items()
+    ]
+    return sorted(causes, key=lambda cause: -cause.runs)

@@ -1,0 +1,122 @@
+"""How many repetitions does each configuration still need for a stated precision?
+
+In: a table of runs and a half-width (0.05: the 95 % interval of a configuration's geometric mean reaches at most 5 %
+above it). Out: for each configuration its runs, its half-width now, and the runs that it needs in all, from its own
+scatter. A configuration of one run tells no scatter: that of its workload is taken (pooled variance of logarithms over
+configurations of the same workload, origin and scale). The same formula as ``significance.runs_needed``, for all
+configurations at once: smallest n with t(n - 1) × s / √n <= ln(1 + half-width).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.statistics.intervals import LEVEL
+from assay.statistics.keys import Floats, Ints, groups_by, usable, warm_beside_cold
+from assay.statistics.run_table import RunTable
+
+NEEDED_MAX = 1000
+"""More repetitions than this are told as "more than"."""
+_STRATA = ("workload", "origin", "lab_scale")
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One configuration that is not known precisely enough."""
+
+    position: int
+    """A row of it in the table."""
+    runs: int
+    half_width: float | None
+    """Now, as a share of the mean; None with one run."""
+    needed: int | None
+    """Runs in all; None: more than :data:`NEEDED_MAX`, or nothing tells the scatter."""
+    assumed: bool
+    """Whether the scatter is its workload's, not its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """All configurations beside a stated precision."""
+
+    wanted: float
+    configurations: int
+    enough: int
+    """Configurations that are known that well."""
+    single: int
+    """Configurations of one run."""
+    more_runs: int
+    """Runs that all the others still need together, where that is known."""
+    unknown: int
+    """Configurations of which it is not known, or more than :data:`NEEDED_MAX`."""
+    needs: tuple[Need, ...]
+    """Those with the most repetitions first: they are the ones that people go on with."""
+
+
+def _needed(scatter: Floats, wanted: float) -> Ints:
+    """Return the runs in all for each scatter; 0 where it takes more than :data:`NEEDED_MAX` or is not known."""
+    from scipy.special import stdtrit  # imported here: 0.1 s that only this needs
+
+    n = np.arange(2, NEEDED_MAX + 1)
+    reach = stdtrit(n - 1, 0.5 + LEVEL / 2) / np.sqrt(n)  # falls with n
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bound = np.log1p(wanted) / scatter
+    place = np.searchsorted(-reach, -bound, side="left")
+    found: Ints = np.where((place < len(n)) & np.isfinite(scatter), n[np.minimum(place, len(n) - 1)], 0)
+    return found
+
+
+def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
+    """Return the scatter of each configuration's workload; NaN where none of it was repeated."""
+    names = [name for name in _STRATA if name in table.columns]
+    strata = groups_by(table.taken(first), names)
+    total = np.bincount(strata.of_row, weights=squares, minlength=strata.count)
+    degrees = np.bincount(strata.of_row, weights=runs - 1, minlength=strata.count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scatter = np.sqrt(total / degrees)
+    found: Floats = scatter[strata.of_row]
+    return found
+
+
+def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
+    """Return how many repetitions are still needed for ``wanted``; ValueError unless it is positive."""
+    if not wanted > 0:
+        raise ValueError("a precision is a positive half-width")
+    groups = groups_by(table, list(table.factors))
+    counted = usable(table)
+    counted &= ~warm_beside_cold(table, groups, counted)
+    rows = np.flatnonzero(counted)
+    if not len(rows):
+        return Precision(wanted, 0, 0, 0, 0, 0, ())
+    _, first, code = np.unique(groups.of_row[rows], return_index=True, return_inverse=True)
+    logs = np.log(table.values["duration_s"][rows])
+    runs = np.bincount(code)
+    mean = np.bincount(code, weights=logs) / runs
+    squares = np.bincount(code, weights=(logs - mean[code]) ** 2)
+    own = runs > 1
+    scatter = np.sqrt(squares / np.maximum(runs - 1, 1))
+    scatter = np.where(own, scatter, _pooled(table, rows[first], squares.astype(np.float64), runs))
+    from scipy.special import stdtrit
+
+    half = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * scatter / np.sqrt(runs))
+    needed = _needed(scatter, wanted)
+    enough = own & (half <= wanted)
+    known = ~enough & (needed > 0)
+    short = np.flatnonzero(~enough)
+    order = short[np.lexsort((needed[short], -runs[short]))][:most]
+    needs = tuple(
+        Need(
+            int(rows[first[at]]),
+            int(runs[at]),
+            float(half[at]) if own[at] else None,
+            max(int(needed[at]), int(runs[at]) + 1) if needed[at] else None,
+            not bool(own[at]),
+        )
+        for at in order
+    )
+    more = int(np.maximum(needed[known] - runs[known], 1).sum())
+    return Precision(
+        wanted, len(runs), int(enough.sum()), int((~own).sum()), more, int((~enough & (needed == 0)).sum()), needs
+    )

@@ -1,0 +1,183 @@
+"""The cost of a job from runs and a price book: SanDisk's tables 4 to 7, put together.
+
+In: runs and prices. Out: one :class:`CostView` that the command line and the report show. Layouts are what is priced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.compare.compare import Comparison, compare
+from assay.compare.summary import LevelSummary, summarise_levels
+from assay.cost.parts import Counts, counts_from_facts
+from assay.cost.prices import LayoutPrice, run_price
+from assay.cost.storage import cost_per_performance
+from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.plan import LAYOUT_FACTOR
+from assay.model.price import PriceBook
+from assay.model.run import Run
+from assay.statistics.factors import levels_of
+from assay.wording.words import workload_title
+
+LAB_NOTE = (
+    "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "
+    "are not. Read the ratios between layouts."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CostPerformance:
+    """A layout's cost per performance beside its cost per capacity, as in LISA'14's table 5; the baseline's is 1."""
+
+    layout: str
+    price_ratio: float
+    mean_gain: float
+    """Geometric mean of the speedups of all workloads."""
+    workloads: int
+    cost_per_performance: float
+    """Price ratio / mean gain: the geometric mean of the cost ratios."""
+    capacity_tb: float | None
+    """What the layout's devices in the cluster hold, 10^12 bytes; None when neither runs nor price book say so."""
+    cost_per_capacity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CostView:
+    """Everything that the cost tables show. ``titles`` has what people read for a row's workload."""
+
+    book: str
+    currency: str
+    date: str
+    source: str
+    years: float
+    rounding: Rounding
+    baseline: str
+    note: str | None
+    """What to keep in mind when reading, in words; None on real hosts."""
+    bills: dict[str, LayoutPrice]
+    summaries: tuple[LevelSummary, ...]
+    titles: dict[str, str]
+    rows: tuple[TcoRow, ...]
+    ratios: tuple[CostRatio, ...]
+    performance: tuple[CostPerformance, ...]
+
+    def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
+        """Return the gated aggregate throughput beside a row: what SanDisk's table 4 has."""
+        found = (s for s in self.summaries if (_name(s), s.level) == (row.workload, row.layout))
+        return next(found).throughputs_mb_per_s["gated_aggregate_mb_per_s"]
+
+
+def _name(of: LevelSummary | Comparison) -> str:
+    return f"{of.workload} ({of.context})" if of.context else of.workload
+
+
+def counts_of(runs: Sequence[Run], layout: str) -> Counts:
+    """Return what the runs of ``layout`` say that their cluster has; unknown where they say nothing, or differ."""
+    chosen = [run for run in runs if run.layout == layout]
+    told = (run.environment.get("cluster") for run in chosen)
+    facts = next((found for found in told if isinstance(found, Mapping)), {})
+    found = [{"cluster": run.cluster, **run.parameters, **run.levels} for run in chosen]
+    levels = dict(set.intersection(*(set(each.items()) for each in found))) if found else {}
+    return counts_from_facts(facts, layout, levels)
+
+
+def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRatio | None:
+    if comparison.ratio is None:
+        return None
+    before, after = bills[comparison.baseline].total, bills[comparison.candidate].total
+    low, high = (
+        None if speedup is None else cost_ratio(before, after, speedup)
+        for speedup in (comparison.ratio_high, comparison.ratio_low)
+    )
+    return CostRatio(
+        workload=_name(comparison),
+        baseline=comparison.baseline,
+        candidate=comparison.candidate,
+        price_ratio=float(after / before),
+        ratio=cost_ratio(before, after, comparison.ratio),
+        ratio_low=low,
+        ratio_high=high,
+    )
+
+
+def _capacity_tb(book: PriceBook, counts: Counts) -> float | None:
+    """Return the layout's capacity in the cluster: what the runs say, or what the book's devices hold."""
+    if counts.workers is None:
+        return None
+    if counts.capacity_bytes is not None:
+        return counts.workers * counts.capacity_bytes / 1e12
+    held = {item.device: item.capacity_bytes for item in book.items if item.capacity_bytes and not item.device_name}
+    if not counts.layout_devices or not counts.layout_devices.keys() <= held.keys():
+        return None
+    return counts.workers * sum(n * (held[kind] or 0) for kind, n in counts.layout_devices.items()) / 1e12
+
+
+def _performance(
+    ratios: Sequence[CostRatio], first: str, bills: Mapping[str, LayoutPrice], capacity_tb: Mapping[str, float | None]
+) -> list[CostPerformance]:
+    rows = []
+    for layout in dict.fromkeys(found.candidate for found in ratios):
+        own = [found for found in ratios if found.candidate == layout]
+        price_ratio = float(bills[layout].total / bills[first].total)
+        gain = math.exp(sum(math.log(found.price_ratio / found.ratio) for found in own) / len(own))
+        before, after = capacity_tb[first], capacity_tb[layout]
+        rows.append(
+            CostPerformance(
+                layout,
+                price_ratio,
+                gain,
+                len(own),
+                cost_per_performance(bills[first].total, bills[layout].total, gain),
+                after,
+                price_ratio * before / after if before and after else None,
+            )
+        )
+    return rows
+
+
+def cost_view(
+    runs: Sequence[Run], book: PriceBook, *, years: float = 3, rounding: Rounding = "none", baseline: str | None = None
+) -> CostView:
+    """Return the cost tables of ``runs``; the first layout is the baseline unless one is named.
+
+    Raises RepositoryError when no run counts, SpecificationError when the book does not price a layout.
+    """
+    summaries = tuple(summary for summary in summarise_levels(runs, LAYOUT_FACTOR) if summary.n)
+    if not summaries:
+        raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
+    layouts = list(dict.fromkeys(summary.level for summary in summaries))
+    counts = {layout: counts_of(runs, layout) for layout in layouts}
+    try:
+        bills = {layout: run_price(book, counts[layout], layout, years=years) for layout in layouts}
+    except SpecificationError as error:
+        if error.hint and "--by" in error.hint:  # tco and report have one price for a layout
+            error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
+        raise
+    runtimes = {(_name(s), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n) for s in summaries}
+    prices = {layout: bill.total for layout, bill in bills.items()}
+    first = (
+        baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
+    )
+    priced = [run for run in runs if run.layout in layouts]
+    compared = compare(priced, factor=LAYOUT_FACTOR, baseline=first) if prices[first] else []
+    ratios = [found for comparison in compared if (found := _ratio(comparison, bills)) is not None]
+    payable = [found for found in ratios if found.price_ratio > 0]
+    return CostView(
+        book=book.name,
+        currency=book.currency,
+        date=book.date,
+        source=book.source,
+        years=years,
+        rounding=rounding,
+        baseline=first,
+        note=LAB_NOTE if any(summary.lab_scale is not None for summary in summaries) else None,
+        bills=bills,
+        summaries=summaries,
+        titles={_name(summary): workload_title(summary.workload, summary.context) for summary in summaries},
+        rows=tuple(tco(runtimes, prices, currency=book.currency, years=years, rounding=rounding)),
+        ratios=tuple(ratios),
+        performance=tuple(_performance(payable, first, bills, {n: _capacity_tb(book, counts[n]) for n in layouts})),
+    )

@@ -1,0 +1,63 @@
+"""One run of a repository with all that lies beside it, and what of it older bundles keep only in their raw logs.
+
+In: a repository and a run. Out: the run with its jobs, its attempts, its trace, and their :class:`RunDetail`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from assay.errors import FormatError
+from assay.explain.run_detail import RunDetail, detail_metrics, run_detail
+from assay.formats.hadoop.jhist import job_of, parse_jhist
+from assay.model.run import Job, Run, Task
+from assay.model.trace import Trace
+from assay.repository import Repository
+
+_PROGRAM = "program"
+"""Only assay's own runs name it; imported ones keep no logs."""
+_HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A run with everything that its bundle holds of it."""
+
+    run: Run
+    tasks: tuple[Task, ...]
+    trace: Trace
+    detail: RunDetail
+
+
+def observed(store: Repository, run: Run) -> Observed:
+    """Read what lies beside ``run`` and put it together."""
+    tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
+    whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
+    return Observed(whole, tasks, trace, run_detail(whole, tasks, trace))
+
+
+def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
+    """Return the jobs in the histories among a bundle's logs: those of versions that kept them nowhere else."""
+    names = [name for name in store.logs(run.run_id) if _HISTORY.fullmatch(name)]
+    if not names or not run.started_at:
+        return ()
+    start_unix_s = datetime.fromisoformat(run.started_at).timestamp()
+    jobs = []
+    for name in names:
+        try:
+            jobs.append(job_of(parse_jhist(store.log(run.run_id, name), source=name), start_unix_s))
+        except FormatError:  # a damaged history: what the bundle has besides is shown without it
+            return ()
+    return tuple(sorted(jobs, key=lambda job: job.submit_s))
+
+
+def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
+    """Return ``runs`` with the metrics of their details; those that bundles of older versions lack are made now."""
+    return [_completed(store, run) if not run.jobs and _PROGRAM in run.workload_parameters else run for run in runs]
+
+
+def _completed(store: Repository, run: Run) -> Run:
+    return replace(run, metrics=detail_metrics(observed(store, run).detail) | run.metrics)

@@ -1,0 +1,1 @@
+"""Intervals, ranks and moments; runs as columns, and which of them belong together. Pure."""

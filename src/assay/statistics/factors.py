@@ -1,0 +1,225 @@
+"""Which runs may be compared: the levels of a factor, and groups of runs that are equal in everything else.
+
+In: runs. Out: factor names with their levels, and groups. A factor is ``layout``, an engine parameter
+(``dfs.blocksize``), or ``WORKLOAD.option`` (``terasort.reduces``). Origins are never in one group.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.model.plan import LAYOUT_FACTOR, TARGETS, waved_options
+from assay.model.run import Run, RunStatus
+
+LAYOUT_PARAMETERS = frozenset(
+    {
+        "dfs.datanode.data.dir",
+        "dfs.namenode.name.dir",
+        "yarn.nodemanager.local-dirs",
+        "yarn.nodemanager.log-dirs",
+        "hadoop.tmp.dir",
+        "mapreduce.cluster.local.dir",
+    }
+)
+"""Engine parameters that follow from the layout: they differ whenever the layout does."""
+_NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
+_HARD_DISKS = re.compile(r"(all-)?hd", re.IGNORECASE)
+
+
+RESERVED = frozenset(
+    {
+        "workload",
+        "data_bytes",
+        "cluster",
+        "lab_scale",
+        "engine",
+        "engine_version",
+        "layout",
+        "origin",
+        "status",
+        "cold",
+        "plan",
+        "campaign_id",
+    }
+)
+"""Properties of every run: a factor of the same name does not take their place."""
+
+
+def in_order(run: Run) -> tuple[object, ...]:
+    """Return what runs are sorted by: when they started; those that do not tell come last, in their file's order."""
+    return not run.started_at, run.started_at, run.campaign_id, run.position, run.run_id
+
+
+def level_of(run: Run, factor: str) -> str | None:
+    """Return the run's level of ``factor``, or None when the factor does not apply to it."""
+    if factor == LAYOUT_FACTOR:
+        return run.layout
+    if factor in run.parameters:
+        return run.parameters[factor]
+    workload, dot, option = factor.partition(".")
+    if dot:  # another workload's option: the plan varied it, but this run has nothing to do with it
+        return run.workload_parameters.get(option) if workload == _program(run) else None
+    return run.levels.get(factor)
+
+
+def _program(run: Run) -> str:
+    """Return the workload's own name, which differs from ``run.workload`` when the plan gave it a label."""
+    return run.workload_parameters.get("program", run.workload)
+
+
+def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
+    """Return the levels of ``factor`` in the order in which runs first had them."""
+    found = (level_of(run, factor) for run in sorted(runs, key=in_order))
+    return list(dict.fromkeys(level for level in found if level is not None))
+
+
+def on_hard_disks(factor: str, level: str) -> bool:
+    """Say whether a level is a layout on local hard disks, by its name: ``HDD``, ``HD5``, ``HDD-6``, ``All-HDD``."""
+    return factor == LAYOUT_FACTOR and _HARD_DISKS.match(level) is not None
+
+
+def default_baseline(factor: str, levels: Sequence[str]) -> str:
+    """Return the level that others are compared with when nobody names one: hard disks, the least of numbers, nothing
+    of something that can be left out (``none``), or else the first.
+
+    ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
+    """
+    if all(_NUMBER.fullmatch(level) for level in levels):
+        return min(levels, key=float)
+    return next((level for level in levels if on_hard_disks(factor, level) or level == "none"), levels[0])
+
+
+def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
+    """Return every factor with at least two levels in ``runs``; what follows from the layout is not a factor."""
+    names: dict[str, None] = {LAYOUT_FACTOR: None}
+    for run in runs:
+        names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
+        own = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
+        names.update(dict.fromkeys(name for name in own if name not in LAYOUT_PARAMETERS | _following(run)))
+    found = {name: levels_of(runs, name) for name in names}
+    return {name: levels for name, levels in found.items() if len(levels) > 1}
+
+
+def _following(run: Run) -> set[str]:
+    """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
+    found = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
+    if "waves" in run.workload_parameters:
+        found |= {f"{_program(run)}.{option}" for option in waved_options(_program(run), run.workload_parameters)}
+    return found
+
+
+def circumstances(run: Run, factor: str) -> dict[str, str]:
+    """Return everything that must be equal for a fair comparison by ``factor``, as text by name.
+
+    What the level of a word stands for (the memory of ``containers``), and the tasks that ``waves`` come to, are left
+    out: word and waves say it.
+    """
+    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | _following(run)
+    found = {
+        "workload": run.workload,
+        "cluster": run.cluster,
+        "engine": run.engine,
+        "engine_version": run.engine_version,
+        "layout": run.layout,
+        "origin": str(run.origin),
+    }
+    found |= {"data_bytes": str(run.data_bytes), "lab_scale": str(run.lab_scale)}
+    levels = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
+    found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
+    found |= {name: value for name, value in run.parameters.items() if name not in derived}
+    options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
+    found |= {name: value for name, value in options.items() if name not in derived}
+    found.pop(factor, None)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Runs that are equal in everything but the factor, by level, with those that do not count."""
+
+    workload: str
+    context: str
+    """What sets this group apart from others of its workload (``dfs.blocksize=64MB``); empty if it is the only one."""
+    levels: dict[str, tuple[Run, ...]]
+    """Level to the runs that count, in the order of their making; a level whose runs all dropped out stays, empty."""
+    invalid: dict[str, int]
+    failed: dict[str, int]
+    warm: dict[str, int]
+    """Level to how many runs were left out because they are warm while others are not."""
+    warnings: tuple[str, ...]
+    example: Run
+    """Any run of the group, also one that does not count: it tells what all of them share."""
+
+
+def _usable(run: Run) -> bool:
+    return run.status is RunStatus.VALID and run.duration_s > 0 and math.isfinite(run.duration_s)
+
+
+def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
+    warnings = []
+    warm = sum(run.cold is False for run in used)
+    unknown = sum(run.cold is None for run in used)
+    if dropped:
+        warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
+    if warm:
+        which = f"all {warm}" if warm == len(used) else f"{warm} of {len(used)}"
+        warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
+    if unknown:
+        warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
+    return tuple(warnings)
+
+
+def _group(runs: Sequence[Run], factor: str, context: str) -> Group:
+    level = {run.run_id: level_of(run, factor) or "" for run in runs}
+    good = [run for run in runs if _usable(run)]
+    some_cold = any(run.cold is True for run in good)
+    used = [run for run in good if run.cold is not False or not some_cold]
+    used_ids = {run.run_id for run in used}
+    names = dict.fromkeys(level[run.run_id] for run in runs)
+    return Group(
+        workload=runs[0].workload,
+        context=context,
+        levels={name: tuple(run for run in used if level[run.run_id] == name) for name in names},
+        invalid=Counter(level[run.run_id] for run in runs if not _usable(run) and run.status is not RunStatus.FAILED),
+        failed=Counter(level[run.run_id] for run in runs if run.status is RunStatus.FAILED),
+        warm=Counter(level[run.run_id] for run in good if run.run_id not in used_ids),
+        warnings=_cache_warnings(used, len(good) - len(used)),
+        example=runs[0],
+    )
+
+
+def group_runs(runs: Sequence[Run], factor: str) -> list[Group]:
+    """Return the groups that ``factor`` can be judged in, workloads in the order in which they first ran."""
+    by_key: dict[tuple[tuple[str, str], ...], list[Run]] = {}
+    for run in sorted(runs, key=in_order):
+        if level_of(run, factor) is not None:
+            by_key.setdefault(tuple(sorted(circumstances(run, factor).items())), []).append(run)
+    workloads = list(dict.fromkeys(members[0].workload for members in by_key.values()))
+    groups = []
+    for workload in workloads:
+        keys = [key for key, members in by_key.items() if members[0].workload == workload]
+        names = _telling([dict(key) for key in keys])
+        for key in keys:
+            context = ", ".join(f"{name}={value}" for name, value in key if name in names)
+            groups.append(_group(by_key[key], factor, context))
+    return groups
+
+
+def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
+    """Return the names of what sets kinds of runs apart, without parameters that follow from the levels of a factor."""
+    differing = [
+        name
+        for name in dict.fromkeys(name for kind in kinds for name in kind)
+        if len({kind.get(name) for kind in kinds}) > 1
+    ]
+    found = {name for name in differing if "." not in name}
+    for name in differing:
+        apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
+        more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
+        if len(more) > len(apart):
+            found.add(name)
+    return found

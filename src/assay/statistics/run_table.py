@@ -1,0 +1,116 @@
+"""Runs as columns, so that a view over a million of them is a few array operations.
+
+A :class:`RunTable` holds one row a run. What runs are told apart by (workload, layout, engine parameters, and the like)
+are coded columns: an integer per row and the texts that the integers stand for. What is measured are float columns, NaN
+where a run does not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model.run import Run
+from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+ABSENT = -1
+OWN_VALUES = ("duration_s", "started_unix_s")
+"""Quantities that every run has; a metric of the same name does not take their place."""
+DESCRIPTIVE = ("status", "cold", "plan", "campaign_id")
+"""Columns that say something of a run but do not set its configuration apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One property of every run: ``levels[codes[row]]``, or nothing where the code is :data:`ABSENT`."""
+
+    codes: Codes
+    levels: tuple[str, ...]
+
+    def code(self, level: str) -> int:
+        """Return a level's code; :data:`ABSENT` when no run has it."""
+        return self.levels.index(level) if level in self.levels else ABSENT
+
+    def text(self, row: int) -> str | None:
+        """Return a row's level; None when it has none."""
+        code = int(self.codes[row])
+        return None if code == ABSENT else self.levels[code]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Rows are runs, oldest first. ``rows`` are their numbers in the repository's index, by which ids are looked up."""
+
+    rows: NDArray[np.int64]
+    columns: Mapping[str, Column]
+    """:data:`DESCRIPTIVE` columns, and the factors: everything else."""
+    values: Mapping[str, Floats]
+    """``duration_s``, ``started_unix_s`` and the runs' metrics."""
+    source: str = ""
+    """The index that ``rows`` count in; empty for a table of runs in memory."""
+
+    def __len__(self) -> int:
+        """Return the number of runs."""
+        return len(self.rows)
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The columns that make a configuration: equal in all of them, two runs are repetitions of each other."""
+        return tuple(name for name in self.columns if name not in DESCRIPTIVE)
+
+    def taken(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> RunTable:
+        """Return the table of the rows that a mask or an array of positions picks."""
+        return RunTable(
+            self.rows[keep],
+            {name: Column(column.codes[keep], column.levels) for name, column in self.columns.items()},
+            {name: value[keep] for name, value in self.values.items()},
+            self.source,
+        )
+
+
+def coded(texts: Sequence[str | None]) -> Column:
+    """Return a column of texts; None is absent. Levels are in the order of their first row."""
+    levels: dict[str, int] = {}
+    codes = [ABSENT if text is None else levels.setdefault(text, len(levels)) for text in texts]
+    return Column(np.asarray(codes, dtype=np.int32), tuple(levels))
+
+
+def described(run: Run) -> dict[str, str]:
+    """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
+    found = circumstances(run, "")
+    found |= {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
+    if run.cold is not None:
+        found["cold"] = "cold" if run.cold else "warm"
+    for name in ("data_bytes", "lab_scale"):
+        if getattr(run, name) is None:
+            del found[name]
+    return {name: text for name, text in found.items() if text and name not in LAYOUT_PARAMETERS}
+
+
+def started_unix_s(run: Run) -> float:
+    """Return when the run started, seconds since 1970; NaN when that is not known."""
+    try:
+        return datetime.fromisoformat(run.started_at).timestamp()
+    except ValueError:
+        return float("nan")
+
+
+def table_of(runs: Sequence[Run]) -> RunTable:
+    """Return ``runs`` as a table, in their order."""
+    texts = [described(run) for run in runs]
+    names = dict.fromkeys(name for found in texts for name in found)
+    metrics = dict.fromkeys(name for run in runs for name in run.metrics)
+    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in OWN_VALUES}
+    values["duration_s"] = [run.duration_s for run in runs]
+    values["started_unix_s"] = [started_unix_s(run) for run in runs]
+    return RunTable(
+        np.arange(len(runs)),
+        {name: coded([found.get(name) for found in texts]) for name in names},
+        {name: np.asarray(column, dtype=np.float64) for name, column in values.items()},
+    )

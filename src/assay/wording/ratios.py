@@ -1,0 +1,23 @@
+"""Ratios, intervals and counts of runs as text."""
+
+from __future__ import annotations
+
+
+def format_ratio(value: float) -> str:
+    """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.14``, ``14``."""
+    return f"{value:.2f}" if value < 9.95 else f"{value:.0f}"
+
+
+def format_interval(low: float, high: float) -> str:
+    """Return ``1.93 to 2.31``, both ends with the digits that the narrower one needs to be told apart."""
+    texts = format_ratio(low), format_ratio(high)
+    if texts[0] == texts[1] and low != high:
+        texts = f"{low:.3g}", f"{high:.3g}"
+    return f"{texts[0]} to {texts[1]}"
+
+
+def count_runs(n_baseline: int, n_candidate: int) -> str:
+    """Return ``3 runs each`` or ``3 and 4 runs``."""
+    if n_baseline == n_candidate:
+        return f"{n_baseline} run{'' if n_baseline == 1 else 's'} each"
+    return f"{n_baseline} and {n_candidate} runs"

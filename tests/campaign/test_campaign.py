@@ -1,0 +1,167 @@
+"""The order of a campaign's runs, what is left of it, and how long it is expected to take."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.campaign.attempt import _soon_in_client
+from assay.campaign.journal import key_of, open_campaign, remaining, wanted
+from assay.errors import RepositoryError
+from assay.model.plan import Plan, Until
+from assay.model.run import Run, RunStatus
+from assay.planning.estimate import expected_s, remaining_s
+from assay.planning.inputs import size_of
+from assay.planning.order import PlannedRun, schedule
+from assay.spec import expand, load_plan
+from assay.workloads.catalogue import WORKLOADS
+from builders import make_run
+from paths import ROOT
+
+EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return load_plan(EXAMPLE)
+
+
+def planned_runs(plan: Plan) -> list[PlannedRun]:
+    return schedule(plan, expand(plan))
+
+
+def finished(planned: PlannedRun, status: RunStatus = RunStatus.VALID, number: int = 0) -> Run:
+    levels = dict(planned.configuration.levels)
+    return make_run(
+        number,
+        workload=planned.workload.key,
+        levels=levels,
+        layout=levels["layout"],
+        status=status,
+        repetition=planned.repetition,
+    )
+
+
+def test_repetitions_are_interleaved_in_abba_order(plan: Plan) -> None:
+    visits = list(dict.fromkeys((run.block, run.configuration.layout.name) for run in planned_runs(plan)))
+    first, second = visits[0][1], visits[1][1]
+    assert {first, second} == {"HD2", "SS2"}
+    assert visits == [(0, first), (0, second), (1, second), (1, first), (2, first), (2, second)]
+
+
+def test_dfsio_read_comes_after_the_write_that_leaves_its_files(plan: Plan) -> None:
+    names = [run.workload.name for run in planned_runs(plan)]
+    assert all(names[index - 1] == "dfsio-write" for index, name in enumerate(names) if name == "dfsio-read")
+
+
+@given(repetitions=st.integers(1, 9), seed=st.integers(0, 99))
+def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int) -> None:
+    plan = replace(load_plan(EXAMPLE), repetitions=repetitions, seed=seed)
+    runs = planned_runs(plan)
+    assert len({run.key for run in runs}) == len(runs) == 6 * repetitions
+    assert set(Counter((r.workload.key, r.configuration.key) for r in runs).values()) == {repetitions}
+    assert runs == planned_runs(plan)
+
+
+def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next_number(plan: Plan) -> None:
+    runs = planned_runs(plan)
+    assert [number for _, number in remaining(plan, runs, [])] == [1] * len(runs)
+    made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
+    left = {planned.key: number for planned, number in remaining(plan, runs, made)}
+    assert runs[0].key not in left
+    assert left[runs[1].key] == 2
+    made.append(finished(runs[1], RunStatus.INVALID, 2))
+    assert (runs[1], 3) in remaining(plan, runs, made)
+    made.append(finished(runs[1], RunStatus.VALID, 3))
+    assert runs[1].key not in {planned.key for planned, _ in remaining(plan, runs, made)}
+
+
+def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) -> None:
+    careful = replace(plan, repetitions=2, until=Until(0.05, 9))
+    runs = planned_runs(careful)
+    assert max(run.repetition for run in runs) == 9
+    one = [run for run in runs if run.key[:2] == runs[0].key[:2]]
+    steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in one[:5]]
+    assert wanted(one[4], careful, steady[:4])  # four runs are not believed
+    assert not wanted(one[5], careful, steady)
+    assert wanted(one[1], careful, steady)  # the plan's own
+    restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
+    assert wanted(one[5], careful, restless)
+    assert wanted(one[5], careful, [replace(run, status=RunStatus.INVALID) for run in steady])
+    left = {planned.key for planned, _ in remaining(careful, runs, steady)}
+    assert not left & {run.key for run in one}
+    assert len(left) == len(runs) - len(one)
+
+
+def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
+    for planned in planned_runs(plan):
+        assert key_of(finished(planned)) == planned.key
+
+
+def test_the_same_plan_goes_on_and_another_begins_anew(plan: Plan, tmp_path: Path) -> None:
+    runs = planned_runs(plan)
+    first, continued = open_campaign(tmp_path, plan, [], runs, again=True)
+    assert not continued
+    same, continued = open_campaign(tmp_path, plan, [], runs, again=True)
+    assert continued
+    assert same == first
+    other, continued = open_campaign(tmp_path, replace(plan, fingerprint="another"), [], runs, again=True)
+    assert not continued
+    assert other.campaign_id != first.campaign_id
+
+
+def test_a_complete_campaign_is_repeated_only_when_asked(plan: Plan, tmp_path: Path) -> None:
+    runs = planned_runs(plan)
+    first, _ = open_campaign(tmp_path, plan, [], runs, again=False)
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in runs]
+    assert open_campaign(tmp_path, plan, made, runs, again=False) == (first, True)
+    second, continued = open_campaign(tmp_path, plan, made, runs, again=True)
+    assert not continued
+    assert second.campaign_id != first.campaign_id
+
+
+def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:
+    journal, _ = open_campaign(tmp_path, plan, [], planned_runs(plan), again=False)
+    with journal.hold(), pytest.raises(RepositoryError, match="under way"), journal.hold():
+        pass
+    with journal.hold():
+        journal.write("begin", run=0)
+    lines = (journal.folder / "journal.jsonl").read_text().splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["begin"]
+
+
+def test_the_expected_time_comes_from_history_when_there_is_one(plan: Plan) -> None:
+    planned = planned_runs(plan)[0]
+    guess = expected_s(planned, plan, [])
+    data_bytes = WORKLOADS[planned.workload.name].data_bytes(size_of(planned, plan))
+    past = [
+        replace(finished(planned, number=i), duration_s=40.0 + i, cluster=plan.cluster.name, data_bytes=data_bytes)
+        for i in range(3)
+    ]
+    assert expected_s(planned, plan, past) != guess
+    assert 41.0 <= expected_s(planned, plan, past) <= 50.0
+
+
+def test_without_history_an_hdd_run_is_expected_to_take_longer(plan: Plan) -> None:
+    runs = [run for run in planned_runs(plan) if run.workload.name == "terasort"]
+    by_layout = {run.configuration.layout.name: expected_s(run, plan, []) for run in runs}
+    assert by_layout["HD2"] > by_layout["SS2"] > 0
+    assert remaining_s(runs, plan, []) > sum(expected_s(run, plan, []) for run in runs)
+
+
+def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:
+    plan = load_plan(EXAMPLE.parents[1] / "bsc-2015" / "quick-plan.yaml")
+    ethernet, infiniband = (
+        next(run for run in planned_runs(plan) if run.configuration.network == name) for name in ("ETH", "IB")
+    )
+    size = 200_000_000  # 32 s over a twentieth of 1 Gbit/s
+    assert not _soon_in_client(size, ethernet, plan.cluster)
+    assert _soon_in_client(size, infiniband, plan.cluster)
+    assert _soon_in_client(size // 10, ethernet, plan.cluster)
+    assert not _soon_in_client(2 << 30, infiniband, plan.cluster)

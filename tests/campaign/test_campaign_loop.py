@@ -1,0 +1,258 @@
+"""A campaign's loop with fake hands: retries by class, stopping, publishing beside the next run, the journal."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from assay.campaign.attempt import Around, Published
+from assay.campaign.loop import Loop, Made, Work
+from assay.campaign.prepare import Schedule, prepare
+from assay.campaign.status import status_of
+from assay.campaign.timeline import attempts_of, calls_s, measured_overheads, read_events, time_share
+from assay.errors import EngineError, HostError, RepositoryError
+from assay.model.baseline import Baseline
+from assay.model.plan import RETRIES, Plan
+from assay.model.run import FailureClass, Run, RunStatus
+from assay.planning.estimate import RESTART_S, RUN_EXTRA_S
+from assay.planning.limits import Stop
+from assay.planning.order import PlannedRun
+from assay.repository import Repository
+from assay.repository.ids import new_run_id
+from assay.spec import load_plan
+from builders import make_run
+from paths import ROOT
+
+EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
+Outcome = FailureClass | None
+
+
+@dataclass
+class FakeHands:
+    """Makes runs at once; ``outcomes`` says for each attempt in turn which class of failure it is, valid afterwards."""
+
+    campaign_id: str
+    outcomes: Iterator[Outcome]
+    unreachable: int = 0
+    made: list[tuple[str, int]] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)
+    mended: int = 0
+    baseline: Baseline | None = None
+    before_job: Callable[[], None] = lambda: None
+
+    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+        failure = next(self.outcomes, None)
+        self.made.append((planned.title, number))
+        self.limits.append(str(around.limit))
+        around.ended("restart", 1000.0, 7.0)
+        await around.settled()
+        self.before_job()
+        around.ended("job", 1007.0, 60.0)
+        return Published(self._run(planned, number, failure))
+
+    def _run(self, planned: PlannedRun, number: int, failure: Outcome) -> Run:
+        status = RunStatus.INVALID if failure is FailureClass.VALIDATION else RunStatus.FAILED
+        return make_run(
+            run_id=new_run_id(),
+            campaign_id=self.campaign_id,
+            workload=planned.workload.key,
+            layout=planned.configuration.layout.name,
+            levels=dict(planned.configuration.levels),
+            repetition=planned.repetition,
+            attempt=number,
+            failure_class=failure,
+            status=status if failure else RunStatus.VALID,
+            cause=f"{failure}!" if failure else None,
+        )
+
+    async def mend(self) -> None:
+        self.mended += 1
+        if self.unreachable:
+            self.unreachable -= 1
+            raise HostError("no answer")
+
+
+class Quiet:
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    def say(self, text: str) -> None: ...
+    def step(self, text: str) -> None:
+        self.steps.append(text)
+
+    def begin(self, number: int, total: int, title: str, left_s: float) -> None: ...
+    def end(self, run: Run) -> None: ...
+
+
+class Scene:
+    def __init__(self, folder: Path, retries: dict[FailureClass, int] | None = None, repetitions: int = 1) -> None:
+        self.plan: Plan = replace(
+            load_plan(EXAMPLE), repetitions=repetitions, attempts=9, retries=dict(retries or RETRIES), timeout_s=None
+        )
+        self.repository = Repository.create(folder / "repository")
+        self.waits: list[float] = []
+        self.now = 0.0
+        self.watcher = Quiet()
+
+    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> Schedule:
+        return prepare(self.plan, self.repository, again=False, only=only, stop=stop)
+
+    async def _pause(self, seconds: float) -> None:
+        self.waits.append(seconds)
+
+    def go(
+        self,
+        *outcomes: Outcome,
+        stop: Stop | None = None,
+        only: tuple[str, ...] = (),
+        unreachable: int = 0,
+        before_job: Callable[[], None] = lambda: None,
+    ) -> tuple[FakeHands, Made]:
+        todo = self.prepare(stop, only)
+        hands = FakeHands(todo.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
+        work = Work(self.plan, self.repository, todo, self.watcher, self._pause, lambda: self.now)
+
+        async def run() -> Made:
+            return await Loop(work, hands).run()
+
+        with todo.journal.hold():
+            return hands, asyncio.run(run())
+
+    @property
+    def folder(self) -> Path:
+        return next((self.repository.root / "campaigns").iterdir())
+
+
+WORKLOAD, ENGINE, GONE, CHECKS = (
+    FailureClass.WORKLOAD,
+    FailureClass.ENGINE,
+    FailureClass.INFRASTRUCTURE,
+    FailureClass.VALIDATION,
+)
+
+
+@pytest.mark.parametrize(("failure", "attempts"), [(GONE, 4), (ENGINE, 3), (WORKLOAD, 2), (CHECKS, 1)])
+def test_a_run_is_tried_again_by_the_rule_of_its_failures_class_and_then_given_up(
+    tmp_path: Path, failure: FailureClass, attempts: int
+) -> None:
+    scene = Scene(tmp_path)
+    hands, made = scene.go(*[failure] * attempts)
+    first = hands.made[0][0]
+    assert [number for title, number in hands.made if title == first] == list(range(1, attempts + 1))
+    assert made.failures == {str(failure): attempts}
+    assert made.statuses["valid"] == 5
+    assert scene.waits == ([5.0, 20.0, 60.0] if failure is GONE else [])
+    stored = scene.repository.runs(status="valid" if failure is None else None)
+    assert sum(run.failure_class is failure for run in stored) == attempts
+
+
+def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, repetitions=2)
+    scene.go(GONE)
+    begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
+    assert begins[0]["left_s"] == begins[1]["left_s"], "the first attempt failed, so its input may not be there"
+    last = begins[-1]
+    assert last["left_s"] == pytest.approx(last["expected_s"] + RESTART_S + RUN_EXTRA_S, abs=0.2)
+
+
+def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    hands, made = scene.go(GONE, unreachable=2)
+    assert hands.mended == 3
+    assert made.statuses == {"failed": 1, "valid": 6}
+    other = Scene(tmp_path / "other")
+    with pytest.raises(HostError, match="no answer"):
+        other.go(GONE, unreachable=99)
+    assert status_of(other.folder, 0.0).stopped == "no answer"
+    assert len(other.prepare().left) == 6
+
+
+def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    with pytest.raises(EngineError, match="3 runs in a row failed, the last because: workload!"):
+        scene.go(*[WORKLOAD] * 6)
+    assert len(scene.repository.runs()) == 6
+    _, made = Scene(tmp_path / "other").go(*[CHECKS] * 6)
+    assert made.statuses == {"invalid": 6}
+
+
+def test_a_call_stops_after_so_many_runs_and_the_next_one_goes_on_with_the_rest(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    hands, made = scene.go(WORKLOAD, stop=Stop("2 runs were asked for", runs=2))
+    assert made.stopped == "2 runs were asked for"
+    assert [number for _, number in hands.made] == [1, 2, 1]  # a retry belongs to its run
+    rest, made = scene.go()
+    assert made.stopped is None
+    assert len(rest.made) == 4
+    assert not {title for title, _ in hands.made} & {title for title, _ in rest.made}
+    assert scene.prepare().left == []
+
+
+def test_no_run_and_no_retry_begins_after_the_time_is_up(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+
+    def an_hour() -> None:
+        scene.now += 3600.0
+
+    hands, made = scene.go(None, WORKLOAD, stop=Stop("it was to end", at_unix_s=7000.0), before_job=an_hour)
+    assert [number for _, number in hands.made] == [1, 1]
+    assert made.stopped == "it was to end"
+    assert scene.prepare().left[0][1] == 2  # the next call goes on with its second attempt
+
+
+def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    hands, _ = scene.go(only=("terasort", "layout=HD2"))
+    assert [title for title, _ in hands.made] == ["terasort on layout=HD2, repetition 1"]
+    assert len(scene.prepare().left) == 5
+
+
+def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    seen: list[int] = []
+    scene.go(before_job=lambda: seen.append(len(scene.repository.runs())))
+    assert seen == [0, 1, 2, 3, 4, 5]
+    assert len(scene.repository.runs()) == 6
+
+
+def test_a_bundle_that_can_not_be_stored_ends_the_call_with_its_own_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = Scene(tmp_path)
+
+    def full(*_: object, **__: object) -> Path:
+        raise RepositoryError("it could not be stored: No space left on device")
+
+    monkeypatch.setattr(scene.repository, "publish", full)
+    with pytest.raises(RepositoryError, match="could not be stored"):
+        scene.go()
+    events = read_events(scene.folder)
+    assert [event["event"] for event in events].count("begin") == 2  # the one beside it was made in vain, and no more
+    assert events[-1]["event"] == "stop"
+
+
+def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.go(WORKLOAD)
+    attempts = attempts_of(read_events(scene.folder))
+    assert [one.status for one in attempts] == ["failed", *["valid"] * 6]
+    assert attempts[0].failure_class == "workload"
+    assert {step.name for step in attempts[1].steps} == {"restart", "job", "publish"}
+    calls = (("start", 1.0), ("connect", 5.0), ("end", 9.0), ("connect", 100.0), ("stop", 103.0))
+    assert calls_s([{"event": name, "at_unix_s": at} for name, at in calls]) == 7.0
+    share = time_share(attempts, job_least_s=60.0)
+    assert (share.runs, share.job_s) == (6, 360.0)
+    assert share.steps_s["restart"] == 42.0
+    assert time_share(attempts, job_least_s=61.0).runs == 0
+    measured = measured_overheads(scene.repository.root, scene.plan.cluster.name)
+    assert measured.restart_s == 7.0
+    assert measured_overheads(scene.repository.root, "another").restart_s == 15.0
+
+
+def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:
+    hands, _ = Scene(tmp_path, repetitions=2).go()
+    assert all("no like run" in limit for limit in hands.limits[:6])

@@ -1,0 +1,99 @@
+"""Charts: every one renders, has units on its axes, and gives a configuration one colour."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import vl_convert
+
+from assay.charts.disks import disk_traffic_areas
+from assay.charts.money import cost_bars
+from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
+from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
+from assay.compare.compare import compare
+from assay.compare.summary import summarise_levels
+from assay.explain.traffic import disk_traffic
+from assay.questions.job_cost import cost_view
+from builders import make_trace, price_book, study_runs
+
+WIDTHS = (HALF_PX, NARROW_PX)
+
+
+def _specs(width_px: int) -> dict[str, dict[str, Any]]:
+    runs = study_runs()
+    palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
+    summaries = summarise_levels(runs, "layout")[:2]
+    view = cost_view(runs, price_book(), baseline="HD2")
+    sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
+    return {
+        "runtime": runtime_bars(summaries, palette, width_px),
+        "throughput": throughput_bars(summaries, palette, width_px),
+        "speedup": speedup_forest(compare(runs, factor="layout", baseline="HD2"), palette, {}, width_px),
+        "phases": phase_timeline(summaries, palette, width_px),
+        "traffic": disk_traffic_areas(sides, palette, width_px),
+        "cost": cost_bars(view.rows, palette, view.titles, width_px),
+    }
+
+
+def _walk(tree: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(tree, dict):
+        yield tree
+        for value in tree.values():
+            yield from _walk(value)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _walk(value)
+
+
+@pytest.mark.parametrize("width_px", WIDTHS)
+def test_every_chart_renders_with_marks_within_its_width(width_px: int) -> None:
+    for name, spec in _specs(width_px).items():
+        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+        size = re.search(r'<svg [^>]*width="([\d.]+)"', svg)
+        assert size is not None, name
+        assert float(size[1]) <= width_px + 30, name
+        assert any(colour in svg for colour in PALETTE), f"{name} draws nothing"
+
+
+def test_the_traffic_chart_has_the_same_axes_in_all_panels() -> None:
+    spec = _specs(HALF_PX)["traffic"]
+    assert "resolve" not in spec
+    panels = {row["panel"] for row in spec["data"]["values"]}
+    assert panels == {f"{layout}, {way} (MB/s)" for layout in ("HD2", "SS2") for way in ("read", "write")}
+
+
+def test_a_configuration_has_one_colour_in_all_charts() -> None:
+    found: dict[str, set[str]] = {}
+    for spec in _specs(HALF_PX).values():
+        for scale in (part["scale"] for part in _walk(spec) if isinstance(part.get("scale"), dict)):
+            domain = scale.get("domain")
+            if isinstance(domain, list) and all(isinstance(level, str) for level in domain):
+                for level, colour in zip(domain, scale["range"], strict=True):
+                    found.setdefault(level, set()).add(colour)
+    assert found == {"HD2": {PALETTE[0]}, "SS2": {PALETTE[1]}}
+
+
+def test_every_quantitative_axis_names_its_unit() -> None:
+    titles = {
+        name: {part["title"] for part in _walk(spec) if part.get("type") == "quantitative" and part.get("title")}
+        for name, spec in _specs(HALF_PX).items()
+    }
+    assert titles == {
+        "runtime": {"Run time (s)"},
+        "throughput": {"Throughput (MB/s)"},
+        "speedup": {"Times as fast as HD2"},
+        "phases": {"Time since the run's start (s)"},
+        "traffic": {"Time since the run's start (s)"},
+        "cost": {"Cost per job (USD)"},
+    }
+
+
+def test_specifications_are_plain_json_that_load_nothing() -> None:
+    for spec in _specs(HALF_PX).values():
+        text = json.dumps(spec, allow_nan=False)
+        assert re.findall(r"https?://[^\"]*", text) == ["https://vega.github.io/schema/vega-lite/v5.json"]
+        assert not [part for part in _walk(spec) if "url" in part]

@@ -1,0 +1,155 @@
+"""Every chart is what it was: one specification of each, and none that is forgotten here."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+import assay.charts
+from assay.charts import matched, one_run, plane, speedups
+from assay.charts.disks import disk_traffic_areas
+from assay.charts.money import cost_bars
+from assay.charts.storage import storage_costs
+from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
+from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
+from assay.compare.compare import compare
+from assay.compare.matched import matched_speedups
+from assay.compare.summary import summarise_levels
+from assay.explain.run_detail import run_detail
+from assay.explain.series import Series
+from assay.explain.traffic import disk_traffic
+from assay.questions.job_cost import cost_view
+from assay.statistics.run_table import table_of
+from builders import make_trace, price_book, study_runs
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+
+SNAPSHOTS = Path(__file__).parent / "snapshots"
+SNAPSHOT = SNAPSHOTS / "charts.json"
+"""Written anew with ASSAY_SNAPSHOTS=write; look at what changed before it is committed."""
+IN_CHARTS_RUNS = {"time_shares", "task_occupancy", "task_timeline", "request_sizes"}
+"""Those of single runs have their snapshots in test_charts_runs.py."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of the plane."""
+
+    label: str
+    time_s: float
+    cost: float
+    on_front: bool
+    time_low_s: float | None = None
+    time_high_s: float | None = None
+    cost_low: float | None = None
+    cost_high: float | None = None
+    front_probability: float = 0.5
+    runs: int = 3
+    levels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A layout's costs as shares of the baseline's."""
+
+    layout: str
+    cost_per_performance: float
+    cost_per_capacity: float | None
+
+
+def points(number: int) -> list[Point]:
+    return [
+        Point(f"C{n}", 10.0 + 9 * n, 4.0 - 0.3 * n, n < 3, 9.0 + 9 * n, 11.0 + 9 * n, levels={"layout": f"C{n}"})
+        for n in range(number)
+    ]
+
+
+def specs() -> dict[str, Spec]:
+    runs = study_runs()
+    palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
+    summaries = summarise_levels(runs, "layout")[:2]
+    view = cost_view(runs, price_book(), baseline="HD2")
+    found = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
+    sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
+    series = [Series("w1", "disk:sda", "read_bytes", "MB/s", True, 2, (0.0, 1.0), (1.0, 2.0))]
+    detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
+    assert detail.breakdown.phases
+    return {
+        "runtime_bars": runtime_bars(summaries, palette),
+        "throughput_bars": throughput_bars(summaries, palette),
+        "speedup_forest": speedup_forest(compare(runs, factor="layout", baseline="HD2"), palette, {}),
+        "phase_timeline": phase_timeline(summaries, palette),
+        "disk_traffic_areas": disk_traffic_areas(sides, palette),
+        "cost_bars": cost_bars(view.rows, palette, view.titles),
+        "matched.matched_forest": matched.matched_forest(found, palette, matched.shared_domain(found)),
+        "speedups.matched_forest": speedups.matched_forest(found, palette, {}),
+        "phase_bars": one_run.phase_bars(hybrid_run().phases, 40.0),
+        "trace_lines": one_run.trace_lines(series, "Disk reads", 10.0),
+        "cost_plane": plane.cost_plane(points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"),
+        "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
+    }
+
+
+def rounded(value: Any) -> Any:
+    """Return the specification with numbers that do not hang on the last bits of a machine's arithmetic."""
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, dict):
+        return {name: rounded(item) for name, item in value.items() if name != "config"}
+    return [rounded(item) for item in value] if isinstance(value, list) else value
+
+
+def test_the_charts_are_what_they_were() -> None:
+    found = rounded(json.loads(json.dumps(specs(), allow_nan=False)))
+    if os.environ.get("ASSAY_SNAPSHOTS") == "write":
+        SNAPSHOT.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    assert found == json.loads(SNAPSHOT.read_text())
+
+
+def test_no_chart_is_without_a_snapshot() -> None:
+    """A chart is a public function of ``charts/`` that returns a specification."""
+    charts = [
+        (path.stem, node.name)
+        for path in sorted(Path(assay.charts.__path__[0]).glob("*.py"))
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef) and isinstance(node.returns, ast.Name) and node.returns.id == "Spec"
+        if not node.name.startswith("_") and path.stem != "style" and node.name != "speedup_axis"
+    ]
+    names = [name for _, name in charts]
+    wanted = {name if names.count(name) == 1 else f"{module}.{name}" for module, name in charts}
+    assert wanted == specs().keys() | IN_CHARTS_RUNS
+
+
+def test_charts_compute_nothing() -> None:
+    """No room of arithmetic is imported, and neither are numpy or the statistics of the standard library."""
+    forbidden = {"numpy", "scipy", "statistics", "math", "random"}
+    for path in Path(assay.charts.__path__[0]).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {name.partition(".")[0] for name in names} & forbidden, path
+
+
+@pytest.mark.parametrize("name", sorted(specs()))
+def test_every_chart_draws_something(name: str) -> None:
+    svg = vl_convert.vegalite_to_svg(specs()[name], vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
+    assert svg.count("<path") > 3
+
+
+def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:
+    palette = {f"C{n}": PALETTE[n % len(PALETTE)] for n in range(12)}
+    few, many = (plane.cost_plane(points(number), palette, "USD", HALF_PX) for number in (3, 12))
+    named = [row["name"] for row in many["data"]["values"] if row["name"]]
+    assert named == ["C0", "C1", "C2"]
+    legends = [
+        [layer["encoding"]["color"]["legend"] for layer in spec["layer"] if "color" in layer["encoding"]]
+        for spec in (few, many)
+    ]
+    assert legends[0] == [None] * 3
+    assert all(legend is not None for legend in legends[1])

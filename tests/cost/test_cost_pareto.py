@@ -1,0 +1,147 @@
+"""Cost per run, the Pareto front with its probabilities, and the prices at which the answer flips."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.cost.flip import flips
+from assay.cost.pareto import on_front, plane, priced
+from assay.cost.rate import Price, Rate, RatedItem
+from assay.cost.run_cost import Codes, Floats, cost_per_run, in_cents, ranks, times_of
+from assay.statistics.intervals import geometric_mean
+
+POINT = st.tuples(st.integers(1, 12), st.integers(1, 12))
+SECONDS = st.floats(1, 1e5)
+
+
+def price(name: str, amount: str, low: str | None = None, high: str | None = None) -> Price:
+    return Price(name, Decimal(amount), Decimal(low or amount), Decimal(high or amount), "cluster-hour", "made up")
+
+
+def rate(*items: tuple[Price, int]) -> Rate:
+    return Rate("USD", tuple(RatedItem(found, Decimal(n), Decimal(n), "rent") for found, n in items))
+
+
+@given(st.lists(POINT, min_size=1, max_size=30))
+def test_the_front_is_what_no_other_point_beats(points: list[tuple[int, int]]) -> None:
+    found = on_front(np.array([float(t) for t, _ in points]), np.array([float(c) for _, c in points]))[0]
+    expected = [not any(t <= time and c <= cost and (t, c) != (time, cost) for t, c in points) for time, cost in points]
+    assert list(found) == expected
+
+
+@given(st.lists(st.tuples(SECONDS, SECONDS), min_size=1, max_size=20))
+def test_a_configuration_that_is_cheaper_and_faster_is_always_on_the_front(points: list[tuple[float, float]]) -> None:
+    times = np.array([t for t, _ in points] + [0.5])
+    costs = np.array([c for _, c in points] + [0.5])
+    assert list(on_front(times, costs)[0]) == [False] * len(points) + [True]
+
+
+@given(st.lists(st.tuples(SECONDS, st.integers(1, 50)), min_size=2, max_size=8), st.integers(0, 5))
+def test_one_run_each_and_exact_prices_leave_nothing_to_chance(points: list[tuple[float, int]], seed: int) -> None:
+    durations = np.array([t for t, _ in points])
+    codes = np.arange(len(points))
+    book = priced([rate((price("hour", "1"), n)) for _, n in points])
+    found = plane(times_of(durations, codes, len(points)), book, seed=seed)
+    assert list(found.front_probability) == list(found.front.astype(float))
+    assert found.times_s == pytest.approx(durations, rel=1e-15)
+    assert found.cost_low == pytest.approx(found.costs)
+
+
+def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Codes]:
+    generator = np.random.default_rng(seed)
+    durations = np.concatenate(
+        [100 * np.exp(generator.normal(0, 0.1, n)), 100 * ratio * np.exp(generator.normal(0, 0.1, n))]
+    )
+    return durations, np.repeat([0, 1], n)
+
+
+@pytest.mark.parametrize("n", [5, 50, 2000])
+def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
+    durations, codes = two(n, 1.03, seed=1)
+    book = priced([rate((price("hour", "1"), 1))] * 2)
+    found = plane(times_of(durations, codes, 2), book)
+    assert found.front_probability.sum() == pytest.approx(1)
+    best = int(np.argmin(found.times_s))
+    assert found.front_probability[best] > (0.99 if n == 2000 else 0.5)
+    assert np.all(found.time_low_s < found.times_s)
+    assert np.all(found.times_s < found.time_high_s)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30])
+def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
+    durations, codes = two(n, 1.5)
+    book = priced([rate((price("h", "3600"), 1))] * 2)
+    found = plane(times_of(durations, codes, 2), book, draws=200_000)
+    for code in (0, 1):
+        expected = geometric_mean(durations[codes == code].tolist())
+        assert expected.low is not None
+        assert expected.high is not None
+        assert found.time_low_s[code] == pytest.approx(expected.low, rel=0.02 if n > 2 else 0.3)
+        assert found.time_high_s[code] == pytest.approx(expected.high, rel=0.02 if n > 2 else 0.3)
+        assert found.cost_high[code] == pytest.approx(found.time_high_s[code])
+
+
+def test_a_price_range_scatters_costs_and_not_times_and_all_configurations_alike() -> None:
+    shared = price("node", "2", "1", "4")
+    durations, codes = np.array([100.0, 50.0]), np.array([0, 1])
+    book = priced([rate((shared, 1)), rate((shared, 2))])
+    found = plane(times_of(durations, codes, 2), book)
+    assert list(found.time_low_s) == [100, 50]
+    assert np.all(found.cost_low < found.costs)
+    assert np.all(found.costs < found.cost_high)
+    # Both cost the same whatever a node does: the fast one is on the front in each draw, and the slow one in none.
+    assert list(found.front_probability) == [0, 1]
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    durations, codes = two(10, 1.02)
+    times, book = times_of(durations, codes, 2), priced([rate((price("h", "1", "0.5", "2"), 1))] * 2)
+    first, again, other = (plane(times, book, seed=seed) for seed in (3, 3, 4))
+    assert list(first.cost_low) == list(again.cost_low)
+    assert list(first.cost_low) != list(other.cost_low)
+
+
+@given(st.lists(st.tuples(SECONDS, st.integers(0, 5), st.integers(1, 5)), min_size=2, max_size=6))
+def test_at_a_flip_both_cost_the_same_and_beyond_it_the_other_is_cheaper(points: list[tuple[float, int, int]]) -> None:
+    times = np.array([t for t, _, _ in points])
+    book = priced([rate((price("disk", "1"), disks), (price("node", "1"), nodes)) for _, disks, nodes in points])
+    winner = int(np.argmin(times * book.rates_per_h))
+    for flip in flips(times, book):
+        column = book.prices.index(flip.price)
+        for at, other, beyond in ((flip.above, flip.above_winner, 1.01), (flip.below, flip.below_winner, 0.99)):
+            if at is None or other is None:
+                continue
+            amounts = book.amounts.copy()
+            amounts[column] = at
+            costs = times * (book.factors @ amounts)
+            assert costs[other] == pytest.approx(costs[winner])
+            assert costs[winner] <= costs.min() * (1 + 1e-6)
+            if at > 0:
+                amounts[column] = at * beyond
+                costs = times * (book.factors @ amounts)
+                assert costs[other] <= costs[winner] * (1 + 1e-9)
+
+
+def test_times_are_geometric_means_and_equal_times_are_their_own() -> None:
+    times = times_of(np.array([100.0, 400.0, 348.0, 348.0]), np.array([0, 0, 1, 1]), 3)
+    assert list(times.n) == [2, 2, 0]
+    assert times.mean_s[0] == pytest.approx(200)
+    assert times.mean_s[1] == 348
+    assert np.isnan(times.mean_s[2])
+    assert list(times.fastest_s[:2]) == [100, 348]
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan, np.inf])
+def test_an_impossible_time_is_refused(bad: float) -> None:
+    with pytest.raises(ValueError, match="positive and finite"):
+        times_of(np.array([1.0, bad]), np.array([0, 0]), 1)
+
+
+def test_half_a_cent_goes_up_and_equal_costs_share_a_rank() -> None:
+    assert in_cents(cost_per_run(Decimal("4.50"), 348.0)) == Decimal("0.44")
+    assert ranks([Decimal(3), Decimal(1), Decimal(1), Decimal(2)]) == [4, 1, 1, 3]

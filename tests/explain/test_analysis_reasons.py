@@ -1,0 +1,85 @@
+"""Why one run is faster: phases, disks and CPUs of two observed runs beside each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.explain.devices import DeviceUse, NodeUse, Purpose, Transfers
+from assay.explain.job_figures import job_figures
+from assay.explain.phases import Breakdown, PhaseTime
+from assay.explain.reasons import Measure, SideSeen, reasons
+from assay.explain.run_detail import RunDetail
+
+HDD = {"map": 20.0, "shuffle": 5.0, "merge": 8.0, "reduce": 15.0}
+SSD = {"map": 10.0, "shuffle": 5.2, "merge": 1.8, "reduce": 8.0}
+
+
+def _side(
+    label: str, phases: dict[str, float], moved: float = 0.0, busy: float = 0.0, wait_s: float = 0.0, cpu: float = 0.0
+) -> SideSeen:
+    times = tuple(PhaseTime(name, 0.0, each, each, each, each) for name, each in phases.items())
+    disks = Transfers(
+        read_bytes=moved / 4,
+        write_bytes=3 * moved / 4,
+        reads=100,
+        writes=1000,
+        read_s=1,
+        write_s=1000 * wait_s,
+        busy_s=1,
+    )
+    devices = (DeviceUse("d1", Purpose.SHARED, 3, disks, busy, 1.0),) if moved else ()
+    nodes = (
+        NodeUse("w1", True, None, cpu, None, None, None, None, 4),
+        NodeUse("master", False, None, 0.01, None, None, None, None, 0),
+    )
+    detail = RunDetail(
+        run_id=label,
+        breakdown=Breakdown(0.0, sum(phases.values()), times, ()),
+        jobs=(),
+        figures=job_figures([]),
+        replication=None,
+        asked=(),
+        devices=devices,
+        by_purpose=(),
+        nodes=nodes if cpu else (),
+        imbalances={},
+    )
+    return SideSeen(label, sum(phases.values()), detail)
+
+
+def test_the_phases_that_explain_the_difference_are_named_the_longest_first() -> None:
+    found = reasons([_side("A: HD2", HDD), _side("B: SS2", SSD)])
+    assert found.sentences == (
+        "B: SS2 took 23.0 s less than A: HD2: 10.0 s in map, 7.0 s in reduce and 6.2 s in merge.",
+    )
+    assert found.phases_s[1] == Measure("shuffle", (5.0, 5.2))
+
+
+def test_a_slower_side_is_said_to_be_slower() -> None:
+    found = reasons([_side("A: SS2", SSD), _side("B: HD2", HDD)])
+    assert found.sentences[0].startswith("B: HD2 took 23.0 s more than A: SS2: 10.0 s in map")
+
+
+def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
+    slow = _side("A: HD2", HDD, moved=666e6, busy=0.45, wait_s=0.226, cpu=0.47)
+    fast = _side("B: SS2", SSD, moved=674e6, busy=0.21, wait_s=0.098, cpu=0.75)
+    _, work, waiting = reasons([slow, fast]).sentences
+    assert work == "It did about as much work: 674 MB to and from disks instead of 666 MB."
+    assert "There a write took 98 ms on average instead of 226 ms, " in waiting
+    assert "its busiest disk was busy 21 % of the time instead of 45 %" in waiting
+    assert waiting.endswith("CPUs were busy 75 % of the time instead of 47 %.")
+    less = _side("B: SS2", SSD, moved=300e6, busy=0.21, wait_s=0.098)
+    told = reasons([slow, less]).sentences[1]
+    assert told == "The work was not the same: 300 MB to and from disks instead of 666 MB."
+
+
+def test_figures_name_their_units_and_leave_out_what_nobody_saw() -> None:
+    found = reasons([_side("A", HDD, moved=666e6, busy=0.45, wait_s=0.2), _side("B", SSD)])
+    assert Measure("disk_busy_max_share", (0.45, None)) in found.figures
+    assert "cpu_busy_share" not in {one.name for one in found.figures}
+
+
+@pytest.mark.parametrize("sides", [[], [_side("A", HDD)], [_side("A", HDD), _side("B", {})]])
+def test_fewer_than_two_that_were_observed_say_nothing(sides: list[SideSeen]) -> None:
+    found = reasons(sides)
+    assert (found.labels, found.phases_s, found.figures, found.sentences) == ((), (), (), ())

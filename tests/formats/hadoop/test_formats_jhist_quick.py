@@ -1,0 +1,160 @@
+"""The quick ways through a job history tell what the slow way tells, of sound files and of damaged ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import jhist_samples as samples
+from assay.errors import FormatError
+from assay.formats.hadoop.jhist import JobHistory, parse_jhist
+from assay.formats.hadoop.jhist_learned_json import LearnedJson
+from assay.formats.hadoop.jhist_quick_binary import QuickBinary
+from assay.formats.hadoop.jhist_quick_json import QuickJson
+from mutation import fuzz_count, mutations
+from paths import ROOT
+
+REAL = sorted((ROOT.parent / "shared" / "data" / "job-history").glob("*.jhist"))
+Encode = Callable[[samples.Events], bytes]
+ENCODINGS = pytest.mark.parametrize(
+    "encode", [samples.binary, samples.as_json, samples.compact_json], ids=["binary", "json", "compact"]
+)
+
+
+def slow(content: bytes) -> JobHistory:
+    """Return what the slow way alone tells."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QuickBinary, "take", lambda self, place: None)
+        patch.setattr(QuickJson, "take", lambda self, begin, end: False)
+        return parse_jhist(content)
+
+
+def outcome(read: Callable[[bytes], JobHistory], content: bytes) -> Any:
+    try:
+        return read(content)
+    except FormatError as error:
+        return (error.where, error.message)
+
+
+def same_either_way(content: bytes) -> bool:
+    """Say whether both ways agree; the quick one alone passes over a number like 1e999 in a field nobody wants."""
+    told = outcome(slow, content)
+    return "Number out of range" in str(told) or outcome(parse_jhist, content) == told
+
+
+def long_job(attempts: int = 300, host: str = "w") -> samples.Events:
+    """Return a job of many attempts with a TASK_FINISHED after each, as Hadoop writes them."""
+    events = samples.sort_job()
+    more: samples.Events = []
+    for number in range(attempts):
+        kind = "MAP" if number % 3 else "REDUCE"
+        task = {"taskid": f"task_1_x_{number}", "attemptId": f"attempt_1_x_{number}_0"}
+        node, ms = f"{host}{number % 7}", samples.SUBMIT_MS + number * 1001
+        counts = samples.counters(
+            {"HDFS_BYTES_READ": number * 2**33, "FILE_BYTES_READ": -number},
+            {"SPILLED_RECORDS": number, "OTHER": 5} if number % 2 else {},
+        )
+        middle = (
+            {"mapFinishTime": ms}
+            if kind == "MAP"
+            else {"shuffleFinishTime": ms - 1 if number % 2 else -1, "sortFinishTime": 0}
+        )
+        more.append((f"{kind}_ATTEMPT_STARTED", "TaskAttemptStarted", task | {"startTime": ms, "trackerName": node}))
+        record = "MapAttemptFinished" if kind == "MAP" else "ReduceAttemptFinished"
+        more.append(
+            (
+                f"{kind}_ATTEMPT_FINISHED",
+                record,
+                task | middle | {"finishTime": ms + 500, "hostname": node, "counters": counts},
+            )
+        )
+    return [*events[:-1], *more, events[-1]]
+
+
+@ENCODINGS
+@pytest.mark.parametrize("host", ["w", "node-with-a-name-of-more-than-63-characters-" * 2, "n" * 300, "größer", ""])
+def test_sound_histories_are_the_same_either_way(encode: Encode, host: str) -> None:
+    content = encode(long_job(host=host))
+    assert parse_jhist(content) == slow(content)
+
+
+@pytest.mark.parametrize("taker", [QuickBinary, QuickJson, LearnedJson])
+def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[bool] = []
+    quick = taker.take
+
+    def counted(self: Any, *place: int) -> Any:
+        found = quick(self, *place)
+        taken.append(bool(found))
+        return found
+
+    monkeypatch.setattr(taker, "take", counted)
+    events = long_job()
+    encode = {QuickBinary: samples.binary, QuickJson: samples.as_json, LearnedJson: samples.compact_json}[taker]
+    parse_jhist(encode(events))
+    assert sum(taken) > 0.95 * len(events)
+
+
+def test_what_was_learned_is_not_taken_for_what_differs_in_a_name_or_an_order() -> None:
+    events = long_job(30)
+    sound = samples.compact_json(events)
+    last = sound.rindex(b"_ATTEMPT_FINISHED")
+    for old, new in (
+        (b"HDFS_BYTES_READ", b"HDFS_BYTES_REED"),
+        (b'"value":', b'"valve":'),
+        (b'"taskid":', b'"tasksid":'),
+        (b'"finishTime":', b'"finishTime":0'),
+        (b'"hostname":"w', b'"hostname":"\\u0077'),
+        (b'"groups":[', b'"groups":[null,'),
+    ):
+        assert old in sound[last:]
+        changed = sound[:last] + sound[last:].replace(old, new, 1)
+        assert outcome(parse_jhist, changed) == outcome(slow, changed)
+
+
+@ENCODINGS
+def test_damaged_histories_are_the_same_either_way(encode: Encode) -> None:
+    content = encode(long_job(4))
+    for damaged in mutations(content, fuzz_count()):
+        assert same_either_way(damaged)
+
+
+def test_damaged_events_after_a_sound_schema_are_the_same_either_way() -> None:
+    content = samples.binary(long_job(3))
+    begin = content.index(b"\n", 20) + 1
+    for damaged in mutations(content[begin:], fuzz_count() // 2, seed=1):
+        assert same_either_way(content[:begin] + damaged)
+
+
+numbers = st.integers(-(2**63) + 1, 2**63 - 1)
+names = st.text(max_size=70)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(names, numbers, st.dictionaries(names, numbers, max_size=4), numbers), max_size=6))
+def test_any_names_and_numbers_are_the_same_either_way(told: list[tuple[str, int, dict[str, int], int]]) -> None:
+    events = samples.sort_job()
+    for number, (name, time_ms, counts, spilled) in enumerate(told):
+        values = samples.counters(counts, {"SPILLED_RECORDS": spilled})
+        finished = {
+            "taskid": f"task_{number}",
+            "attemptId": f"a{number % 3}",
+            "mapFinishTime": 0,
+            "hostname": name,
+            "finishTime": time_ms,
+            "counters": values,
+        }
+        events.insert(-1, ("MAP_ATTEMPT_FINISHED", "MapAttemptFinished", finished))
+    for content in (samples.binary(events), samples.as_json(events), samples.compact_json(events)):
+        assert parse_jhist(content) == slow(content)
+
+
+@pytest.mark.skipif(not REAL, reason="the real job histories are not beside this source tree")
+@pytest.mark.parametrize("path", REAL, ids=lambda path: path.name[:22])
+def test_real_histories_are_the_same_either_way(path: Path) -> None:
+    assert parse_jhist(path.read_bytes()) == slow(path.read_bytes())

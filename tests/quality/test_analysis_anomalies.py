@@ -1,0 +1,134 @@
+"""Anomalies: runs that did nothing, runs off their pace, too few bytes, imbalance."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.model.run import Run, RunStatus
+from assay.quality.anomalies import Kind, find_anomalies
+from assay.statistics.run_table import RunTable, table_of
+from builders import make_run
+from paths import ROOT
+
+ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
+
+
+def positions(table: RunTable, kind: Kind) -> list[int]:
+    return [int(position) for position in find_anomalies(table).of_kind(kind)]
+
+
+def jobs(times_s: list[float], **changes: Any) -> list[Run]:
+    return [make_run(i, duration_s=s, **changes) for i, s in enumerate(times_s)]
+
+
+def test_jobs_that_died_at_once_are_found_even_when_they_are_the_most() -> None:
+    died, done = [12.0, 13.0] * 20, [600.0, 620.0, 700.0, 900.0] * 5
+    found = find_anomalies(table_of(jobs(died + done)))
+    assert found.of_kind(Kind.NOT_DONE).tolist() == list(range(40))
+    assert found.floors_s == {"terasort": 600.0}
+    assert "no run that does this work takes less than 600 s" in found.listed(1)[0].reason
+
+
+def test_a_layout_that_explains_the_short_time_is_an_excuse_and_an_engine_parameter_is_not() -> None:
+    slow = jobs([600.0, 610.0, 620.0] * 4, layout="HDD")
+    fast = jobs([60.0, 61.0, 62.0] * 2, layout="RAM")
+    assert positions(table_of(slow + fast), Kind.NOT_DONE) == []
+    broken = jobs([60.0, 61.0, 62.0] * 2, layout="HDD", parameters={"mapreduce.map.output.compress.codec": "x"})
+    assert positions(table_of(slow + broken), Kind.NOT_DONE) == list(range(12, 18))
+
+
+def test_an_excuse_that_other_work_refutes_is_none() -> None:
+    """Every sort on RAM ends in 60 s, but terasort is no faster there: the sorts failed."""
+    slow, short = jobs([600.0] * 12, workload="sort", layout="HDD"), jobs([60.0] * 6, workload="sort", layout="RAM")
+    other = [make_run(workload="terasort", layout=layout, duration_s=500.0) for layout in ("HDD", "RAM") * 6]
+    assert positions(table_of(slow + short + other), Kind.NOT_DONE) == list(range(12, 18))
+
+
+def test_a_few_slow_runs_do_not_make_the_others_failures() -> None:
+    found = find_anomalies(table_of(jobs([100.0, 101.0, 99.0] * 10 + [900.0])))
+    assert found.of_kind(Kind.NOT_DONE).tolist() == []
+    assert found.of_kind(Kind.TOO_SLOW).tolist() == [30]
+    (only,) = found.listed()
+    assert only.reason == "900 s: 9.00 times as long as the median of 31 repetitions says (100 s)"
+    assert only.repetitions == 31
+
+
+def test_without_repetitions_a_model_of_all_factors_judges() -> None:
+    rng = np.random.default_rng(1)
+    runs = []
+    for layout, pace in (("HDD", 4.0), ("SSD", 1.0), ("SS2", 0.8)):
+        for block in range(8):
+            for sort in range(4):
+                duration_s = 100 * pace * 1.2**sort * (1 + block / 20) * float(np.exp(rng.normal(0, 0.02)))
+                runs.append(
+                    make_run(
+                        layout=layout,
+                        duration_s=duration_s,
+                        parameters={"dfs.blocksize": str(block), "io.sort": str(sort)},
+                    )
+                )
+    odd = make_run(layout="SSD", duration_s=500.0, parameters={"dfs.blocksize": "3", "io.sort": "0"})
+    runs[44] = odd  # as slow as a hard disk, so no workload-wide bound would see it
+    found = find_anomalies(table_of(runs))
+    assert found.of_kind(Kind.TOO_SLOW).tolist() == [44]
+    assert found.of_kind(Kind.TOO_FAST).tolist() == []
+    assert "a model of all factors" in found.listed(1)[0].reason
+
+
+def test_two_runs_do_not_tell_which_of_them_is_off() -> None:
+    assert len(find_anomalies(table_of(jobs([100.0, 300.0])))) == 0
+
+
+def test_too_few_bytes_and_imbalance_are_read_from_metrics() -> None:
+    runs = [
+        make_run(i, duration_s=100.0 + i, metrics={"disk_read_bytes": 1e9, "node_time_imbalance": 1.1})
+        for i in range(6)
+    ]
+    runs.append(make_run(6, duration_s=101.0, metrics={"disk_read_bytes": 2e8, "node_time_imbalance": 1.9}))
+    runs.append(make_run(7, duration_s=101.0, cold=False, metrics={"disk_read_bytes": 0.0}))
+    table = table_of(runs)
+    assert positions(table, Kind.FEW_BYTES) == [6]
+    assert positions(table, Kind.IMBALANCE) == [6]
+
+
+def test_only_valid_runs_are_looked_at_unless_others_are_named() -> None:
+    runs = jobs([100.0] * 10) + jobs([1.0], status=RunStatus.INVALID, cause="x")
+    table = table_of(runs)
+    assert find_anomalies(table).looked_at == 10
+    assert find_anomalies(table, np.ones(11, dtype=np.bool_)).looked_at == 11
+    assert len(find_anomalies(table.taken(np.zeros(11, dtype=np.bool_)))) == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["HDD", "SSD"]), st.floats(0.1, 1e5)), min_size=1, max_size=40))
+def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, float]]) -> None:
+    table = table_of([make_run(i, layout=layout, duration_s=s) for i, (layout, s) in enumerate(rows)])
+    for anomaly in find_anomalies(table).listed(1000):
+        assert 0 <= anomaly.position < len(rows)
+        assert np.isfinite([anomaly.found, anomaly.expected]).all()
+        assert anomaly.reason
+
+
+def test_alojas_own_label_is_found_without_having_seen_it() -> None:
+    if not ALOJA.exists():
+        pytest.skip("ALOJA's dump is not here")
+    path = ROOT / "benchmarks" / "anomaly_labels.py"
+    spec = importlib.util.spec_from_file_location("anomaly_labels", path)
+    assert spec is not None
+    assert spec.loader is not None
+    benchmark = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = benchmark
+    spec.loader.exec_module(benchmark)
+    table, invalid = benchmark.labelled(ALOJA)
+    flagged = np.zeros(len(table), dtype=np.bool_)
+    flagged[find_anomalies(table).of_kind(Kind.NOT_DONE)] = True
+    assert (int(invalid.sum()), len(table)) == (1365, 5907)
+    assert (flagged & invalid).sum() / invalid.sum() >= 0.99
+    assert (flagged & invalid).sum() / flagged.sum() >= 0.99

@@ -1,0 +1,298 @@
+"""The report as a page: self-contained, escaped, quiet in a real browser, and readable on a phone."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.cli.main import assay
+from assay.errors import AssayError
+from assay.explain.run_detail import run_detail
+from assay.model.run import Origin, Run, RunStatus
+from assay.model.trace import Trace
+from assay.questions.observed import Observed
+from assay.report.content import ReportContent, build_content
+from assay.report.html import html as render
+from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, study_runs
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from report_support import single
+
+CHROMIUM = Path("/usr/bin/chromium")
+HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
+
+
+def content_of(runs: list[Run], **options: Any) -> ReportContent:
+    by_id = {run.run_id: run for run in runs}
+    options = {"factor": "layout", "baseline": "HD2", "trace_of": lambda run_id: make_trace(by_id[run_id]), **options}
+    return build_content(runs, **options)
+
+
+def render_report(content: ReportContent) -> str:
+    return render(single(content))
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return render_report(content_of(study_runs(), book=price_book()))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("repository")
+    build_repository(folder)
+    return folder
+
+
+def call(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(assay, [str(argument) for argument in arguments])
+
+
+def test_the_page_loads_nothing_from_any_host(page: str) -> None:
+    assert re.findall(r"https?://", page) == []
+    assert re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?!data:|#)[^\"')\s]+", page) == []
+    assert "<script" not in page
+    assert "@import" not in page
+
+
+def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page: str) -> None:
+    headline = re.search(r"<h1>(.*?)</h1>", page)
+    assert headline is not None
+    assert headline[1] == "SS2 is 2.08 times as fast as HD2 on TeraSort."
+    assert "simulated in a lab at scale 1/20" in page
+    for words in (
+        "95 % interval is",
+        "from 3 runs each",
+        "Threats to validity",
+        "DataNode on worker2 died",
+        "Gated aggregate",
+        "Per stream",
+        "Over job wall time",
+        "$37,561",
+        "Proven cold",
+    ):
+        assert words in page, words
+    assert all(run.run_id in page for run in study_runs())
+
+
+def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> ReportContent:
+    """Return the content with one run of each configuration looked at closely."""
+
+    def observed_of(run: Run) -> Observed:
+        whole = hybrid_run()
+        whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab})
+        return Observed(whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace()))
+
+    return content_of(runs, observed_of=observed_of)
+
+
+def test_one_run_of_each_configuration_is_shown_closely() -> None:
+    content = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9}))
+    (section,) = content.sections
+    assert [view.level for view in section.views] == ["HD2", "SS2"]
+    html = render_report(content)
+    for words in (
+        "One run of each, closely",
+        "Where the time went",
+        "Size of disk requests",
+        "128 kB",
+        "Tasks in each phase",
+        "Which container ran what",
+        "HDFS + intermediate (hdd2)",
+        "can't tell what was which",
+        "What each workload does",
+        "5 GB (1.00)",
+    ):
+        assert words in unescape(html), words
+    names = re.findall(r'\bid="([\w-]+)"', html)
+    assert len(names) == len(set(names))
+    assert "<script" not in html
+
+
+def test_request_sizes_say_what_the_lab_lets_through() -> None:
+    runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
+    lab = {"nodes": {"worker1": {"devices": {"hdd1": {"request_bytes": 12288}}}}}
+    assert "The lab's largest request is 12 KiB on hdd1 (" in unescape(render_report(closely(runs, lab)))
+    assert "largest request" not in render_report(closely(runs))
+
+
+def test_identifiers_inside_the_charts_are_unique(page: str) -> None:
+    names = re.findall(r'\bid="([\w-]+)"', page)
+    assert len(names) == len(set(names))
+    assert set(re.findall(r"url\(#([\w-]+)\)", page)) <= set(names)
+
+
+def test_hostile_text_in_a_run_stays_text() -> None:
+    runs = [
+        replace(
+            run,
+            workload=HOSTILE,
+            plan=HOSTILE,
+            cluster=HOSTILE,
+            cause=HOSTILE,
+            warnings=(HOSTILE,),
+            engine=HOSTILE,
+            layout=HOSTILE if run.layout == "SS2" else run.layout,
+            started_at=f"{HOSTILE}{run.started_at}",
+        )
+        for run in study_runs()
+    ]
+    hostile_trace = Trace()
+    for second in range(9):
+        hostile_trace.append(second, "n", f"disk:{HOSTILE}", "read_bytes", counter=True, value=second * 1e6)
+    html = render_report(content_of(runs, trace_of=lambda _: hostile_trace))
+    assert "<script" not in html
+    assert "alert(" in html
+    assert not re.search(r"<[^>]*\sonload=", html)
+
+
+@pytest.mark.parametrize(
+    ("runs", "words"),
+    [
+        (runs_with({"HD2": [2.0], "SS2": [1.0]}), "Not enough runs to say how SS2 compares with HD2."),
+        (runs_with({"HD2": [2.0, 2.1], "SS2": [1.0, 1.1]}), "Not enough runs to be sure how SS2 compares with HD2."),
+        (runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [2.2, 2.0, 2.1]}), "No difference shown between SS2 and HD2."),
+        (runs_with({"HD2": [2.0, 2.1, 2.2]}), "There is nothing to compare with HD2 yet."),
+        (runs_with({"HD2": [2.0], "SS2": [1.0]}, status=RunStatus.FAILED), "not enough runs to compare SS2 with HD2"),
+    ],
+)
+def test_weak_evidence_makes_a_weak_headline(runs: list[Run], words: str) -> None:
+    html = render_report(content_of(runs, trace_of=lambda _: Trace()))
+    headline = re.search(r"<h1>(.*?)</h1>", html)
+    assert headline is not None
+    assert words in headline[1]
+
+
+def test_many_layouts_share_a_section_per_workload() -> None:
+    runs = runs_with({"HD2": [4.0, 4.1, 4.2], "HS5": [3.0, 3.1, 3.2], "SS2": [2.0, 2.1, 2.2]})
+    content = content_of(runs, trace_of=lambda _: Trace())
+    assert [len(section.comparisons) for section in content.sections] == [2]
+    assert content.title == "HS5 and SS2 against HD2"
+
+
+def test_measured_and_simulated_runs_are_told_apart() -> None:
+    simulated = runs_with({"HD2": [4.0] * 3, "SS2": [2.0] * 3})
+    real = [replace(run, origin=Origin.MEASURED, lab_scale=None, run_id=f"m{run.run_id}") for run in simulated]
+    content = content_of([*simulated, *real], trace_of=lambda _: Trace())
+    assert content.origin == "simulated in a lab at scale 1/20; measured"
+    assert {c.origin for s in content.sections for c in s.comparisons} == {Origin.MEASURED, Origin.SIMULATED}
+
+
+def test_compare_prints_the_contracts_json(root: Path) -> None:
+    result = call("compare", "--by", "layout", "--baseline", "HD2", "--repository", root, "--json")
+    found = json.loads(result.stdout)
+    assert {c["workload"] for c in found} == {"dfsio-write", "dfsio-read", "terasort"}
+    for c in found:
+        assert c.keys() >= {
+            "workload",
+            "factor",
+            "baseline",
+            "candidate",
+            "n_baseline",
+            "n_candidate",
+            "ratio",
+            "ratio_low",
+            "ratio_high",
+            "origin",
+        }
+        assert (c["factor"], c["baseline"], c["candidate"], c["origin"]) == ("layout", "HD2", "SS2", "simulated")
+        assert (c["n_baseline"], c["n_candidate"]) == (3, 3)
+        assert 1 < c["ratio_low"] < c["ratio"] < c["ratio_high"]
+
+
+def test_compare_prints_a_table_and_verdicts(root: Path) -> None:
+    text = call("compare", "--workload", "terasort", "--repository", root).stdout
+    assert "terasort: SS2 is 2.08 times as fast as HD2" in text
+    assert "no rank test can reach 5 %" in text
+    assert "CPU was the limit in 3 of 6 runs" in text
+    assert "dfsio" not in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--by", "colour"), "layout (HD2, SS2)"),
+        (("--baseline", "HD9"), "HD2, SS2"),
+        (("--workload", "sleep"), "dfsio-write, dfsio-read, terasort"),
+    ],
+)
+def test_what_does_not_exist_is_answered_with_what_does(root: Path, arguments: tuple[str, ...], words: str) -> None:
+    result = call("compare", *arguments, "--repository", root)
+    assert isinstance(result.exception, AssayError)
+    assert words in str(result.exception)
+
+
+def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES_YAML)
+    text = call("tco", "--prices", prices, "--repository", root).stdout
+    assert "Read the ratios between layouts" in text
+    assert "Jobs in 3 years" in text
+    found = json.loads(call("tco", "--prices", prices, "--repository", root, "--years", "5", "--json").stdout)
+    assert found["years"] == 5
+    assert found["bills"]["SS2"]["total"] == 46567
+    assert len(found["rows"]) == 6
+    assert found["rows"][0]["jobs"] == pytest.approx(86400 / found["rows"][0]["runtime_s"] * 5 * 365)
+
+
+def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) -> None:
+    output = tmp_path / "report.html"
+    result = call("report", "-o", output, "--repository", root, "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["answer"] == "SS2 is 2.08 times as fast as HD2 on TeraSort."
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert output.read_text().startswith("<!doctype html>")
+
+
+def test_report_says_where_it_can_not_write(root: Path, tmp_path: Path) -> None:
+    result = call("report", "-o", tmp_path / "none" / "report.html", "--repository", root)
+    assert isinstance(result.exception, AssayError)
+    assert str(tmp_path / "none" / "report.html") in str(result.exception)
+
+
+def test_report_without_a_file_says_how(root: Path) -> None:
+    result = call("report", "--repository", root)
+    assert isinstance(result.exception, AssayError)
+    assert "-o report.html" in str(result.exception)
+
+
+@pytest.mark.parametrize("width_px", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_real_browser_shows_it_without_a_request_or_an_error(
+    page: str, tmp_path: Path, width_px: int, scheme: Literal["light", "dark"]
+) -> None:
+    if not CHROMIUM.exists():
+        pytest.skip(f"SKIPPED LOUDLY: no {CHROMIUM}, so the report was not opened in a browser")
+    from playwright.sync_api import sync_playwright
+
+    file = tmp_path / "report.html"
+    file.write_text(page)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        try:
+            view = browser.new_page(viewport={"width": width_px, "height": 900}, color_scheme=scheme)
+            requests: list[str] = []
+            problems: list[str] = []
+            view.on("request", lambda request: requests.append(request.url))
+            view.on("console", lambda message: problems.append(message.text))
+            view.on("pageerror", lambda error: problems.append(str(error)))
+            view.goto(file.as_uri())
+            shown = view.evaluate("[...document.querySelectorAll('.chart')].filter(e => e.offsetParent).length")
+            overflow = view.evaluate("document.documentElement.scrollWidth - innerWidth")
+            small = view.evaluate(
+                "Math.min(...[...document.querySelectorAll('.chart svg')].filter(e => e.getClientRects().length)"
+                ".map(e => e.getBoundingClientRect().width / e.viewBox.baseVal.width))"
+            )
+        finally:
+            browser.close()
+    assert requests == [file.as_uri()]
+    assert problems == []
+    assert shown == 14
+    assert overflow <= 0
+    assert small > 0.85, "charts are shrunk until their text can't be read"

@@ -1,0 +1,177 @@
+"""A report over matched sets: what it says, that the chart shows it, and when it is made by itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.charts.identity import colours_of
+from assay.charts.matched import matched_forest, shared_domain
+from assay.cli.main import assay
+from assay.compare.matched import matched_speedups
+from assay.model.run import Origin, Run, RunStatus
+from assay.report.html import html
+from assay.report.matched import matched_report
+from assay.repository import Repository
+from assay.statistics.run_table import RunTable, table_of
+from assay.wording.ratios import format_ratio
+from builders import make_run
+from report_support import matched
+
+SETS = 6
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def many_runs(script: str = "SS2") -> list[Run]:
+    """Return runs of two workloads in sets that differ in block size: sort gains 3, count nothing; and one alone."""
+    found: list[Run] = []
+    for number in range(SETS):
+        for workload, gain in (("sort", 3.0), ("count", 1.0)):
+            for layout, speed in (("HD2", 1.0), (script, gain)):
+                duration_s = (100 + 7 * number) / speed * (1 + 0.01 * (len(found) % 3))
+                levels = {"layout": layout, "dfs.blocksize": str(number)}
+                run = make_run(len(found), workload=workload, layout=layout, duration_s=duration_s, levels=levels)
+                found.append(replace(run, parameters={"dfs.blocksize": str(number)}))
+    found.append(make_run(99, workload="sort", layout="LONE", levels={"layout": "LONE", "dfs.blocksize": "77"}))
+    return found
+
+
+def table(runs: list[Run]) -> RunTable:
+    return table_of(runs)
+
+
+def test_the_report_gives_each_workload_and_all_together() -> None:
+    content = matched_report(table(many_runs()), "layout", "HD2")
+    assert [section.title for section in content.sections] == ["Sort", "count"]
+    sort = content.sections[0]
+    assert [(s.candidate, s.sets) for s in sort.speedups] == [("SS2", SETS)]
+    assert sort.speedups[0].ratio == pytest.approx(3, rel=0.02)
+    assert sort.never_compared == ("LONE",)
+    assert sort.best is not None
+    assert "SS2" in sort.best.may_be_best
+    assert "HD2" not in sort.best.may_be_best
+    assert content.overall[0].ratio == pytest.approx(3**0.5, rel=0.02)
+    assert (
+        content.answer
+        == f"SS2 is {format_ratio(content.overall[0].ratio or 0)} times as fast as HD2, over 2 workloads."
+    )
+    assert content.runs == 4 * SETS + 1
+
+
+def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
+    runs = [
+        make_run(1, layout="HD2"),
+        make_run(2, layout="SS2", levels={"layout": "SS2", "network": "IB"}),
+        make_run(3, layout="SS2", workload="other"),
+    ]
+    content = matched_report(table(runs), "layout", "HD2")
+    assert content.sections == ()
+    assert content.answer.startswith("No matched sets say")
+    assert "<svg" not in html(matched(content, table(runs)))
+
+
+def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_interval() -> None:
+    found = [s for s in matched_speedups(table(many_runs()), "layout", "HD2") if s.ratio is not None]
+    few = matched_speedups(
+        table([make_run(1, layout="HD2", duration_s=90), make_run(2, layout="SS2", duration_s=1)]), "layout"
+    )
+    domain = shared_domain([*found, *few])
+    assert domain[0] <= 0.9
+    assert domain[1] == pytest.approx(99)
+    spec = matched_forest([*found, *few], colours_of(["HD2", "SS2"]), domain)
+    texts = [row["text"] for row in spec["data"]["values"]]
+    assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
+    assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
+
+
+def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
+    runs = table(many_runs())
+    document = matched(matched_report(runs, "layout", "HD2"), runs)
+    assert document.palette == colours_of(["SS2", "HD2"])
+    assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
+
+
+def test_the_page_is_escaped_and_asks_nobody() -> None:
+    runs = table(many_runs("<script>x</script>"))
+    page = html(matched(matched_report(runs, "layout", "HD2", warnings=["<b>kernel"]), runs))
+    assert "<script" not in page
+    assert "<b>kernel" not in page
+    assert "http:" not in page
+    assert "src=" not in page
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    repository = Repository.create(tmp_path_factory.mktemp("r"))
+    for run in many_runs():
+        repository.publish(run)
+    return repository.root
+
+
+def report(stored: Path, *words: str) -> Result:
+    return CliRunner().invoke(assay, ["report", "--repository", str(stored), "--json", *words])
+
+
+def test_too_many_comparisons_for_a_page_are_put_together(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "comparisons" in json.loads(report(stored, "--baseline", "HD2").stdout)["sections"][0]
+    monkeypatch.setattr("assay.report.content.COMPARISONS_MAX", 5)
+    found = json.loads(report(stored, "--baseline", "HD2").stdout)
+    assert found["sections"][0]["speedups"][0]["sets"] == SETS
+    monkeypatch.undo()
+    assert "comparisons" in json.loads(report(stored, "--single", "--baseline", "HD2").stdout)["sections"][0]
+
+
+def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: Path) -> None:
+    book = tmp_path / "prices.yaml"
+    book.write_text(
+        "prices: p\ncurrency: USD\ndate: 2026-01-01\nsource: s\nitems:\n"
+        "  - {name: cluster, price: $2, per: cluster-hour, layouts: [HD2]}\n"
+        "  - {name: cluster, price: $3, per: cluster-hour, layouts: [SS2]}\n"
+    )
+    page = tmp_path / "r.html"
+    result = report(stored, "--by", "layout,dfs.blocksize", "--prices", str(book), "-o", str(page))
+    assert result.exit_code == 0, result.exception
+    found = json.loads(result.stdout)
+    assert found["factor"] == "layout + dfs.blocksize"
+    assert [row["levels"]["layout"] for row in found["sections"][0]["costs"][0]["rows"]] == ["SS2", "HD2"]
+    assert any("LONE" in text for text in found["unpriced"])
+    assert "Time against money" in page.read_text()
+
+
+@pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium here")
+def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    page = tmp_path / "r.html"
+    runs = table(many_runs())
+    page.write_text(html(matched(matched_report(runs, "layout", "HD2"), runs)))
+    with sync_api.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
+        for width in (1200, 360):
+            shown = browser.new_page(viewport={"width": width, "height": 800})
+            said: list[str] = []
+            shown.on("console", lambda message, said=said: said.append(message.text))
+            shown.goto(page.as_uri())
+            assert shown.evaluate("document.documentElement.scrollWidth") <= width
+            assert said == []
+            assert shown.locator("svg:visible").count() == 3
+        browser.close()
+
+
+def test_threats_of_a_table_are_read_off_it() -> None:
+    runs = [
+        replace(run, cold=None if number % 2 else False, origin=Origin.PUBLISHED)
+        for number, run in enumerate(many_runs())
+    ]
+    runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
+    content = matched_report(table(runs), "layout", "HD2", warnings=["the kernel is not the same"])
+    found = {threat.title: threat.text for threat in content.threats}
+    assert "LONE (sort)" in found["Levels without a counterpart"]
+    assert found["Few repetitions"].startswith("In 2 of 2 ratios")
+    assert found["More than the factor differed"] == "the kernel is not the same."
+    assert "1 failed" in found["Runs that do not count"]
+    assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
+    assert "Few matched sets" not in found

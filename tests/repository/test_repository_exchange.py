@@ -1,0 +1,136 @@
+"""Runs leave a repository and come back: nothing is lost, nothing is doubled, damage does not travel."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.exchange import export, pull, push
+from assay.errors import RepositoryError
+from assay.formats.source import Source
+from assay.formats.tables.table import table_format
+from assay.model.imported import Found
+from assay.repository import Repository
+from assay.repository.exchange import copy_bundles, perfkit_samples, wide, write_csv, write_otava
+from builders import make_run, runs_with
+
+
+def filled(folder: Path, *numbers: int) -> Repository:
+    repository = Repository.create(folder)
+    for number in numbers:
+        repository.publish(make_run(number))
+    return repository
+
+
+def test_repositories_merge_by_copying_what_is_missing(tmp_path: Path) -> None:
+    one, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other", 2, 3)
+    seen: list[tuple[int, int]] = []
+    copied = copy_bundles(one, other, lambda done, total: seen.append((done, total)))
+    assert (copied.copied, copied.already_there, copied.refused) == (1, 1, ())
+    assert seen == [(1, 1)]
+    assert other.runs() == [make_run(1), make_run(2), make_run(3)]
+    assert other.verify() == []
+
+
+def test_a_damaged_bundle_is_refused_by_name(tmp_path: Path) -> None:
+    one, other = filled(tmp_path / "one", 1, 2), filled(tmp_path / "other")
+    (one.root / "bundles" / make_run(1).run_id / "run.json").write_text("{}")
+    copied = copy_bundles(one, other, lambda *_: None)
+    assert (copied.copied, [problem.run_id for problem in copied.refused]) == (1, [make_run(1).run_id])
+    assert other.runs() == [make_run(2)]
+
+
+def test_pull_and_push_say_what_they_did(tmp_path: Path) -> None:
+    filled(tmp_path / "one", 1, 2)
+    here = ["--repository", str(tmp_path / "here"), "--json"]
+    pulled = CliRunner().invoke(pull, [str(tmp_path / "one"), *here])
+    assert json.loads(pulled.output) == {"copied": 2, "already_there": 0, "refused": []}
+    pushed = CliRunner().invoke(push, [str(tmp_path / "one"), *here])
+    assert json.loads(pushed.output) == {"copied": 0, "already_there": 2, "refused": []}
+    nothing = CliRunner().invoke(pull, [str(tmp_path / "none"), *here])
+    assert isinstance(nothing.exception, RepositoryError)
+
+
+def test_a_csv_comes_back_through_a_table_import(tmp_path: Path) -> None:
+    runs = [make_run(number, duration_s=10.0 + number, metrics={"job_s": 9.0}) for number in range(3)]
+    text = io.StringIO()
+    write_csv(runs, text)
+    path = tmp_path / "runs.csv"
+    path.write_text(text.getvalue(), newline="")
+    fields = (
+        "workload",
+        "layout",
+        "cluster",
+        "started_at",
+        "duration_s",
+        "data_bytes",
+        "parameter:dfs.blocksize",
+        "metric:job_s",
+    )
+    read = table_format({name: name for name in fields}, {}).read
+    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, Found)]
+    assert [(r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in back] == [
+        (r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in runs
+    ]
+    assert [run.metrics["job_s"] for run in back] == [9.0, 9.0, 9.0]
+
+
+def test_the_wide_table_has_a_value_or_nothing_for_every_run() -> None:
+    kinds, columns = wide([make_run(1), make_run(2, metrics={"job_s": 1.0}, parameters={}, cold=None)])
+    rows = dict(zip(kinds, columns, strict=True))
+    assert rows["metric:job_s"] == [None, 1.0]
+    assert rows["parameter:dfs.blocksize"] == ["64MiB", None]
+    assert rows["cold"] == [True, None]
+
+
+def test_perfkit_samples_carry_figure_unit_and_configuration() -> None:
+    first, second = perfkit_samples(make_run(1, metrics={"job_throughput_mb_per_s": 8.0}))
+    assert (first["metric"], first["value"], first["unit"]) == ("duration_s", 60.0, "seconds")
+    assert (second["unit"], second["value"]) == ("MB/s", 8.0)
+    assert "|layout:HD2|" in first["labels"]
+    assert first["sample_uri"] != second["sample_uri"]
+
+
+def test_otava_takes_one_series_only() -> None:
+    text = io.StringIO()
+    write_otava(runs_with({"HD2": [3.0, 1.0, 2.0]}), text)
+    rows = list(csv.DictReader(io.StringIO(text.getvalue())))
+    assert [row["duration_s"] for row in rows] == ["3.0", "1.0", "2.0"]
+    assert [row["time"] for row in rows] == sorted(row["time"] for row in rows)
+    with pytest.raises(RepositoryError, match="2 configurations"):
+        write_otava(runs_with({"HD2": [1.0], "SS2": [1.0]}), text)
+
+
+def test_export_writes_to_a_file_or_the_terminal(tmp_path: Path) -> None:
+    filled(tmp_path / "one", 1, 2)
+    here = ["--repository", str(tmp_path / "one")]
+    assert len(CliRunner().invoke(export, ["jsonl", *here]).output.splitlines()) == 2
+    target = tmp_path / "runs.parquet"
+    assert CliRunner().invoke(export, ["parquet", "-o", str(target), *here]).exit_code == 0
+    assert target.read_bytes().startswith(b"PAR1")
+    missing = CliRunner().invoke(export, ["csv", "--workload", "none", *here])
+    assert isinstance(missing.exception, RepositoryError)
+
+
+def test_a_failed_export_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    repository = filled(tmp_path / "one", 1)
+    repository.publish(make_run(2, layout="SS2"))
+    target = tmp_path / "series.csv"
+    target.write_text("what was there")
+    done = CliRunner().invoke(export, ["otava", "-o", str(target), "--repository", str(tmp_path / "one")])
+    assert isinstance(done.exception, RepositoryError)
+    assert target.read_text() == "what was there"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "series.csv"]
+
+
+def test_otava_refuses_what_differs_in_anything_and_nothing_at_all() -> None:
+    for change in ({"data_bytes": 1}, {"engine": "spark"}, {"workload_parameters": {"reduces": "3"}}):
+        with pytest.raises(RepositoryError, match="2 configurations"):
+            write_otava([make_run(1), make_run(2, **change)], io.StringIO())
+    with pytest.raises(RepositoryError, match="no valid run with a date"):
+        write_otava([make_run(1, started_at="")], io.StringIO())

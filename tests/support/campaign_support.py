@@ -1,0 +1,143 @@
+"""Small campaigns for tests: plans on a lab and on this machine, and the program run as users run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "assay"]
+
+_CLUSTER = """
+cluster: {name}
+lab: {{scale: 1/20, memory_floor: 1.5GiB}}
+node_types:
+  head: {{cores: 4, memory: 16GB, nic: 10Gbit/s}}
+  worker:
+    cores: 4
+    memory: 16GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {{kind: hdd, read: 120MB/s, write: 120MB/s, iops: 120, capacity: {capacity}}}
+      ssd: {{kind: ssd, read: 500MB/s, write: 460MB/s, capacity: {capacity}}}
+nodes:
+  master: {{type: head, roles: [master]}}
+  worker: {{type: worker, roles: [worker], count: 2}}
+"""
+_LOCAL = """
+cluster: {name}
+local: {{}}
+home: {home}
+node_types:
+  machine:
+    cores: 2
+    memory: 8GB
+    nic: 10Gbit/s
+    devices:
+      ssd: {{kind: ssd, read: 500MB/s, write: 460MB/s, capacity: 100GB}}
+nodes:
+  node: {{type: machine, roles: [master, worker]}}
+"""
+
+
+def require_hadoop() -> None:
+    """Skip the test, loudly, where Hadoop can't run."""
+    for program in ("java", "mvn"):
+        if shutil.which(program) is None:
+            pytest.skip(f"{program} is not installed: Hadoop can't be run here")
+
+
+def write_lab_plan(folder: Path, name: str, body: str, *, capacity: str = "40GB") -> Path:
+    """Write a cluster of one master and two workers and a plan with ``body``; return the plan's path."""
+    (folder / "cluster.yaml").write_text(_CLUSTER.format(name=name, capacity=capacity))
+    return _write_plan(folder, body)
+
+
+def write_local_plan(folder: Path, name: str, body: str) -> Path:
+    """Write this machine as a cluster of one node, and a plan with ``body``; return the plan's path."""
+    (folder / "cluster.yaml").write_text(_LOCAL.format(name=name, home=folder / "home"))
+    return _write_plan(folder, body)
+
+
+def _write_plan(folder: Path, body: str) -> Path:
+    path = folder / "plan.yaml"
+    path.write_text(f"plan: test\ncluster: cluster.yaml\nengine: hadoop\nseed: 1\n{body}")
+    return path
+
+
+def assay(*arguments: str | Path, timeout_s: float = 600, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Run the program to its end. A traceback is a failure whatever the exit status."""
+    done = subprocess.run(
+        [*PROGRAM, *map(str, arguments)], capture_output=True, text=True, timeout=timeout_s, check=False
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
+
+
+def assay_json(*arguments: str | Path) -> Any:
+    """Return what the program prints with ``--json``."""
+    return json.loads(assay(*arguments, "--json").stdout)
+
+
+class Campaign:
+    """``assay run`` in the background, to be disturbed."""
+
+    def __init__(self, plan: Path, repository: Path) -> None:
+        self.repository = repository
+        self.log = repository.parent / f"run-{time.monotonic_ns()}.log"
+        command = [*PROGRAM, "run", str(plan), "--repository", str(repository), "--no-baseline"]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def events(self) -> list[dict[str, Any]]:
+        """Return the journal's lines."""
+        lines = [line for path in self.repository.glob("campaigns/*/journal.jsonl") for line in path.open()]
+        return [json.loads(line) for line in lines if line.endswith("\n")]
+
+    def wait_for(self, what: str, found: Any, timeout_s: float = 240) -> Any:
+        """Return ``found()`` as soon as it is true; fail with the log when the campaign ends before or it is late."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            if value := found():
+                return value
+            if self.process.poll() is not None:
+                pytest.fail(f"the campaign ended before: {what}\n{self.text()}")
+            time.sleep(0.2)
+        pytest.fail(f"not seen within {timeout_s} s: {what}\n{self.text()}")
+
+    def text(self) -> str:
+        """Return what the campaign has printed."""
+        return self.log.read_text(errors="replace")
+
+    def end(self, number: signal.Signals, timeout_s: float = 90) -> int:
+        """Send the campaign's process a signal and return its exit status."""
+        os.kill(self.process.pid, number)
+        return self.process.wait(timeout_s)
+
+    def finish(self, timeout_s: float = 600) -> int:
+        """Wait for the end and return the exit status."""
+        return self.process.wait(timeout_s)
+
+
+def java_processes(*words: str) -> dict[int, str]:
+    """Return pid to command line of this machine's JVMs whose command line or control group has all of ``words``."""
+    found = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            groups = (entry / "cgroup").read_text()
+        except OSError:
+            continue
+        if "-Dassay.deployment=" in command and all(word in command or word in groups for word in words):
+            found[int(entry.name)] = command
+    return found

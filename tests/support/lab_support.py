@@ -1,0 +1,128 @@
+"""Small labs for tests: a description, whether this machine can make it, and what would be left of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from assay.lab.network import Network
+from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
+from assay.model.cluster import (
+    Address,
+    Cluster,
+    Device,
+    DeviceKind,
+    Disks,
+    LabSettings,
+    Nic,
+    Node,
+    NodeType,
+    Placement,
+    Role,
+)
+
+MEMORY_FLOOR_BYTES = 256 * 2**20
+SCALE = 1 / 10
+
+
+@cache
+def _missing() -> str:
+    return "; ".join(f"{item.name}: {item.detail}" for item in probe().missing)
+
+
+def require_lab() -> None:
+    """Skip the test, in the probe's words, where no lab can be made."""
+    if _missing():
+        pytest.skip(f"this machine can't emulate a cluster: {_missing()}")
+
+
+def require_emulator(disks: Disks) -> None:
+    """Skip the test where disks can't be emulated in that way."""
+    require_lab()
+    found = probe()
+    name = DEVICE_MODEL if disks is Disks.MODEL else DISK_RATES
+    if not found.has(name):
+        pytest.skip(f"no disks by {disks.value} here: {found.detail(name)}")
+
+
+def unique_name(word: str) -> str:
+    """Return a lab name that another test session on this machine does not use."""
+    return f"t{os.getpid()}-{word}"
+
+
+def small_cluster(name: str = "small", disks: Disks | None = Disks.THROTTLE) -> Cluster:
+    """Return a master without disks and a worker with a 120 MB/s HDD and a 400 MB/s SSD, at one tenth."""
+    hdd = Device("hdd", DeviceKind.HDD, 120e6, 120e6, 120, 120, 200 * 10**9)
+    ssd = Device("ssd", DeviceKind.SSD, 400e6, 300e6, None, None, 4 * 10**9)
+    nic = Nic(2e9)
+    master = Node("master", NodeType("head", 4, 10**9, (), nic), frozenset({Role.MASTER}))
+    worker = Node("worker", NodeType("body", 2, 4 * 10**9, (hdd, ssd), nic), frozenset({Role.WORKER}))
+    return Cluster(name, Placement.LAB, (master, worker), LabSettings(SCALE, MEMORY_FLOOR_BYTES, disks))
+
+
+def ssh(address: Address | None, command: str, timeout_s: float = 30) -> str:
+    """Run ``command`` on a lab node with the system's own ssh, checking its host key; return what it printed."""
+    assert address is not None
+    options = [
+        "-i",
+        str(address.key),
+        "-o",
+        f"UserKnownHostsFile={address.known_hosts}",
+        "-o",
+        "BatchMode=yes",
+        "-o",
+        "StrictHostKeyChecking=yes",
+        "-o",
+        "LogLevel=ERROR",
+        "-p",
+        str(address.port),
+    ]
+    argv = ["ssh", *options, f"{address.user}@{address.host}", command]
+    return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=timeout_s).stdout.strip()
+
+
+def _processes_about(words: str, state: Path) -> list[str]:
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            groups = (entry / "cgroup").read_text()
+        except OSError:
+            continue
+        if words in groups or (words in line and "sshd/boot.sh" in line) or f"{state}/labs" in line:
+            found.append(f"process {entry.name}: {line}")
+    return found
+
+
+def left_of(name: str, state: Path) -> list[str]:
+    """Return everything of the lab ``name`` that this machine still has, in words; empty after a clean removal."""
+    left = [f"namespace {path.name}" for path in Path("/run/netns").glob(f"assay-{name}[-.]*")]
+    backing = list(Path("/sys/block").glob("loop*/loop/backing_file"))
+    left += [f"loop device over {path.read_text().strip()}" for path in backing if str(state) in path.read_text()]
+    groups = [*Path("/sys/fs/cgroup").glob(f"assay-{name}"), *Path("/sys/fs/cgroup").glob(f"*/assay-{name}")]
+    left += [f"control group {path}" for path in groups]
+    mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    left += [f"mount {line}" for line in mounts if str(state) in line or f"assay-{name}" in line]
+    interface = Network(name, None, {}, {}).host_interface  # type: ignore[arg-type]
+    left += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
+    left += [f"folder {path}" for path in (state / "labs").glob("*")]
+    return left + _processes_about(f"assay-{name}", state) + _loose_throttles()
+
+
+def _loose_throttles() -> list[str]:
+    """Return the throttle lines and dirty-page limits of loop devices that nothing is attached to."""
+    left = []
+    for device in Path("/sys/block").glob("loop*"):
+        if (device / "loop").exists():
+            continue  # some lab has it
+        number = (device / "dev").read_text().strip()
+        for file in Path("/sys/fs/cgroup").glob("blkio/blkio.throttle.*_device"):
+            left += [f"{file.name}: {line}" for line in file.read_text().splitlines() if line.startswith(f"{number} ")]
+        limit = Path("/sys/class/bdi", number, "strict_limit")
+        if limit.exists() and limit.read_text().strip() != "0":
+            left.append(f"strict_limit of {device.name}")
+    return left

@@ -1,0 +1,19 @@
+"""A small table of runs and its correction, imported as the command line does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner, Result
+
+from assay.cli.main import assay
+
+FIRST = "job,t\nterasort,100\nsort,50\n"
+CORRECTED = "job,t\nterasort,100\nsort,55\n"
+
+
+def imported(folder: Path, text: str, *words: str, name: str = "runs.csv") -> Result:
+    path = folder / name
+    path.write_text(text)
+    columns = ("--map", "job=workload", "--map", "t=duration_s", "--repository", str(folder / "r"))
+    return CliRunner().invoke(assay, ["import", "table", str(path), *columns, *words])

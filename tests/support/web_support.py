@@ -1,0 +1,87 @@
+"""A server for tests: over a small repository, in this process or on a port of its own."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from assay.model.run import Check, Origin, Phase, RunStatus
+from assay.repository import Repository
+from assay.web.app import create_app
+from assay.web.security import Role, read_tokens
+from builders import make_run, make_trace, study_runs
+
+READ, UPLOAD = "reading-token-of-the-tests", "uploading-token-of-the-tests"
+EVIL = "<script>alert(1)</script>"
+
+
+def filled(root: Path) -> Repository:
+    """Return a repository with the study's runs, one with a trace, one that failed and says something evil."""
+    repository = Repository.create(root)
+    runs = study_runs()
+    for run in runs:
+        trace = make_trace(run) if run is runs[0] else None
+        repository.publish(run, trace=trace, logs={"job.log": b"line 1\n" * 10, "w1/x.log": EVIL.encode()})
+    repository.publish(
+        make_run(
+            900,
+            status=RunStatus.FAILED,
+            cause=EVIL,
+            origin=Origin.MEASURED,
+            workload="evil-<b>",
+            lab_scale=None,
+            phases=(Phase("<i>map</i>", 0.0, 1.0),),
+            checks=(Check(EVIL, False, EVIL),),
+            parameters={"evil": EVIL},
+        )
+    )
+    return repository
+
+
+def tokens_file(folder: Path) -> Path:
+    """Return a token file of mode 600."""
+    path = folder / "tokens"
+    path.write_text(f"# those of the tests\nread {READ}\nupload {UPLOAD}\n")
+    path.chmod(0o600)
+    return path
+
+
+def client_of(root: Path, *, host: str = "localhost", **options: Any) -> TestClient:
+    """Return a client of a server in this process."""
+    return TestClient(create_app(root, **options), base_url=f"http://{host}", raise_server_exceptions=False)
+
+
+def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
+    """Return a client of a server that asks for tokens."""
+    tokens = read_tokens(tokens_file(folder))
+    assert Role.UPLOAD in set.union(*(set(roles) for roles in tokens.values()))
+    return client_of(root, host="assay.example", tokens=tokens, **options)
+
+
+@contextmanager
+def served(app: FastAPI, **tls: Path) -> Iterator[str]:
+    """Serve ``app`` on a free port of loopback and yield its address; ``tls``: uvicorn's options of files."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        config = uvicorn.Config(app, log_level="critical" if tls else "error", **tls)  # type: ignore[arg-type]
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        for _ in range(1000):
+            if server.started:
+                break
+            time.sleep(0.01)
+        assert server.started
+        try:
+            yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=10)

@@ -1,0 +1,120 @@
+"""The pure parts behind the pages: facets, pages of runs, thinned series, leaders, states of campaigns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.campaign.plan_texts import PlanText, plan_texts
+from assay.errors import SpecificationError
+from assay.explain.series import rates, series_of, thinned
+from assay.model.trace import Trace
+from assay.questions.overview import leaders, usual_baseline
+from assay.repository import Repository
+from assay.statistics.facets import conditions_of, facets, matching, page_of
+from assay.statistics.run_table import table_of
+from builders import make_run, runs_with, study_runs
+from web_support import client_of
+
+
+def test_a_facets_counts_ignore_its_own_condition_alone() -> None:
+    table = table_of(study_runs())
+    conditions = conditions_of(["layout=HD2", "workload=terasort"])
+    found = {facet.column: facet for facet in facets(table, conditions, ["layout", "workload"])}
+    layouts = {level.level: (level.runs, level.chosen) for level in found["layout"].levels}
+    workloads = {level.level: level.runs for level in found["workload"].levels}
+    assert layouts == {"HD2": (4, True), "SS2": (3, False)}
+    assert workloads == {"terasort": 4, "dfsio-write": 3, "dfsio-read": 3}
+    assert int(matching(table, conditions).sum()) == 4
+
+
+def test_numbers_stand_in_their_order_and_other_levels_by_count() -> None:
+    runs = [make_run(n, parameters={"sort": str(value)}) for n, value in enumerate((100, 5, 5, 25))]
+    (facet,) = facets(table_of(runs), {}, ["sort"])
+    assert [level.level for level in facet.levels] == ["5", "25", "100"]
+
+
+@given(st.lists(st.floats(1, 1e6), min_size=1, max_size=200), st.integers(0, 210), st.integers(1, 50), st.booleans())
+def test_a_page_is_what_sorting_everything_gives(times_s: list[float], offset: int, limit: int, down: bool) -> None:
+    table = table_of([make_run(n, duration_s=t) for n, t in enumerate(times_s)])
+    sort = "-duration_s" if down else "duration_s"
+    page = page_of(table, np.ones(len(table), np.bool_), sort=sort, offset=offset, limit=limit)
+    expected = sorted(range(len(times_s)), key=lambda row: -times_s[row] if down else times_s[row])
+    assert list(page.positions) == expected[offset : offset + limit]
+    assert page.total == len(times_s)
+
+
+def test_runs_without_a_value_come_last_both_ways() -> None:
+    table = table_of([make_run(0, started_at=""), make_run(1), make_run(2)])
+    every = np.ones(3, np.bool_)
+    assert page_of(table, every, sort="started_unix_s").positions == (1, 2, 0)
+    assert page_of(table, every, sort="-started_unix_s").positions == (2, 1, 0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=1, max_size=500), st.integers(1, 20))
+def test_thinning_keeps_ends_and_extremes_in_order(values: list[float], windows: int) -> None:
+    t_s, series = np.arange(len(values), dtype=np.float64), np.array(values)
+    at, kept = thinned(t_s, series, windows)
+    assert len(at) <= max(4 * windows, 1)
+    assert (at[0], at[-1]) == (t_s[0], t_s[-1])
+    assert (kept.min(), kept.max()) == (series.min(), series.max())
+    assert bool(np.all(np.diff(at) > 0))
+    assert all(series[int(t)] == value for t, value in zip(at, kept, strict=True))
+
+
+def test_a_single_spike_among_a_million_survives() -> None:
+    values = np.zeros(1_000_000)
+    values[765_432] = 1.0
+    at, kept = thinned(np.arange(1_000_000, dtype=np.float64), values, 300)
+    assert len(at) <= 1200
+    assert at[int(np.argmax(kept))] == 765_432
+
+
+def test_counters_become_rates_and_a_restart_is_no_negative_one() -> None:
+    at, found = rates(np.array([0.0, 1.0, 3.0, 4.0]), np.array([0.0, 10.0, 50.0, 5.0]))
+    assert (at.tolist(), found.tolist()) == ([1.0, 3.0, 4.0], [10.0, 20.0, 5.0])
+    trace = Trace()
+    for t, value in ((0.0, 0.0), (1.0, 2e6)):
+        trace.append(t, "n", "disk:hdd1", "read_bytes", counter=True, value=value)
+        trace.append(t, "n", "memory", "cached_bytes", counter=False, value=value)
+    units = {series.metric: (series.unit, series.values) for series in series_of(trace)}
+    assert units == {"read_bytes": ("MB/s", (2.0,)), "cached_bytes": ("MB", (0.0, 2.0))}
+
+
+def test_the_leader_of_a_workload_is_not_mixed_over_origins_or_scales() -> None:
+    runs = runs_with({"HD2": [60.0, 61, 62, 60, 61], "SS2": [30.0, 31, 32, 30, 31]})
+    full = [
+        make_run(100 + n, lab_scale=None, layout=layout, levels={"layout": layout}, duration_s=t)
+        for n, (layout, t) in enumerate((("HD2", 10.0), ("HD2", 11.0), ("SS2", 50.0), ("SS2", 51.0)))
+    ]
+    found = {leader.lab_scale: leader for leader in leaders(table_of(runs + full))}
+    assert {scale: leader.front for scale, leader in found.items()} == {"0.05": "SS2", None: "HD2"}
+    speedup = found["0.05"].speedup
+    assert speedup is not None
+    assert speedup.ratio == pytest.approx(61 / 31, rel=0.02)
+    assert usual_baseline(table_of(runs), "layout") == "HD2"
+
+
+def test_an_unknown_column_is_told_with_the_choices() -> None:
+    with pytest.raises(SpecificationError) as raised:
+        matching(table_of(study_runs()), conditions_of(["colour=red"]))
+    assert "workload" in str(raised.value)
+
+
+def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -> None:
+    for name, text in (("c1", b"plan: p\n"), ("c2", b"\xff")):
+        folder = tmp_path / "campaigns" / name
+        folder.mkdir(parents=True)
+        (folder / "campaign.json").write_text(json.dumps({"plan": "p", "runs": 4, "started_unix_s": 5.0}))
+        (folder / "plan.yaml").write_bytes(text)
+    assert plan_texts(tmp_path) == [PlanText("p", "c1", "plan: p\n")]
+    Repository.create(tmp_path / "r")
+    shutil.copytree(tmp_path / "campaigns", tmp_path / "r" / "campaigns")
+    (newest, _) = client_of(tmp_path / "r").get("/api/v1/campaigns").json()
+    assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)
