@@ -1,0 +1,78 @@
+"""Repositories that version 0.1.0 made open, verify, and answer as they did then.
+
+``tests/data/repositories-0.1.0.tar.xz`` holds one of runs measured on a lab, one of imported tables, both with that
+version's index, and what its commands printed with ``--json``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.main import assay
+from paths import ROOT, TESTS
+
+OLD = TESTS / "data" / "repositories-0.1.0.tar.xz"
+REPOSITORIES = ("measured", "imported")
+CHANGED: dict[str, str] = {}
+"""What is answered otherwise on purpose: the end of a path in an answer, and why."""
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("old")
+    with tarfile.open(OLD) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
+
+
+def known() -> Iterator[str]:
+    with tarfile.open(OLD) as archive:
+        member = archive.extractfile("answers.json")
+        assert member is not None
+        yield from json.loads(member.read())
+
+
+def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
+    """Yield where an answer is not what it was; what is new beside it is no difference."""
+    if any(at.endswith(end) for end in CHANGED):
+        return
+    if isinstance(then, dict) and isinstance(now, dict):
+        for name, value in then.items():
+            if name not in now:
+                yield f"{at}.{name} is gone"
+            else:
+                yield from differences(value, now[name], f"{at}.{name}")
+    elif isinstance(then, list) and isinstance(now, list):
+        if len(then) != len(now):
+            yield f"{at}: {len(then)} items then, {len(now)} now"
+        for number, (left, right) in enumerate(zip(then, now, strict=False)):
+            yield from differences(left, right, f"{at}[{number}]")
+    elif isinstance(then, float) and isinstance(now, int | float):
+        if not math.isclose(then, now, rel_tol=1e-9):
+            yield f"{at}: {then} then, {now} now"
+    elif then != now:
+        yield f"{at}: {then!r} then, {now!r} now"
+
+
+@pytest.mark.parametrize("name", REPOSITORIES)
+def test_an_old_repository_is_whole(old: Path, name: str) -> None:
+    result = CliRunner().invoke(assay, ["verify", "--repository", str(old / name)])
+    assert (result.exit_code, result.output) == (0, "Every bundle is as it was written.\n")
+
+
+@pytest.mark.parametrize("question", [*known()])
+def test_an_old_repository_answers_as_before(old: Path, question: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    asked = json.loads((old / "answers.json").read_text())[question]
+    repository = str(old / question.partition("/")[0])
+    result = CliRunner().invoke(assay, [*asked["command"], "--repository", repository, "--json"])
+    assert result.exit_code == 0, result.output
+    assert [*differences(asked["answer"], json.loads(result.stdout))] == []
