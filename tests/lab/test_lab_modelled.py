@@ -15,9 +15,9 @@ from assay.errors import LabError
 from assay.lab.diskd import Daemon, find_daemon
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.lifecycle import Lab, labs, remove
-from assay.lab.owner import Owner
 from assay.lab.probe import DEVICE_MODEL, probe
 from assay.model.cluster import Cluster, Disks, LabSettings
+from assay.process import Owner
 from lab_support import SCALE, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 
 FILE_KB = 24 * 1024

@@ -1,4 +1,4 @@
-"""The lab's parts by themselves: control-group files on a directory tree, journal, owner, locks, rates, probe."""
+"""The lab's parts by themselves: control-group files on a directory tree, journal, locks, rates, probe."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from assay.lab.commands import run
 from assay.lab.disks import DIRTY_BYTES_MIN, dirty_seconds, scaled_disk
 from assay.lab.journal import JOURNAL, Header, Journal, Step, read_journal
 from assay.lab.lifecycle import Lab, labs
-from assay.lab.owner import Owner, start_ticks
-from assay.lab.state import Lock, lab_directory, lock_holder, take_lab_lock
+from assay.lab.state import lab_directory, take_lab_lock
 from assay.model.cluster import Device, DeviceKind, Disks, Placement
 from assay.model.requests import FULL_REQUEST_BYTES, PAGE_BYTES, request_bytes
+from assay.process import Lock, Owner, lock_holder
 from lab_support import small_cluster
 
 
@@ -179,20 +179,10 @@ def test_no_journal_content_is_a_traceback(content: bytes) -> None:
         read_journal(Path(folder))
 
 
-def test_an_owner_is_its_pid_and_its_start() -> None:
-    owner = Owner.current()
-    assert owner.alive
-    assert not replace(owner, start_ticks=owner.start_ticks + 1).alive
-    assert not replace(owner, boot_id="another").alive
-    child = subprocess.Popen(["true"])
-    child.wait()
-    assert start_ticks(child.pid) is None
-
-
 def test_a_lock_tells_its_holder_and_dies_with_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     script = (
-        f"import sys, time; from pathlib import Path; from assay.lab.state import Lock; "
+        f"import sys, time; from pathlib import Path; from assay.process import Lock; "
         f"held = Lock.try_take(Path({str(path)!r})); print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)

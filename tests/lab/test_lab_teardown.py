@@ -15,8 +15,8 @@ from assay.errors import LabError
 from assay.lab import undo
 from assay.lab.journal import Header, Journal, Step
 from assay.lab.lifecycle import Lab, clear_abandoned, labs, remove
-from assay.lab.owner import Owner
 from assay.model.cluster import Disks
+from assay.process import Owner
 from lab_support import left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 from paths import SUPPORT
 

@@ -16,7 +16,6 @@ the time went. A campaign goes on when its plan's fingerprint is the same and so
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import time
@@ -26,15 +25,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from assay.compare.significance import precise_enough
 from assay.errors import RepositoryError
-from assay.lab.owner import Owner
-from assay.lab.state import lock_holder
 from assay.model.plan import Plan
 from assay.model.run import Run, RunStatus
 from assay.planning.order import PlannedRun
+from assay.process import Lock, lock_holder
 from assay.repository.ids import new_run_id
 
 CAMPAIGNS = "campaigns"
@@ -75,24 +71,22 @@ class Journal:
 
     @contextmanager
     def hold(self) -> Iterator[None]:
-        """Be the only one who carries out this campaign. Raises RepositoryError when somebody else does."""
-        with (self.folder / LOCK).open("a+") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                raise RepositoryError(
-                    f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
-                    where=str(self.folder),
-                    hint="wait for it, or end that process; `assay campaign status` shows it",
-                ) from error
-            file.truncate(0)
-            file.write(msgspec.json.encode(Owner.current()).decode())
-            file.flush()
-            try:
-                yield
-            finally:
-                file.truncate(0)
-                (self.folder / NOW).unlink(missing_ok=True)
+        """Be the only one who carries out this campaign.
+
+        Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
+        """
+        lock = Lock.try_take(self.folder / LOCK, mode=0o666)
+        if lock is None:
+            raise RepositoryError(
+                f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
+                where=str(self.folder),
+                hint="wait for it, or end that process; `assay campaign status` shows it",
+            )
+        try:
+            yield
+        finally:
+            (self.folder / NOW).unlink(missing_ok=True)
+            lock.release()
 
 
 def find_campaign(

@@ -16,7 +16,7 @@ from typing import Any
 from assay.campaign.journal import CAMPAIGNS, LOCK, NOW
 from assay.campaign.timeline import Attempt, attempts_of, read_events
 from assay.errors import RepositoryError
-from assay.lab.state import lock_holder
+from assay.process import lock_holder
 
 FAILURES_SHOWN = 5
 

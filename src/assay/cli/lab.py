@@ -12,7 +12,7 @@ from assay.cli.common import json_option, print_json, print_table
 from assay.errors import LabError
 from assay.lab import lifecycle
 from assay.lab.probe import Capability, probe
-from assay.lab.signals import terminable
+from assay.process import terminable
 from assay.units import format_bit_rate, format_bytes
 
 

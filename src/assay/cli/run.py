@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.lab.signals import ENDING, terminable
+from assay.process import ENDING, terminable
 from assay.units import format_duration
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from typing import Any
 from assay.errors import LabError
 from assay.lab.commands import ENVIRONMENT, run
 from assay.lab.journal import Journal, Step
-from assay.lab.owner import start_ticks
+from assay.process import start_ticks
 
 PROGRAM = "assay-diskd"
 FUSE = Path("/dev/fuse")

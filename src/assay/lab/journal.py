@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from assay.lab.owner import Owner
+from assay.process import Owner
 
 JOURNAL = "journal.jsonl"
 

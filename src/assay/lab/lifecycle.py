@@ -26,12 +26,11 @@ from assay.lab.build import Site, build
 from assay.lab.diskd import daemon_of
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.links import Links
-from assay.lab.owner import Owner
 from assay.lab.probe import probe
-from assay.lab.signals import deferred
-from assay.lab.state import Lock, lab_directories, lab_directory, lock_holder, machine_lock, state_root, take_lab_lock
+from assay.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
 from assay.model.cluster import Cluster, Placement
+from assay.process import Lock, Owner, deferred, lock_holder
 
 DESCRIPTION = "lab.json"
 EXIT_WAIT_S = 5.0

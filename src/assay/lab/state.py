@@ -2,25 +2,20 @@
 
 ``/var/lib/assay`` (environment: ASSAY_STATE) holds ``labs/NAME/``: ``journal.jsonl``, ``lab.json`` once the lab is up,
 keys, disk images and the nodes' directories. One machine-wide lock is held while any lab is made or removed, as names
-and subnets are the machine's; a lock per lab is held while a process makes, uses or removes it. Both are flock(2),
-which the kernel releases when the holder dies in whatever way.
+and subnets are the machine's; a lock per lab is held while a process makes, uses or removes it.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
-
-import msgspec
 
 from assay.errors import LabError, SpecificationError
-from assay.lab.owner import Owner
+from assay.process import Lock, lock_holder
 
 STATE_DEFAULT = Path("/var/lib/assay")
 MACHINE_LOCK = Path("/run/assay-lab.lock")
@@ -48,49 +43,6 @@ def lab_directories(state: Path | None = None) -> list[Path]:
     """Return the directories of every lab of which anything is left, by name."""
     labs = state_root(state) / "labs"
     return sorted(path for path in labs.iterdir() if path.is_dir()) if labs.is_dir() else []
-
-
-class Lock:
-    """An exclusive flock on a file that also says who holds it."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    @classmethod
-    def try_take(cls, path: Path) -> Lock | None:
-        """Take the lock on ``path`` (made when absent) and write this process into it; None when another holds it."""
-        file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.close()
-            return None
-        file.truncate(0)
-        file.write(msgspec.json.encode(Owner.current()).decode())
-        file.flush()
-        return cls(file)
-
-    def holds(self, path: Path) -> bool:
-        """Whether ``path`` is still the file that is locked: one that was deleted meanwhile locks nobody out."""
-        try:
-            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
-        except FileNotFoundError:
-            return False
-
-    def release(self) -> None:
-        """Give the lock up; doing it twice is harmless."""
-        if not self._file.closed:
-            self._file.truncate(0)
-            self._file.close()
-
-
-def lock_holder(path: Path) -> Owner | None:
-    """Return who holds the lock on ``path``; None when nobody does (a holder that died left its name in the file)."""
-    try:
-        owner = msgspec.json.decode(path.read_bytes(), type=Owner)
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return owner if owner.alive else None
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from assay.lab.commands import parallel, run, write_text
 from assay.lab.diskd import daemon_of
 from assay.lab.disks import backing_image, loops_over
 from assay.lab.journal import Step, read_journal
-from assay.lab.owner import boot_id
+from assay.process import boot_id
 
 TERMINATE_WAIT_S = 2.0
 KILL_WAIT_S = 60.0

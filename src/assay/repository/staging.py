@@ -8,7 +8,6 @@ can't be judged from here and is removed when it is a day old, which no writer e
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 import shutil
@@ -16,6 +15,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from assay.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
 
@@ -25,7 +26,7 @@ def staging(partial: Path, label: str) -> Iterator[Path]:
     """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
     partial.mkdir(exist_ok=True)
     pid = os.getpid()
-    path = partial / f"{label}~{_scope()}~{pid}~{_start_ticks(pid)}~{secrets.token_hex(4)}"
+    path = partial / f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
     path.mkdir()
     try:
         yield path
@@ -48,26 +49,12 @@ def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:
 
 def _is_dead(entry: os.DirEntry[str], now_unix_s: float) -> bool:
     match entry.name.split("~"):
-        case [_, scope, pid, start, _] if scope == _scope() and pid.isdecimal():
-            return _start_ticks(int(pid)) != start
+        case [_, where, pid, start, _] if where == scope() and pid.isdecimal():
+            return str(start_ticks(int(pid))) != start
     try:
         return now_unix_s - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_AGE_MAX_S
     except FileNotFoundError:
         return False
-
-
-def _scope() -> str:
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return hashlib.sha256(f"{boot} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:12]
-
-
-def _start_ticks(pid: int) -> str | None:
-    """Return when a process started, or None when there is none that could still write."""
-    try:
-        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if after_name[0] in "ZX" else after_name[19]
 
 
 def sync(path: Path) -> None:

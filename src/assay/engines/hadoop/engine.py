@@ -366,12 +366,21 @@ async def _java_version(transport: Transport, java: str) -> int:
 
 
 async def _take_hold(master: Transport, cluster: Cluster) -> RemoteProcess:
-    """Hold the cluster's lock on the master until the returned process's stdin closes, which a dead assay does too."""
+    """Hold the cluster's lock on the master until the returned process's stdin closes, which a dead assay does too.
+
+    Raises EngineError when another holds it, HostError when it can't be locked at all, as without locks on NFS.
+    """
     await master.run(["mkdir", "-p", cluster.home], timeout_s=_COMMAND_TIMEOUT_S)
     lock = f"{cluster.home}/lock"
     hold = await master.start(["flock", "--nonblock", lock, "sh", "-c", "echo held; exec cat"])
     first = await anext(aiter(hold.stdout), b"")
     if b"held" not in first:
+        if (status := await hold.wait(_COMMAND_TIMEOUT_S)) != 1:  # flock(1): 1 is a lock that another holds
+            raise HostError(
+                f"the cluster can't be locked: {hold.stderr_tail.strip() or f'flock ended with {status}'}",
+                where=f"{master.name}: {lock}",
+                hint="set home in the cluster file to a folder on a local disk of the master",
+            )
         raise EngineError(
             f"another assay is using cluster {cluster.name!r}",
             where=f"{master.name}: {lock}",
