@@ -23,5 +23,5 @@ async def test_a_second_one_is_told_that_another_uses_the_cluster(tmp_path: Path
 
 async def test_a_cluster_that_cannot_be_locked_is_not_in_use(tmp_path: Path) -> None:
     (tmp_path / "lock").symlink_to(tmp_path / "absent" / "lock")
-    with pytest.raises(HostError, match="the cluster can't be locked: .*lock"):
+    with pytest.raises(HostError, match=r"the cluster can't be locked: .*lock"):
         await _take_hold(LocalTransport("master"), replace(CLUSTER, home=str(tmp_path)))
