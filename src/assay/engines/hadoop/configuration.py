@@ -1,8 +1,8 @@
 """Hadoop's configuration files for one layout, rendered from values; nothing here does I/O.
 
 In: the cluster, the layout, the plan's engine parameters, the folders of a deployment. Out: the text of every file on
-every node. What assay sets by itself is in :data:`DEFAULTS` with its reason; the plan's parameters override all of it
-but addresses and directories, which follow from the cluster and the layout.
+every node. What assay sets by itself stands in :mod:`assay.engines.hadoop.defaults`; the plan's parameters override all
+of it but addresses and directories, which follow from the cluster and the layout.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
+from assay.engines.hadoop.defaults import BY_DEFAULT
 from assay.errors import SpecificationError
 from assay.model import containers
 from assay.model.cluster import Cluster, Network, Node, Placement, Role
@@ -25,47 +26,6 @@ MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of 
 # hosts, JVMs run as Java has them.
 _SMALL_DAEMON = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _SMALL_TASK = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
-
-DEFAULTS: dict[str, str] = {
-    # The NameNode must not skip busy DataNodes, or blocks stay under-replicated on a small cluster.
-    "dfs.namenode.redundancy.considerLoad": "false",
-    # Hosts are named by the cluster file; their addresses need no reverse DNS.
-    "dfs.namenode.datanode.registration.ip-hostname-check": "false",
-    # Leave safe mode as soon as every block is reported, and act on deletions at once: restarts cost less.
-    "dfs.namenode.safemode.extension": "0",
-    "dfs.namenode.startup.delay.block.deletion.sec": "0",
-    "dfs.namenode.redundancy.interval.seconds": "1s",
-    "dfs.heartbeat.interval": "1",
-    "dfs.permissions.enabled": "false",
-    "dfs.datanode.du.reserved": "0",
-    # 10 minutes otherwise: a killed DataNode must be noticed during a run.
-    "dfs.namenode.heartbeat.recheck-interval": "2000",
-    "yarn.nm.liveness-monitor.expiry-interval-ms": "15000",
-    # Daemons of one cluster start together: ask again soon instead of after 30 s.
-    "yarn.resourcemanager.connect.retry-interval.ms": "500",
-    "ipc.client.connect.retry.interval": "300",
-    # Polling shrinks with the jobs: at the default of 1 s a small job mostly waits.
-    "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
-    "yarn.app.mapreduce.am.scheduler.heartbeat.interval-ms": "200",
-    "mapreduce.client.completion.pollinterval": "200",
-    "mapreduce.client.progressmonitor.pollinterval": "200",
-    "yarn.nodemanager.aux-services": "mapreduce_shuffle",
-    "yarn.nodemanager.vmem-check-enabled": "false",
-    "yarn.nodemanager.pmem-check-enabled": "false",
-    # A nearly full scaled disk is still a disk.
-    "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99",
-    "yarn.nodemanager.delete.debug-delay-sec": "0",
-    **containers.DEFAULTS,
-    "yarn.scheduler.capacity.root.queues": "default",
-    "yarn.scheduler.capacity.root.default.capacity": "100",
-    "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
-    "mapreduce.framework.name": "yarn",
-    # JSON lines instead of Avro binary: readable in the bundle by people too.
-    "mapreduce.jobhistory.jhist.format": "json",
-    "mapreduce.jobhistory.intermediate-done-dir": "/assay/history/intermediate",
-    "mapreduce.jobhistory.done-dir": "/assay/history/done",
-    "yarn.app.mapreduce.am.staging-dir": "/assay/staging",
-}
 
 # Parameters that a job carries with it; every other one belongs to daemons, and a change of it restarts them.
 JOB_PREFIXES = ("mapreduce.", "yarn.app.mapreduce.", "dfs.blocksize", "dfs.replication", "dfs.client.", "io.")
@@ -240,7 +200,7 @@ def normalised(parameters: Mapping[str, str]) -> dict[str, str]:
 
 def properties(deployment: Deployment, node: Node) -> dict[str, str]:
     """Return every property that is set on ``node``, defaults first, then the plan's, then what the cluster fixes."""
-    return {**DEFAULTS, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
+    return {**BY_DEFAULT, **job_options(deployment, deployment.parameters), **_fixed(deployment, node)}
 
 
 def job_options(deployment: Deployment, parameters: Mapping[str, str]) -> dict[str, str]:

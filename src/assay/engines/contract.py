@@ -1,0 +1,252 @@
+"""What an engine is to the rest of the house: rules for plans, a way to be there, programs to run, and its storage.
+
+An engine has four faces, and nothing outside ``engines/`` knows more of it:
+
+* :class:`Rules` (in :mod:`assay.model.rules`, so that plan files are checked by them too): pure, for planning.
+* :class:`Provider`: how there comes to be a running engine on a cluster: *deployed* by assay, or *attached* to what
+  stands there.
+* :class:`Engine`: running; runs programs, and tells of what they did in the words of :mod:`assay.model.run`.
+* :class:`Storage`: the distributed file system beside it.
+
+One suite, ``tests/engines/contract``, holds for all of them; what an engine can't do is marked there, in the open.
+Times are in seconds, sizes in bytes; all errors are :class:`~assay.errors.AssayError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol
+
+from assay.model.cluster import Cluster
+from assay.model.layout import Layout
+from assay.model.plan import Configuration
+from assay.model.program import Outcome, Program, Stored
+from assay.model.rules import Default, Mistake, Rules
+from assay.model.run import Check, Job, Phase, Task
+
+if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
+    from assay.hosts.transport import Transport
+
+__all__ = [
+    "Default",
+    "Engine",
+    "EngineFacts",
+    "EngineKind",
+    "Finished",
+    "Mistake",
+    "Provided",
+    "Provider",
+    "ProviderKind",
+    "Rules",
+    "Show",
+    "Storage",
+    "WaysToProvide",
+]
+
+Show = Callable[[str], None]
+"""Takes what goes on now, in words; the next call replaces it."""
+
+
+class ProviderKind(StrEnum):
+    """How there comes to be a running engine."""
+
+    DEPLOYED = "deployed"
+    """assay installs it, configures it for each layout, restarts, stops and removes it."""
+    ATTACHED = "attached"
+    """It stands there already and is somebody else's: only what a job can carry is varied, nothing is restarted."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What a run must remember of its engine."""
+
+    name: str
+    version: str
+    jobs: str | None = None
+    """Where assay's own programs lie on every host; None where there are none."""
+    java: str | None = None
+    """The Java program that it runs by; None for an engine without."""
+    java_options: str = ""
+    """Options that every JVM needs on that Java."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+
+    def record(self) -> dict[str, Any]:
+        """Return the facts as they stand in a run's environment."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "jobs": self.jobs,
+            "java": self.java,
+            "java_options": self.java_options,
+            "ports": dict(self.ports),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A program that ended: its outcome, and what its jobs did, with all times in seconds from its start."""
+
+    outcome: Outcome
+    started_unix_s: float
+    jobs: tuple[Job, ...] = ()
+    """In the order of their submission. Empty where nothing tells them."""
+    tasks: tuple[Task, ...] = ()
+    """The task attempts of all jobs, each with its job's id."""
+    phases: tuple[Phase, ...] = ()
+    """Of the last job, which is the one that does the work."""
+    logs: Mapping[str, bytes] = field(default_factory=dict)
+    """Raw files for the bundle, what the client printed among them: name to content."""
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """Where ``duration_s``, ``phases`` and ``tasks`` come from, in words."""
+
+
+class Storage(Protocol):
+    """The file system that the engine's programs read and write; paths are absolute, markers and hidden files left out.
+
+    Each method raises EngineError where the storage does not answer.
+    """
+
+    async def exists(self, path: str) -> bool:
+        """Say whether there is a file or folder at ``path``."""
+        ...
+
+    async def stored(self, path: str) -> Stored:
+        """Return how many files lie below ``path``, their bytes, and the bytes of all replicas; zeros for nothing."""
+        ...
+
+    async def paths(self, path: str) -> list[str]:
+        """Return the paths of the files below ``path``; none when it does not exist."""
+        ...
+
+    async def read(self, path: str) -> bytes:
+        """Return a small file's content. Raises EngineError when there is none."""
+        ...
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Create or replace a small file, with the folders above it."""
+        ...
+
+    async def delete(self, path: str) -> None:
+        """Remove a file or folder with all that it holds; nothing happens when there is none."""
+        ...
+
+    async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
+        """Return the checks that what lies below ``paths`` is on the kinds of device that ``layout`` wants.
+
+        None where the layout leaves that to the storage, or the storage has no say in it.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """An engine that runs, or should: one configuration's, until the provider provides another."""
+
+    @property
+    def facts(self) -> EngineFacts:
+        """What it is."""
+        ...
+
+    @property
+    def storage(self) -> Storage:
+        """Where its programs read and write."""
+        ...
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Node name to the address by which the engine's own traffic reaches it."""
+        ...
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """Node name to the folders there in which the engine keeps stored and intermediate data: what must be cold."""
+        ...
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return every parameter that is in force for a program with ``parameters``: defaults, the plan's, and what the
+        cluster fixes.
+        """
+        ...
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> Finished:
+        """Run a program to its end, showing how far it is, and return what it and its jobs did.
+
+        A program that fails is an outcome, no exception: its own exit status, 124 where it did not end within
+        ``timeout_s`` and was ended with its jobs (``timed_out``), 255 where its host went out of reach (``host_lost``).
+        Raises EngineError where it can't even be started, as without the file that it is in. ``label`` names its log:
+        ``{label}.log`` is what it printed. Cancelling ends the program.
+        """
+        ...
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> Finished:
+        """Run a program of which only what it writes counts, not its time or its tasks: in the quickest way there is.
+
+        ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise as :meth:`run`, with
+        the label ``check``.
+        """
+        ...
+
+    async def trouble(self) -> str | None:
+        """Return what is wrong with it, in words; None when it could run a program now."""
+        ...
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return the last lines of its daemons' logs, for the bundle of a run that went wrong. Never raises."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Provided:
+    """An engine that fits a configuration, and whether something was (re)started for that."""
+
+    engine: Engine
+    restarted: bool
+
+
+class Provider(Protocol):
+    """Takes hold of a cluster, provides an engine for each configuration in turn, and lets go: in this order."""
+
+    @property
+    def facts(self) -> EngineFacts:
+        """What will run. Raises EngineError before :meth:`open`."""
+        ...
+
+    @property
+    def engine(self) -> Engine | None:
+        """The engine that was provided last, be it in trouble; None before the first :meth:`provide`."""
+        ...
+
+    async def open(self, show: Show) -> None:
+        """Take hold of the cluster, and bring what is needed to its hosts; what an interrupted assay left is ended.
+
+        Raises EngineError when another assay uses the cluster, or it can't run this engine; nothing is held then.
+        """
+        ...
+
+    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+        """Make the engine run with ``configuration``. What runs already is left alone where it fits and is in order.
+
+        Raises EngineError where that can't be, with the daemon, its host and its last words.
+        """
+        ...
+
+    async def close(self) -> None:
+        """End what was started and let go of the cluster. Does no harm when called twice, or before :meth:`open`."""
+        ...
+
+
+WaysToProvide = Callable[[ProviderKind, Cluster, Mapping[str, "Transport"]], Provider]
+"""Makes the provider of a cluster's engine. Raises SpecificationError, in words, for a kind that the engine lacks."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """One engine as the catalogue has it: its rules, and how to come by one that runs."""
+
+    rules: Rules
+    provider: WaysToProvide

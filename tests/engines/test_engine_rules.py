@@ -1,0 +1,84 @@
+"""Engines at plan time: found by name, and asked without reaching for what talks to hosts."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from assay.engines.catalogue import engine_rules
+from assay.engines.hadoop.configuration import properties
+from assay.errors import SpecificationError
+from assay.model import containers
+from assay.model.plan import Configuration
+from engine_samples import CLUSTER, HYBRID, deployment
+
+RULES = engine_rules("hadoop")
+BASE = Configuration({}, HYBRID, {"dfs.replication": "2"})
+
+
+def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
+    with pytest.raises(SpecificationError, match=r"unknown engine 'hadop'; did you mean 'hadoop'\? valid: hadoop"):
+        engine_rules("hadop")
+
+
+def test_rules_are_asked_without_reaching_for_hosts_or_arrays() -> None:
+    script = "import sys, assay.engines.catalogue; print(*sorted({'asyncio', 'asyncssh', 'numpy'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_every_default_stands_once_with_its_reason_and_is_set_on_the_nodes() -> None:
+    assert len({default.name for default in RULES.defaults}) == len(RULES.defaults)
+    set_there = properties(deployment(), CLUSTER.master)
+    for default in RULES.defaults:
+        assert len(default.reason) > 15
+        assert default.name in set_there
+
+
+def test_configurations_share_daemons_and_file_systems_as_far_as_jobs_carry_what_differs() -> None:
+    carried = replace(BASE, parameters={**BASE.parameters, "mapreduce.task.io.sort.mb": "9"})
+    daemons = replace(BASE, parameters={**BASE.parameters, containers.NODE_MEMORY: "2048"})
+    fewer, all_of_them = replace(BASE, workers=1), replace(BASE, workers=len(CLUSTER.workers))
+    key = RULES.deployment_key(BASE, CLUSTER)
+    assert key == RULES.deployment_key(carried, CLUSTER) == RULES.deployment_key(all_of_them, CLUSTER)
+    assert key != RULES.deployment_key(daemons, CLUSTER)
+    assert key != RULES.deployment_key(fewer, CLUSTER)
+    place = RULES.file_system(BASE, CLUSTER)
+    assert place == RULES.file_system(daemons, CLUSTER)
+    assert place != RULES.file_system(fewer, CLUSTER)
+    assert RULES.carried_by_job("mapreduce.task.io.sort.mb")
+    assert not RULES.carried_by_job(containers.NODE_MEMORY)
+
+
+def test_words_become_the_parameters_that_they_name() -> None:
+    found = RULES.parameters({"containers": "3", "compression": "snappy", "dfs.replication": "2"})
+    targets = {name for names in RULES.words.values() for name in names}
+    assert set(found) == {*targets, "dfs.replication"}
+    assert containers.containers_per_node(found, containers.MAP_MEMORY) == 3
+    assert not [*RULES.mistakes(found, CLUSTER, len(CLUSTER.workers))]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("dfs.replication", "0", "not a number of copies"),
+        ("dfs.replication", "99", "the cluster has"),
+        ("dfs.blocksize", "1000", "no block size"),
+        ("containers", "0", "0"),
+        ("compression", "zip", "unknown compression 'zip'"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_told_by_itself(name: str, value: str, words: str) -> None:
+    assert words in (RULES.setting_mistake(name, value, CLUSTER) or "")
+
+
+def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
+    much = {containers.NODE_MEMORY: "9999999"}
+    [by_word] = RULES.mistakes(much, CLUSTER, 1, ("containers",))
+    [by_name] = RULES.mistakes(much, CLUSTER, 1)
+    assert by_word.words.startswith("containers: they want")
+    assert by_name.words.startswith(containers.NODE_MEMORY)
+    assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
