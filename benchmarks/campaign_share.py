@@ -13,9 +13,10 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from assay.campaign.status import campaigns
+from assay.campaign.status import campaign_folders
 from assay.campaign.timeline import TimeShare, attempts_of, calls_s, read_events, time_share
 from assay.cli.run import run_plan
+from assay.repository import Repository
 from assay.units import format_duration, parse_duration
 
 _CLUSTER = """
@@ -58,7 +59,11 @@ def main() -> None:
         root = asked.repository or Path(folder) / "repository"
         if asked.local or asked.lab or not asked.repository:
             run_plan(asked.lab or _local_plan(Path(folder)), root, again=True, baseline=False)
-        found = [path for path in campaigns(root) if path.name.startswith(asked.campaign)]
+        found = [
+            path
+            for path in campaign_folders(Repository.open(root).folders.campaigns)
+            if path.name.startswith(asked.campaign)
+        ]
         if not found:
             parser.error(f"no campaign in {root} begins with {asked.campaign!r}")
         events = read_events(found[-1])

@@ -248,9 +248,9 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
     assert (share.runs, share.job_s) == (6, 360.0)
     assert share.steps_s["restart"] == 42.0
     assert time_share(attempts, job_least_s=61.0).runs == 0
-    measured = measured_overheads(scene.repository.root, scene.plan.cluster.name)
+    measured = measured_overheads(scene.repository.folders.campaigns, scene.plan.cluster.name)
     assert measured.restart_s == 7.0
-    assert measured_overheads(scene.repository.root, "another").restart_s == 15.0
+    assert measured_overheads(scene.repository.folders.campaigns, "another").restart_s == 15.0
 
 
 def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:

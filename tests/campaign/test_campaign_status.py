@@ -30,7 +30,7 @@ PLAN = load_plan(EXAMPLE)
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     repository = Repository.create(tmp_path / "repository")
-    return open_campaign(repository.root, PLAN, [], schedule(PLAN, expand(PLAN)), again=False)[0]
+    return open_campaign(repository.folders.campaigns, PLAN, [], schedule(PLAN, expand(PLAN)), again=False)[0]
 
 
 def begin(journal: Journal, run: int, attempt: int = 1) -> None:
@@ -146,9 +146,9 @@ def test_without_campaigns_or_repository_the_answer_says_what_to_do(tmp_path: Pa
     assert "assay run PLAN" in invoke("campaign", "list", "--repository", tmp_path / "repository").output
     assert "no campaign" in invoke("campaign", "status", "--repository", tmp_path / "repository").output
     with pytest.raises(RepositoryError, match="no repository"):
-        find(tmp_path / "none", None, 0.0)
+        invoke("campaign", "list", "--repository", tmp_path / "none")
     with pytest.raises(RepositoryError, match="no campaign's id begins with 'zz'"):
-        find(tmp_path / "repository", "zz", 0.0)
+        find(tmp_path / "repository" / "campaigns", "zz", 0.0)
 
 
 def test_a_dry_run_prints_order_restarts_and_times_and_writes_nothing(tmp_path: Path) -> None:

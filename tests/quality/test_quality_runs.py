@@ -13,7 +13,6 @@ from assay.compare.significance import half_width, runs_needed
 from assay.model.run import Check, FailureClass, Run, RunStatus
 from assay.quality.causes import causes_of
 from assay.quality.precision import precision
-from assay.repository.coverage import traced_runs
 from assay.statistics.run_table import table_of
 from builders import build_repository, make_run, make_trace, runs_with, study_runs
 from web_support import client_of, filled
@@ -70,9 +69,9 @@ def test_causes_that_differ_in_numbers_alone_are_one() -> None:
 
 def test_which_runs_have_a_trace_is_told_without_reading_it(tmp_path: Path) -> None:
     repository = filled(tmp_path / "r")
-    assert traced_runs(repository.root) == {study_runs()[0].run_id}
+    assert repository.traced_runs() == {study_runs()[0].run_id}
     repository.publish(make_run(800), trace=make_trace(make_run(800)))
-    assert len(traced_runs(repository.root)) == 2
+    assert len(repository.traced_runs()) == 2
 
 
 def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:

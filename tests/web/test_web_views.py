@@ -113,7 +113,7 @@ def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -
         folder.mkdir(parents=True)
         (folder / "campaign.json").write_text(json.dumps({"plan": "p", "runs": 4, "started_unix_s": 5.0}))
         (folder / "plan.yaml").write_bytes(text)
-    assert plan_texts(tmp_path) == [PlanText("p", "c1", "plan: p\n")]
+    assert plan_texts(tmp_path / "campaigns") == [PlanText("p", "c1", "plan: p\n")]
     Repository.create(tmp_path / "r")
     shutil.copytree(tmp_path / "campaigns", tmp_path / "r" / "campaigns")
     (newest, _) = client_of(tmp_path / "r").get("/api/v1/campaigns").json()

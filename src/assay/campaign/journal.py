@@ -33,7 +33,6 @@ from assay.planning.order import PlannedRun
 from assay.process import Lock, lock_holder
 from assay.repository.ids import new_run_id
 
-CAMPAIGNS = "campaigns"
 JOURNAL = "journal.jsonl"
 LOCK = "lock"
 NOW = "now.json"
@@ -90,14 +89,14 @@ class Journal:
 
 
 def find_campaign(
-    root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
+    campaigns: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
 ) -> Journal | None:
     """Return the campaign to go on with; None when a new one is due. Writes nothing.
 
-    ``finished``: the repository's runs. With ``again``, a campaign that is complete is followed by a new one; without,
-    it is returned as it is.
+    ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
+    is followed by a new one; without, it is returned as it is.
     """
-    known = sorted((root / CAMPAIGNS).glob("*/campaign.json"), reverse=True)
+    known = sorted(campaigns.glob("*/campaign.json"), reverse=True)
     for path in known:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
@@ -113,14 +112,14 @@ def find_campaign(
 
 
 def open_campaign(
-    root: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
+    campaigns: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
 ) -> tuple[Journal, bool]:
     """Return the campaign to go on with (see :func:`find_campaign`), or a new one, and whether it is an old one."""
-    known = find_campaign(root, plan, finished, runs, again=again)
+    known = find_campaign(campaigns, plan, finished, runs, again=again)
     if known is not None:
         return known, True
     campaign_id = new_run_id()
-    folder = root / CAMPAIGNS / campaign_id
+    folder = campaigns / campaign_id
     folder.mkdir(parents=True)
     (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
     (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")

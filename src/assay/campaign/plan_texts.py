@@ -1,6 +1,6 @@
 """The plans of a repository's campaigns as they were carried out.
 
-In: a repository's folder. Out: each campaign's plan with its text, newest first. Reads only.
+In: a repository's folder of campaigns. Out: each campaign's plan with its text, newest first. Reads only.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.campaign.journal import CAMPAIGNS, CLUSTER_TEXT
-from assay.campaign.status import campaigns, status_of
+from assay.campaign.journal import CLUSTER_TEXT
+from assay.campaign.status import campaign_folders, status_of
 
 LISTED_MAX = 200
 TEXT_BYTES_MAX = 1_000_000
@@ -25,10 +25,10 @@ class PlanText:
     """YAML."""
 
 
-def plan_texts(root: Path) -> list[PlanText]:
+def plan_texts(campaigns: Path) -> list[PlanText]:
     """Return the plans, at most :data:`LISTED_MAX`; those that can't be read are left out."""
     found = []
-    for folder in campaigns(root)[::-1][:LISTED_MAX]:
+    for folder in campaign_folders(campaigns)[::-1][:LISTED_MAX]:
         try:
             with (folder / "plan.yaml").open("rb") as file:
                 text = file.read(TEXT_BYTES_MAX).decode("utf-8")
@@ -38,9 +38,9 @@ def plan_texts(root: Path) -> list[PlanText]:
     return found
 
 
-def cluster_text(root: Path, campaign_id: str) -> str:
+def cluster_text(campaigns: Path, campaign_id: str) -> str:
     """Return the text of the cluster file that a campaign was carried out with; empty where none was kept."""
     try:
-        return (root / CAMPAIGNS / campaign_id / CLUSTER_TEXT).read_text(encoding="utf-8")
+        return (campaigns / campaign_id / CLUSTER_TEXT).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""

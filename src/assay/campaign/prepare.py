@@ -96,13 +96,13 @@ def prepare(
     selection = parse_selection(only, runs)
     if history is None:
         history = repository.runs(environment=False) if repository else []
-    campaign = find_campaign(repository.root, plan, history, runs, again=again) if repository else None
-    overheads = measured_overheads(repository.root, plan.cluster.name) if repository else Overheads()
+    campaign = find_campaign(repository.folders.campaigns, plan, history, runs, again=again) if repository else None
+    overheads = measured_overheads(repository.folders.campaigns, plan.cluster.name) if repository else Overheads()
     todo = Schedule(runs, (), 0, 0.0, campaign, campaign is not None, overheads, selection, stop)
     todo = with_room(plan, renewed(plan, todo, history), history, refuse=write and stop is None)
     todo = replace(todo, warnings=(*_silent_on_containers(plan, runs), *todo.warnings))
     if repository and write and campaign is None:
-        begun, continued = open_campaign(repository.root, plan, history, runs, again=again)
+        begun, continued = open_campaign(repository.folders.campaigns, plan, history, runs, again=again)
         todo = replace(todo, campaign=begun, continued=continued)
     return todo
 

@@ -1,7 +1,7 @@
 """How the campaigns of a repository stand, seen from outside: reads only, while another process may be writing.
 
-In: the repository's folder. Out: for each campaign who carries it out, what is done, failed and going on, and when it
-should be over; Unix seconds and seconds.
+In: the repository's folder of campaigns. Out: for each campaign who carries it out, what is done, failed and going on,
+and when it should be over; Unix seconds and seconds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.campaign.journal import CAMPAIGNS, LOCK, NOW
+from assay.campaign.journal import LOCK, NOW
 from assay.campaign.timeline import Attempt, attempts_of, read_events
 from assay.errors import RepositoryError
 from assay.process import lock_holder
@@ -66,14 +66,9 @@ class CampaignStatus:
     """When the journal last grew."""
 
 
-def campaigns(root: Path) -> list[Path]:
-    """Return the folders of a repository's campaigns, the newest last.
-
-    Raises RepositoryError when there is no such folder.
-    """
-    if not root.is_dir():
-        raise RepositoryError("there is no repository here", where=str(root), hint="--repository DIR names another")
-    return sorted(path.parent for path in (root / CAMPAIGNS).glob("*/campaign.json"))
+def campaign_folders(campaigns: Path) -> list[Path]:
+    """Return the folders of a repository's campaigns, the newest last."""
+    return sorted(path.parent for path in campaigns.glob("*/campaign.json"))
 
 
 def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
@@ -112,17 +107,19 @@ def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     )
 
 
-def find(root: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
+def find(campaigns: Path, prefix: str | None, now_unix_s: float) -> list[CampaignStatus]:
     """Return the campaigns whose ids begin with ``prefix``; without one those that run, or else the newest.
 
     Raises RepositoryError when no id begins so.
     """
-    folders = campaigns(root)
+    folders = campaign_folders(campaigns)
     if prefix is not None:
         chosen = [folder for folder in folders if folder.name.startswith(prefix)]
         if not chosen:
             raise RepositoryError(
-                f"no campaign's id begins with {prefix!r}", where=str(root), hint="`assay campaign list` lists them"
+                f"no campaign's id begins with {prefix!r}",
+                where=str(campaigns.parent),
+                hint="`assay campaign list` lists them",
             )
         return [status_of(folder, now_unix_s) for folder in chosen]
     running = [folder for folder in folders if lock_holder(folder / LOCK)]

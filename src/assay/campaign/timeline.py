@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.campaign.journal import CAMPAIGNS, JOURNAL
+from assay.campaign.journal import JOURNAL
 from assay.planning.estimate import RESTART_S, Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
@@ -158,11 +158,11 @@ def calls_s(events: Sequence[dict[str, Any]]) -> float:
     return total_s + last - began
 
 
-def measured_overheads(root: Path, cluster: str) -> Overheads:
-    """Return what restarts and the rest of a run took in this repository's newest campaigns on ``cluster``."""
+def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
+    """Return what restarts and the rest of a run took in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
     extras: dict[str, list[float]] = {}
-    for path in sorted((root / CAMPAIGNS).glob("*/campaign.json"), reverse=True)[:_CAMPAIGNS_READ_MAX]:
+    for path in sorted(campaigns.glob("*/campaign.json"), reverse=True)[:_CAMPAIGNS_READ_MAX]:
         try:
             stored = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.repository import Repository
 from assay.units import format_duration
 
 if TYPE_CHECKING:
@@ -33,11 +34,13 @@ def campaign() -> None:
 @repository_option
 def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path) -> None:
     """Show how campaigns stand: those that go on, or the newest, or those whose id begins with CAMPAIGN."""
-    from assay.campaign.status import find
+    from assay.campaign.status import find  # imported here to keep start-up short
+
+    campaigns = Repository.open(repository).folders.campaigns
 
     while True:
         now = time.time()
-        found = find(repository, campaign_id, now)
+        found = find(campaigns, campaign_id, now)
         _show(found, now, as_json=as_json, watch=watch)
         if not watch or not any(one.running for one in found):
             return
@@ -49,10 +52,10 @@ def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path
 @repository_option
 def list_(as_json: bool, repository: Path) -> None:
     """List the repository's campaigns, newest last."""
-    from assay.campaign.status import campaigns, status_of
+    from assay.campaign.status import campaign_folders, status_of
 
     now = time.time()
-    found = [status_of(folder, now) for folder in campaigns(repository)]
+    found = [status_of(folder, now) for folder in campaign_folders(Repository.open(repository).folders.campaigns)]
     if as_json:
         print_json([asdict(one) for one in found])
     elif not found:

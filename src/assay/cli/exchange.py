@@ -25,7 +25,6 @@ from assay.repository.exchange import (
     write_parquet,
     write_perfkit,
 )
-from assay.repository.repository import MARKER
 
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,
@@ -128,7 +127,7 @@ def push(target: str, create: bool, token_file: Path | None, as_json: bool, repo
 
         with Remote(target, _token(token_file)) as remote:
             _show(lambda progress: give(opened, remote, progress), as_json)
-    if not create and not (Path(target) / MARKER).exists():
+    if not create and not Repository.is_at(Path(target)):
         raise RepositoryError(
             "there is no repository here to give runs to",
             where=target,

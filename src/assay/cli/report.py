@@ -94,7 +94,7 @@ def _frame(store: Repository, table: RunTable, examples: Sequence[Run], asked: A
         examples,
         asked,
         levels=levels,
-        plans=plan_texts(store.root),
+        plans=plan_texts(store.folders.campaigns),
         imports=imports_of(store),
         assay_version=__version__,
     )
@@ -117,10 +117,10 @@ def _packed(
 
         given = load_plan(plan)
     bundles = bundles_with(store, store.ids_at(table, range(len(table))))
-    plans = plan_files(store.root, made.frame.plans, given)
+    plans = plan_files(store.folders.campaigns, made.frame.plans, given)
     book = prices.read_bytes() if prices is not None else None
     files = package_files(made.document, made.frame, plans, book, len(bundles))
-    files |= campaign_files(store.root, made.frame.plans)
+    files |= campaign_files(store.folders.campaigns, made.frame.plans)
     size = write_package(path, store, bundles, files)
     click.echo(
         f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True

@@ -121,13 +121,13 @@ def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until:
     """Print what a call would do. Needs no hosts, and writes nothing."""
     from assay.campaign.prepare import plan_lines, prepare, rows
     from assay.planning.limits import parse_stop
-    from assay.repository.repository import MARKER, Repository
+    from assay.repository import Repository
     from assay.spec import load_plan
 
     plan = load_plan(path)
     now = datetime.now().astimezone()
     stop = parse_stop(until, now) if until else None
-    repository = Repository.open(root) if (root / MARKER).exists() else None
+    repository = Repository.open(root) if Repository.is_at(root) else None
     todo = prepare(plan, repository, again=again, only=only, stop=stop, write=False)
     history = repository.runs(environment=False) if repository else []
     listed = rows(plan, todo, history, now.timestamp())

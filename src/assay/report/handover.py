@@ -1,7 +1,7 @@
 """What goes with a report's runs so that somebody else can check it and run it again.
 
-In: a report as a document, its frame, the repository's folder, and files of the user. Out: names and contents of files
-for a package: the report, the plans with their cluster files, the price book, versions, and a README.
+In: a report as a document, its frame, the repository's folder of campaigns, and files of the user. Out: names and
+contents of files for a package: the report, the plans with their cluster files, the price book, versions, and a README.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import __version__
-from assay.campaign.journal import CAMPAIGNS
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
@@ -32,7 +31,7 @@ PRICES = "prices.yaml"
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
-def plan_files(root: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
+def plan_files(campaigns: Path, plans: Sequence[PlanText], given: Plan | None) -> dict[str, bytes]:
     """Return the plans with their cluster files, a folder for each; ``given`` takes the place of the same campaign's.
 
     Raises SpecificationError when ``given`` is a plan that none of the runs was made for.
@@ -45,7 +44,7 @@ def plan_files(root: Path, plans: Sequence[PlanText], given: Plan | None) -> dic
             hint=f"theirs is {theirs}: the file was changed since, or is another one; leave --plan out",
         )
     for plan in plans:
-        cluster = cluster_text(root, plan.campaign_id)
+        cluster = cluster_text(campaigns, plan.campaign_id)
         if not cluster and given is not None and plan.text == given.source:
             cluster = given.cluster_source
         _add(files, plan.plan, plan.text, cluster)
@@ -73,14 +72,14 @@ def _cluster_file(plan: str) -> str:
     return name if _PLAIN.fullmatch(name) and name != "plan.yaml" else "cluster.yaml"
 
 
-def campaign_files(root: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
+def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, bytes]:
     """Return what the packed repository needs of its campaigns to tell its plans, so that it gives the same report."""
     files = {}
     for plan in plans:
         for name in ("campaign.json", "plan.yaml"):
-            path = root / CAMPAIGNS / plan.campaign_id / name
+            path = campaigns / plan.campaign_id / name
             if path.is_file():
-                files[f"{FOLDER}/{CAMPAIGNS}/{plan.campaign_id}/{name}"] = path.read_bytes()
+                files[f"{FOLDER}/{campaigns.name}/{plan.campaign_id}/{name}"] = path.read_bytes()
     return files
 
 

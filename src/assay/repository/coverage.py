@@ -1,6 +1,6 @@
 """Which runs of a repository have a trace: told by the bundles' files, without reading any trace.
 
-In: a repository's folder. Out: ids of runs.
+In: a folder of bundles. Out: ids of runs.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from pathlib import Path
 from assay.repository.bundle import is_import
 from assay.repository.imports import TRACE_FILE
 from assay.repository.index import bundle_names
-from assay.repository.tables import Reading, connection
+from assay.repository.tables import Reading
 
 
-def traced_runs(root: Path, reading: Reading = connection) -> set[str]:
+def traced_runs(bundles: Path, reading: Reading) -> set[str]:
     """Return the ids of the runs that have a trace."""
-    bundles, found, imports = root / "bundles", set(), []
+    found, imports = set(), []
     for name in bundle_names(bundles):
         if (bundles / name / TRACE_FILE).exists() and is_import(bundles / name):
             imports.append(bundles / name / TRACE_FILE)

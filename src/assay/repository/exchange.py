@@ -59,13 +59,13 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
 
     Raises :class:`RepositoryError` when ``target`` can't take one, such as on a full disk; those before it stay.
     """
-    there = set(bundle_names(target.root / "bundles"))
-    names = bundle_names(source.root / "bundles")
+    there = set(bundle_names(target.folders.bundles))
+    names = bundle_names(source.folders.bundles)
     missing = [name for name in names if name not in there]
     refused: list[Problem] = []
     copied = 0
     for done, name in enumerate(missing, start=1):
-        bundle = source.root / "bundles" / name
+        bundle = source.folders.bundles / name
         problems = check_bundle(bundle)
         if problems:
             refused.append(problems[0])

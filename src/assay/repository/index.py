@@ -29,6 +29,7 @@ from assay.model.run import Run
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_RUNS_FILE, RUN_FILE, Problem, ProblemKind, check_files, is_import, read_run
 from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
+from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
 from assay.statistics.run_table import RunTable
@@ -65,15 +66,11 @@ def bundle_names(bundles: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The index of the repository in ``root``; ``problems`` are the bundles that the last query could not read."""
+    """A repository's index; ``problems`` are the bundles that the last query could not read."""
 
-    root: Path
+    folders: Folders
     problems: list[Problem] = field(default_factory=list)
     reading: Reading = connection
-
-    @property
-    def _folder(self) -> Path:
-        return self.root / "index"
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
@@ -126,13 +123,19 @@ class Index:
         return wanted, self._found(query, table, wanted)
 
     def _found(self, query: str, table: RunTable, asked: Sequence[Any]) -> list[Any]:
-        index = self._folder / table.source
-        if not table.source or not index.exists():
+        index = self.folders.index / table.source
+        if not self.holds(table):
             raise RepositoryError(
-                "the repository has changed since its runs were read", where=str(self.root), hint="read them again"
+                "the repository has changed since its runs were read",
+                where=str(self.folders.root),
+                hint="read them again",
             )
         with self.reading() as opened:
             return opened.execute(query, [str(index.absolute()), asked]).fetchall()
+
+    def holds(self, table: RunTable) -> bool:
+        """Say whether the index that a table was read from is there."""
+        return bool(table.source) and (self.folders.index / table.source).exists()
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
@@ -167,7 +170,7 @@ class Index:
 
     def _files(self) -> list[Path]:
         try:
-            return sorted(self._folder.glob("runs*.parquet"), key=lambda path: path.stat().st_mtime)
+            return sorted(self.folders.index.glob("runs*.parquet"), key=lambda path: path.stat().st_mtime)
         except OSError:  # one was replaced in between
             return []
 
@@ -183,7 +186,7 @@ class Index:
     def _current(self, *, anew: bool = False) -> Iterator[Path]:
         """Yield the path of an index that covers all bundles; ``anew``: made from nothing but them."""
         self.problems.clear()
-        names = bundle_names(self.root / "bundles")
+        names = bundle_names(self.folders.bundles)
         path = self._path(names)
         if path.exists() and not anew:
             yield path
@@ -196,20 +199,20 @@ class Index:
     def _path(self, names: Iterable[str]) -> Path:
         covers = "\n".join([str(queries.INDEX_VERSION), *names])
         digest = hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()
-        return (self._folder / f"runs-{digest}.parquet").absolute()
+        return (self.folders.index / f"runs-{digest}.parquet").absolute()
 
     def _make(self, opened: DuckDBPyConnection, names: list[str], older: Sequence[Path], temporary: Path) -> Path:
         """Write the index over ``names`` and return its path; one that can't be kept goes into ``temporary``."""
         import duckdb
 
-        stock = _gathered(opened, older, self.root / "bundles", names, self.problems)
+        stock = _gathered(opened, older, self.folders.bundles, names, self.problems)
         if stock.base and not stock.added:  # what it lacks can't be read
             return stock.base
         unread = {problem.run_id for problem in self.problems}
         path = self._path(name for name in names if name not in unread)
         try:
             path.parent.mkdir(exist_ok=True)
-            with staging(self.root / "partial", "index") as folder:
+            with staging(self.folders.partial, "index") as folder:
                 aside = folder / path.name
                 write_runs(opened, aside, stock.query(opened), stock.coding)
                 sync(aside)

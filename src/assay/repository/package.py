@@ -22,9 +22,10 @@ from typing import BinaryIO, cast
 from assay.errors import RepositoryError
 from assay.repository.bundle import SUMS_FILE, check_bundle, file_names, is_import
 from assay.repository.exchange import Copied, copy_bundles
+from assay.repository.folders import MARKER
 from assay.repository.imports import ImportFacts, ids_in, import_facts
 from assay.repository.index import bundle_names
-from assay.repository.repository import MARKER, Repository
+from assay.repository.repository import Repository
 from assay.repository.staging import staging
 from assay.repository.transfer import FILES_MAX, RefusedBundleError, unpack
 
@@ -36,7 +37,7 @@ _CHUNK = 1 << 20
 
 def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
     """Return the bundles that hold any of these runs, sorted."""
-    wanted, folder = set(run_ids), repository.root / "bundles"
+    wanted, folder = set(run_ids), repository.folders.bundles
     names = bundle_names(folder)
     found = wanted.intersection(names)
     rest = wanted - found
@@ -46,7 +47,7 @@ def bundles_with(repository: Repository, run_ids: Collection[str]) -> list[str]:
 
 def imports_of(repository: Repository) -> list[ImportFacts]:
     """Return what every import in the repository was made from."""
-    folder = repository.root / "bundles"
+    folder = repository.folders.bundles
     return [import_facts(folder / name) for name in bundle_names(folder) if is_import(folder / name)]
 
 
@@ -80,9 +81,9 @@ Member = tuple[str, Path | bytes]
 
 
 def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> list[Member]:
-    members: list[Member] = [*files.items(), (f"{FOLDER}/{MARKER}", repository.root / MARKER)]
+    members: list[Member] = [*files.items(), (f"{FOLDER}/{MARKER}", repository.folders.marker)]
     for name in bundles:
-        bundle = repository.root / "bundles" / name
+        bundle = repository.folders.bundles / name
         problems = check_bundle(bundle)
         if problems:
             raise RepositoryError(
@@ -164,5 +165,5 @@ def _check(top: Path, path: Path) -> None:
 
 def pull_package(path: Path, target: Repository, progress: Callable[[int, int], None]) -> Copied:
     """Copy every bundle of a package that ``target`` lacks."""
-    with opened_package(path, target.root / "partial") as source:
+    with opened_package(path, target.folders.partial) as source:
         return copy_bundles(source, target, progress)

@@ -12,8 +12,6 @@ import ssl
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assay.errors import RepositoryError
@@ -117,7 +115,7 @@ class Remote:
     def fetch(self, bundle_id: str, target: Repository) -> bool:
         """Take one bundle; say whether it was new. Raises also when it is cut or differs from its checksum."""
         digest, size = hashlib.sha256(), 0
-        with TemporaryFile(dir=target.root / "partial") as file, self._stream(f"bundles/{bundle_id}") as answer:
+        with target.scratch_file() as file, self._stream(f"bundles/{bundle_id}") as answer:
             for chunk in answer.iter_bytes():
                 size += len(chunk)
                 if size > BUNDLE_BYTES_MAX:
@@ -220,8 +218,8 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
     names = bundle_ids(source)
     there = set(remote.ids())
     missing = [name for name in names if name not in there]
-    bundles: Path = source.root / "bundles"
-    damaged = {name: found[0] for name in missing if (found := check_bundle(bundles / name))}
+    folder = source.folders.bundles
+    damaged = {name: found[0] for name in missing if (found := check_bundle(folder / name))}
     done = _each(
         [name for name in missing if name not in damaged],
         len(names) - len(damaged),

@@ -1,15 +1,8 @@
 """The repository: a folder of immutable bundles, one per run or import, with an index over them.
 
-::
-
-    repository.json       marks the folder and says which version of this arrangement it has
-    bundles/RUN_ID/       finished runs, see :mod:`assay.repository.bundle`
-    bundles/IMPORT_ID/    imports of many runs, see :mod:`assay.repository.imports`
-    index/runs-*.parquet  derived, see :mod:`assay.repository.index`
-    partial/              what is being written, see :mod:`assay.repository.staging`
-
-A bundle is written aside, flushed to the device, and renamed into place: it is there whole or not at all, under kill -9
-and power loss too. Many readers and writers work at once without locks.
+It is arranged as :mod:`assay.repository.folders` says. A bundle is written aside, flushed to the device, and renamed
+into place: it is there whole or not at all, under kill -9 and power loss too. Many readers and writers work at once
+without locks.
 """
 
 from __future__ import annotations
@@ -19,7 +12,8 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from tempfile import TemporaryFile
+from typing import IO, Any, Final
 
 import msgspec
 
@@ -30,6 +24,8 @@ from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import bundle as bundle_files
 from assay.repository.bundle import Contents, Problem, ProblemKind
+from assay.repository.coverage import traced_runs
+from assay.repository.folders import KEPT_BUNDLES, MARKER, Folders
 from assay.repository.imports import (
     ImportSummary,
     gathered,
@@ -48,7 +44,6 @@ from assay.repository.staging import clear_dead, staging, sync, sync_tree
 from assay.repository.tables import Reading, connection
 from assay.statistics.run_table import RunTable
 
-MARKER: Final = "repository.json"
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
 _CANDIDATES_MAX = 10
@@ -60,7 +55,7 @@ class Repository:
     """The runs in one folder. Make one with :meth:`open` or :meth:`create`."""
 
     def __init__(self, root: Path, reading: Reading = connection) -> None:
-        self.root = root
+        self.folders = Folders(root)
         self._reading = reading
         self._problems: list[Problem] = []
         self._imports: dict[str, Path] = {}
@@ -73,7 +68,7 @@ class Repository:
         :class:`RepositoryError` when there is none, or one of a later version.
         """
         try:
-            marker = msgspec.json.decode((root / MARKER).read_bytes())
+            marker = msgspec.json.decode(Folders(root).marker.read_bytes())
             version = marker["assay_repository"]
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RepositoryError(
@@ -89,8 +84,13 @@ class Repository:
             ) from error
         if version != VERSION:
             raise RepositoryError(f"repository version {version!r} is unknown", where=str(root), hint="update assay")
-        clear_dead(root / "partial")
+        clear_dead(Folders(root).partial)
         return cls(root, reading)
+
+    @staticmethod
+    def is_at(root: Path) -> bool:
+        """Say whether there is a repository in ``root``, of whichever version."""
+        return Folders(root).marker.exists()
 
     @classmethod
     def create(cls, root: Path) -> Repository:
@@ -98,12 +98,12 @@ class Repository:
 
         Raises :class:`RepositoryError` when the folder can't be made or holds something else.
         """
-        if (root / MARKER).exists():
+        if cls.is_at(root):
             return cls.open(root)
         try:
             root.mkdir(parents=True, exist_ok=True)
-            foreign = sorted(path.name for path in root.iterdir() if path.name not in ("bundles", "index", "partial"))
-            if foreign and (root / MARKER).exists():  # somebody else has just made it
+            foreign = sorted(path.name for path in root.iterdir() if path.name not in KEPT_BUNDLES)
+            if foreign and cls.is_at(root):  # somebody else has just made it
                 return cls.open(root)
             if foreign:
                 raise RepositoryError(
@@ -111,14 +111,38 @@ class Repository:
                     where=str(root),
                     hint="name an empty or new folder",
                 )
-            for name in ("bundles", "index", "partial"):
+            for name in KEPT_BUNDLES:
                 (root / name).mkdir(exist_ok=True)
-            with staging(root / "partial", "marker") as folder:
+            with staging(Folders(root).partial, "marker") as folder:
                 (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
                 (folder / MARKER).rename(root / MARKER)
         except OSError as error:
             raise RepositoryError(f"can't make a repository: {error.strerror}", where=str(root)) from error
         return cls.open(root)
+
+    @property
+    def root(self) -> Path:
+        """Where it is, for messages and other processes; what lies in it is :attr:`folders`' to say."""
+        return self.folders.root
+
+    def changed_ns(self) -> int:
+        """Return when a bundle was last placed or removed, by whichever process: what a cache of answers goes by."""
+        try:
+            return self.folders.bundles.stat().st_mtime_ns
+        except OSError:
+            return 0
+
+    def has_index_of(self, table: RunTable) -> bool:
+        """Say whether the runs of :meth:`table` can still be looked up."""
+        return self._index.holds(table)
+
+    def scratch_file(self) -> IO[bytes]:
+        """Return a file to write a bundle in before it is taken; it is gone when it is closed."""
+        return TemporaryFile(dir=self.folders.partial)
+
+    def traced_runs(self) -> set[str]:
+        """Return the ids of the runs that have a trace."""
+        return traced_runs(self.folders.bundles, self._reading)
 
     def publish(
         self,
@@ -141,12 +165,12 @@ class Repository:
 
     def _place(self, name: str, write: Callable[[Path], object]) -> Path:
         """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
-        target = self.root / "bundles" / name
+        target = self.folders.bundles / name
         if target.exists():
             raise _taken(target)
         try:
             target.parent.mkdir(exist_ok=True)
-            with staging(self.root / "partial", name) as folder:
+            with staging(self.folders.partial, name) as folder:
                 write(folder)
                 sync_tree(folder)
                 folder.rename(target)
@@ -166,7 +190,7 @@ class Repository:
         try:
             self._place(bundle.name, lambda folder: shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True))
         except RepositoryError:
-            if (self.root / "bundles" / bundle.name).exists():
+            if (self.folders.bundles / bundle.name).exists():
                 return False
             raise
         return True
@@ -192,8 +216,8 @@ class Repository:
         :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
         """
         files = [source_file(name, path) for name, path in sources]
-        bundle = self.root / "bundles" / import_id(format_name, files, variant)
-        folder = self.root / "bundles"
+        bundle = self.folders.bundles / import_id(format_name, files, variant)
+        folder = self.folders.bundles
         earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
         if bundle.exists():
             if replace and earlier:
@@ -204,7 +228,7 @@ class Repository:
                 )
             return summary_of(bundle)
         old = {run_id for name in earlier for run_id in ids_in(folder / name)} if replace else set()
-        before = of_same_files(self.root / "bundles", format_name, files) if variant else []
+        before = of_same_files(self.folders.bundles, format_name, files) if variant else []
         batch = gathered(
             items(),
             bundle_id=bundle.name,
@@ -241,13 +265,13 @@ class Repository:
     def _remove(self, name: str) -> None:
         """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
         try:
-            with staging(self.root / "partial", name) as folder:
-                (self.root / "bundles" / name).rename(folder / name)
-            sync(self.root / "bundles")
+            with staging(self.folders.partial, name) as folder:
+                (self.folders.bundles / name).rename(folder / name)
+            sync(self.folders.bundles)
         except OSError as error:
             raise RepositoryError(
                 f"the new import is stored, but the one that it replaces can't be removed: {error.strerror}",
-                where=str(self.root / "bundles" / name),
+                where=str(self.folders.bundles / name),
                 hint="delete this folder",
             ) from error
 
@@ -302,7 +326,7 @@ class Repository:
 
     @property
     def _index(self) -> Index:
-        return Index(self.root, self._problems, self._reading)
+        return Index(self.folders, self._problems, self._reading)
 
     def _warn(self) -> None:
         for problem in self._problems:
@@ -321,7 +345,7 @@ class Repository:
         """Return the run of exactly this id, which needs no look at all the others; None when there is none."""
         if not _RUN_ID.match(run_id):
             return None
-        bundle = self.root / "bundles" / run_id
+        bundle = self.folders.bundles / run_id
         if bundle.is_dir() and not bundle_files.is_import(bundle):
             return bundle_files.read_run(bundle)
         found = self._index.find(run_id)
@@ -334,10 +358,10 @@ class Repository:
         """Keep which import holds a run: as long as it is there, it does, for bundles never change."""
         if len(self._imports) >= _IMPORTS_KEPT_MAX:
             self._imports.clear()
-        self._imports[run_id] = self.root / "bundles" / bundle_name
+        self._imports[run_id] = self.folders.bundles / bundle_name
 
     def _complete(self, prefix: str) -> str:
-        bundles = self.root / "bundles"
+        bundles = self.folders.bundles
         matches = [name for name in bundle_names(bundles) if prefix and name.startswith(prefix)]
         matches = [name for name in matches if not bundle_files.is_import(bundles / name)]
         if prefix in matches:
@@ -364,14 +388,14 @@ class Repository:
         if found is None:
             raise RepositoryError(f"there is no run {run_id!r}", where=str(self.root), hint="`assay runs` lists them")
         self._remember(run_id, found[0])
-        return self.root / "bundles" / found[0], found[1]
+        return self.folders.bundles / found[0], found[1]
 
     def bundle_path(self, run_id: str) -> Path:
         """Return the folder of the run's bundle, or of the import that holds it.
 
         Raises :class:`RepositoryError` when there is no such run.
         """
-        path = self.root / "bundles" / run_id
+        path = self.folders.bundles / run_id
         if _RUN_ID.match(run_id) and path.is_dir():
             return path
         kept = self._imports.get(run_id)
@@ -414,10 +438,10 @@ class Repository:
         ``progress`` is called with the bundles done and their number. The index is thrown away, so that the next query
         builds it from what was checked.
         """
-        names = bundle_names(self.root / "bundles")
+        names = bundle_names(self.folders.bundles)
         problems = self._strays(names)
         for done, name in enumerate(names, start=1):
-            problems += bundle_files.check_bundle(self.root / "bundles" / name)
+            problems += bundle_files.check_bundle(self.folders.bundles / name)
             if progress:
                 progress(done, len(names))
         self._index.forget()
@@ -425,7 +449,7 @@ class Repository:
 
     def _strays(self, names: Sequence[str]) -> list[Problem]:
         """Return what lies among the bundles and is none."""
-        folder = self.root / "bundles"
+        folder = self.folders.bundles
         found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
         detail = "this is no bundle"
         return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]

@@ -47,7 +47,7 @@ class Packed:
 
 def bundle_ids(repository: Repository, after: str = "", limit: int | None = None) -> list[str]:
     """Return the ids of the bundles behind ``after``, sorted, at most ``limit``."""
-    return [name for name in bundle_names(repository.root / "bundles") if name > after][:limit]
+    return [name for name in bundle_names(repository.folders.bundles) if name > after][:limit]
 
 
 def pack(repository: Repository, bundle_id: str) -> Packed:
@@ -69,7 +69,7 @@ def pack(repository: Repository, bundle_id: str) -> Packed:
 def _path(repository: Repository, bundle_id: str) -> Path:
     if not BUNDLE_ID.fullmatch(bundle_id):
         raise RepositoryError(f"{bundle_id[:100]!r} can't be a bundle's id")
-    return repository.root / "bundles" / bundle_id
+    return repository.folders.bundles / bundle_id
 
 
 def _chunks(bundle: Path, names: tuple[str, ...]) -> Iterator[bytes]:
@@ -97,9 +97,9 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
     if _path(repository, bundle_id).exists():
         return False
     try:
-        with staging(repository.root / "partial", "receive") as folder:
+        with staging(repository.folders.partial, "receive") as folder:
             scratch = Repository.create(folder / "repository")
-            bundle = scratch.root / "bundles" / bundle_id
+            bundle = scratch.folders.bundles / bundle_id
             bundle.mkdir()
             unpack(tar, bundle, bytes_max=bytes_max)
             _check(scratch, bundle)

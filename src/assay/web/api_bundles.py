@@ -7,8 +7,7 @@ by file, and placed whole; or refused, with nothing kept.
 from __future__ import annotations
 
 import hashlib
-from tempfile import TemporaryFile
-from typing import IO, Annotated, Any, cast
+from typing import Annotated, Any, BinaryIO, cast
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from fastapi.responses import StreamingResponse
@@ -85,7 +84,7 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
     if wanted is None:
         raise RefusedBundleError("the upload has no checksum", hint="send Repr-Digest: sha-256=:BASE64:")
     digest, taken = hashlib.sha256(), 0
-    with TemporaryFile(dir=context.store.repository.root / "partial") as file:
+    with context.store.repository.scratch_file() as file:
         async for chunk in request.stream():
             taken += len(chunk)
             if taken > context.upload_bytes_max:
@@ -96,11 +95,7 @@ async def upload(request: Request, response: Response, context: ContextOf, bundl
             raise RefusedBundleError("what arrived differs from its checksum", hint="send it again")
         file.seek(0)
         new = await run_in_threadpool(
-            receive,
-            context.store.repository,
-            bundle_id,
-            cast("IO[bytes]", file),  # type: ignore[arg-type]
-            bytes_max=context.upload_bytes_max,
+            receive, context.store.repository, bundle_id, cast("BinaryIO", file), bytes_max=context.upload_bytes_max
         )
     response.status_code = 201 if new else 200
     return Uploaded(bundle_id=bundle_id, new=new)

@@ -21,8 +21,7 @@ from fastapi import APIRouter, Depends
 from pydantic import Field, StringConstraints
 
 from assay.campaign.compose import Draft, Preview, WorkloadDraft, checked_plan, preview, write_plan
-from assay.campaign.status import campaigns as campaign_folders
-from assay.campaign.status import status_of
+from assay.campaign.status import campaign_folders, status_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.planning.order import schedule
@@ -96,7 +95,7 @@ class StartedStatus(Model):
 def cluster_files(context: Context) -> dict[str, str]:
     """Return the cluster files of the repository and of the served folder: name to text. No request names a path."""
     found: dict[str, str] = {}
-    for folder in (*context.cluster_folders, context.store.repository.root / "clusters"):
+    for folder in (*context.cluster_folders, context.store.repository.folders.clusters):
         for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:CLUSTERS_MAX]:
             try:
                 if not path.resolve().is_relative_to(folder.resolve()) or path.stat().st_size > CLUSTER_BYTES_MAX:
@@ -170,18 +169,19 @@ def started(context: Context, asked: PlanQuestion) -> Started:
         )
     text = cluster_text_of(context, asked)
     checked = checked_plan(draft_of(asked), text)
-    root = context.store.repository.root.resolve()
-    running = [one for one in (status_of(folder, time.time()) for folder in campaign_folders(root)) if one.running]
+    folders = context.store.repository.folders
+    campaigns = campaign_folders(folders.campaigns)
+    running = [one for one in (status_of(folder, time.time()) for folder in campaigns) if one.running]
     with context.starting:
         last = context.started[-1] if context.started else None
         if running or (last is not None and last.process.poll() is None):
             name = running[0].plan if running else checked.name
             raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
         stamp = hashlib.sha256(f"{draft_of(asked)}{text}".encode()).hexdigest()[:12]
-        folder = root / "plans" / stamp
+        folder = folders.plans.resolve() / stamp
         folder.mkdir(parents=True, exist_ok=True)
         path = write_plan(folder, draft_of(asked), text)
-        process = _run(path, root, folder / "log")
+        process = _run(path, folders.root.resolve(), folder / "log")
         context.started.append(StartedCampaign(checked.name, process, folder / "log"))
     runs = len(schedule(checked, expand(checked)))
     return Started(plan=checked.name, pid=process.pid, runs=runs)

@@ -11,7 +11,6 @@ from fastapi import APIRouter, Depends, Query
 from assay.model.run import RunStatus
 from assay.quality.causes import Cause, causes_of
 from assay.quality.precision import precision
-from assay.repository.coverage import traced_runs
 from assay.statistics.facets import level_counts
 from assay.statistics.keys import Floats, has_level
 from assay.statistics.run_table import Column, RunTable
@@ -88,7 +87,7 @@ def coverage(context: Context, where: Sequence[str]) -> list[Coverage]:
     """Return for each plan how many of its runs have a trace, and cold caches."""
 
     def traced(table: RunTable) -> Floats:
-        there = traced_runs(context.store.repository.root, context.store.engine.connection)
+        there = context.store.repository.traced_runs()
         found = np.zeros(len(table))
         found[context.store.repository.positions_of(table, sorted(there)) if there else []] = 1.0
         return found

@@ -14,8 +14,7 @@ import numpy as np
 from fastapi import APIRouter, Depends, Query
 
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
-from assay.campaign.status import CampaignStatus, status_of
-from assay.campaign.status import campaigns as campaign_folders
+from assay.campaign.status import CampaignStatus, campaign_folders, status_of
 from assay.compare.compare import Comparison
 from assay.compare.compare import compare as compare_runs
 from assay.compare.findings import Finding
@@ -366,11 +365,11 @@ def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
 @router.get("/campaigns")
 def campaigns(context: ContextOf) -> list[CampaignStatus]:
     """List the campaigns, newest first, with how far they are."""
-    folders = campaign_folders(context.store.repository.root)[::-1][:LISTED_MAX]
+    folders = campaign_folders(context.store.repository.folders.campaigns)[::-1][:LISTED_MAX]
     return [status_of(folder, time.time()) for folder in folders]
 
 
 @router.get("/plans")
 def plans(context: ContextOf) -> list[PlanText]:
     """List the plans that were carried out, as they were, newest first."""
-    return plan_texts(context.store.repository.root)
+    return plan_texts(context.store.repository.folders.campaigns)

@@ -65,7 +65,7 @@ class Store:
             held = self._held
             # One read that began after several had asked is good for all of them, settled or not.
             if held is None or (held.read_at_s < asked_at_s and not self._is_current(held)):
-                changed_ns, now = self._changed_ns(), time.time()
+                changed_ns, now = self.repository.changed_ns(), time.time()
                 table = self.repository.table(METRICS)
                 if held is not None and held.table.source == table.source and len(held.table) == len(table):
                     table = held.table  # the same index: what was made from it holds
@@ -78,16 +78,10 @@ class Store:
 
         self.table()
 
-    def _changed_ns(self) -> int:
-        try:
-            return (self.repository.root / "bundles").stat().st_mtime_ns
-        except OSError:
-            return 0
-
     def _is_current(self, held: _Held) -> bool:
         settled = held.read_at_s - held.changed_ns / 1e9 > _SETTLED_S
-        index = self.repository.root / "index" / held.table.source
-        return settled and held.changed_ns == self._changed_ns() and index.exists()
+        current = held.changed_ns == self.repository.changed_ns() and self.repository.has_index_of(held.table)
+        return settled and current
 
     def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
         """Return ``make(table)``, kept under ``key`` as long as the repository stays as it is."""

@@ -1,0 +1,56 @@
+"""How a repository's folder is arranged. No other module knows a name in it; ``docs/repository.md`` describes each.
+
+In: the folder. Out: the paths in it, whether they are there or not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MARKER: Final = "repository.json"
+KEPT_BUNDLES: Final = ("bundles", "index", "partial")
+"""What belongs to bundles: it is made with the repository, and all that there is in one without a marker yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """The paths in the repository at ``root``."""
+
+    root: Path
+
+    @property
+    def marker(self) -> Path:
+        """The file that makes the folder a repository, with the version of this arrangement."""
+        return self.root / MARKER
+
+    @property
+    def bundles(self) -> Path:
+        """Finished runs and imports, a folder each, which never change."""
+        return self.root / "bundles"
+
+    @property
+    def index(self) -> Path:
+        """What is derived from the bundles, and may be deleted at any time."""
+        return self.root / "index"
+
+    @property
+    def partial(self) -> Path:
+        """What is being written; see :mod:`assay.repository.staging`."""
+        return self.root / "partial"
+
+    @property
+    def campaigns(self) -> Path:
+        """A folder for each campaign, under its id; see :mod:`assay.campaign.journal`."""
+        return self.root / "campaigns"
+
+    @property
+    def plans(self) -> Path:
+        """Plans that a server was asked to carry out, each with its cluster file and what its campaign printed."""
+        return self.root / "plans"
+
+    @property
+    def clusters(self) -> Path:
+        """Cluster files that a server offers for plans; people put them there."""
+        return self.root / "clusters"
