@@ -151,7 +151,7 @@ def test_a_damaged_import_does_not_hide_runs_that_are_added_later(repository: Re
 
 CODE = """
 import sys
-sys.path[:0] = [{tests!r}]
+sys.path[:0] = [{support!r}, {here!r}]
 from pathlib import Path
 from assay.repository import Repository
 from test_repository_imports import import_lines
@@ -161,7 +161,7 @@ print(import_lines(Repository.open(Path({root!r})), Path({path!r})).taken)
 
 
 def importing(repository: Repository, path: Path) -> subprocess.Popen[str]:
-    code = CODE.format(tests=str(SUPPORT), root=str(repository.root), path=str(path))
+    code = CODE.format(support=str(SUPPORT), here=str(Path(__file__).parent), root=str(repository.root), path=str(path))
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
