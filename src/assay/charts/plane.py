@@ -128,23 +128,9 @@ def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
     return layers
 
 
-def cost_plane(
-    points: Sequence[PlanePoint],
-    palette: Mapping[str, str],
-    currency: str,
-    width_px: int = FULL_PX,
-    *,
-    divide: Quadrants | None = None,
-) -> Spec:
-    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
-    the front.
-
-    ``divide``: where it is divided into fast and slow, economical and expensive.
-    """
-    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
-    most = max((p.runs for p in points), default=1)
+def _rows(points: Sequence[PlanePoint], *, all_named: bool) -> list[Spec]:
     latest = max((p.time_s for p in points), default=0.0)
-    rows = [
+    return [
         {
             "label": p.label,
             "layout": p.levels.get("layout", p.label),
@@ -163,6 +149,64 @@ def cost_plane(
         }
         for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
     ]
+
+
+def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str, Spec], colour: Spec) -> Spec:
+    return {
+        "transform": [{"filter": f"datum.{value}_low !== null"}],
+        "mark": {"type": "rule", "opacity": 0.6},
+        "encoding": {
+            along: {"field": f"{value}_low", **axes[along]},
+            f"{along}2": {"field": f"{value}_high"},
+            across: {"field": other, **axes[across]},
+            "color": colour,
+        },
+    }
+
+
+def _names(at: Spec) -> list[Spec]:
+    """Return each point's name beside it: towards the middle, and above and below by turns."""
+    layers: list[Spec] = []
+    for below in (False, True):
+        for inwards in (False, True):
+            encoding: Spec = {**at, "text": {"field": "name"}}
+            mark: Spec = {
+                "type": "text",
+                "align": "right" if inwards else "left",
+                "dx": -8 if inwards else 8,
+                "dy": 11 if below else -9,
+            }
+            which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
+            layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
+    return layers
+
+
+def _tooltip(currency: str) -> list[Spec]:
+    return [
+        {"field": "label", "title": "Configuration"},
+        {"field": "time", "title": "Time (s)", "format": ",.1f"},
+        {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
+        {"field": "runs", "title": "Runs"},
+        {"field": "probability", "title": "On the front in", "format": ".0%"},
+    ]
+
+
+def cost_plane(
+    points: Sequence[PlanePoint],
+    palette: Mapping[str, str],
+    currency: str,
+    width_px: int = FULL_PX,
+    *,
+    divide: Quadrants | None = None,
+) -> Spec:
+    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
+    the front.
+
+    ``divide``: where it is divided into fast and slow, economical and expensive.
+    """
+    all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
+    most = max((p.runs for p in points), default=1)
+    rows = _rows(points, all_named=all_named)
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
     y = {
@@ -179,45 +223,20 @@ def cost_plane(
         "scale": colour_scale({name: palette.get(name, PALETTE[-1]) for name in layouts}),
     }
     at: Spec = {"x": {"field": "time", **x}, "y": {"field": "cost", **y}}
-    tooltip = [
-        {"field": "label", "title": "Configuration"},
-        {"field": "time", "title": "Time (s)", "format": ",.1f"},
-        {"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"},
-        {"field": "runs", "title": "Runs"},
-        {"field": "probability", "title": "On the front in", "format": ".0%"},
-    ]
     layers: list[Spec] = [
         {
             "transform": [{"filter": "datum.front"}],
             "mark": {"type": "line", "interpolate": "step-after", "color": INK, "opacity": 0.45, "strokeDash": [4, 3]},
             "encoding": {**at, "order": {"field": "time", "type": "quantitative"}},
         },
-        {
-            "transform": [{"filter": "datum.time_low !== null"}],
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {
-                "x": {"field": "time_low", **x},
-                "x2": {"field": "time_high"},
-                "y": {"field": "cost", **y},
-                "color": colour,
-            },
-        },
-        {
-            "transform": [{"filter": "datum.cost_low !== null"}],
-            "mark": {"type": "rule", "opacity": 0.6},
-            "encoding": {
-                "y": {"field": "cost_low", **y},
-                "y2": {"field": "cost_high"},
-                "x": {"field": "time", **x},
-                "color": colour,
-            },
-        },
+        _interval("x", "time", "y", "cost", {"x": x, "y": y}, colour),
+        _interval("y", "cost", "x", "time", {"x": x, "y": y}, colour),
         {
             "mark": {"type": "point", "filled": True, "opacity": 1},
             "encoding": {
                 **at,
                 "color": colour,
-                "tooltip": tooltip,
+                "tooltip": _tooltip(currency),
                 "shape": {
                     "field": "layout",
                     "type": "nominal",
@@ -235,17 +254,7 @@ def cost_plane(
     ]
     if divide is not None:
         layers = [*_quadrants(divide, x, y), *layers]
-    for below in (False, True):
-        for inwards in (False, True):
-            encoding: Spec = {**at, "text": {"field": "name"}}
-            mark: Spec = {
-                "type": "text",
-                "align": "right" if inwards else "left",
-                "dx": -8 if inwards else 8,
-                "dy": 11 if below else -9,
-            }
-            which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
-            layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
+    layers += _names(at)
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},

@@ -1,1 +1,1 @@
-"""Spark's event logs."""
+"""Spark's event logs as runs: codecs, events, parameters."""
