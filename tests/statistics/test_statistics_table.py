@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.statistics.keys import groups_by
+from assay.statistics.keys import combined, groups_by
 from assay.statistics.run_table import ABSENT, Column, RunTable, coded, table_of
 from builders import make_run
 
@@ -64,3 +64,10 @@ def test_rows_of_equal_columns_share_a_group_and_groups_are_numbered_in_the_colu
     number = {pair: place for place, pair in enumerate(sorted(set(pairs)))}
     assert groups.of_row.tolist() == [number[pair] for pair in pairs]
     assert groups.count == len(number)
+
+
+def test_joined_factors_count_their_rows_in_the_same_index() -> None:
+    runs = table_of([make_run(number, layout=name) for number, name in enumerate(("HD2", "SS2"))])
+    joint = combined(RunTable(runs.rows, runs.columns, runs.values, "index-7"), ["layout", "workload"])
+    assert joint.source == "index-7"
+    assert joint.columns["layout + workload"].levels == ("HD2 + terasort", "SS2 + terasort")

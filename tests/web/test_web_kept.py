@@ -14,7 +14,7 @@ import pytest
 
 from assay.compare.differences import environment_warnings, host_facts
 from assay.errors import RepositoryError
-from assay.questions.views import speedup_view
+from assay.questions.speedup import speedup_view
 from assay.repository import Repository
 from assay.repository.tables import Engine
 from assay.statistics.run_table import RunTable

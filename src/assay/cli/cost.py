@@ -156,8 +156,10 @@ def cost(
     as_json: bool,
 ) -> None:
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.questions.planes import Question  # imported here: numpy and YAML are slow to load
-    from assay.questions.views import cost_planes
+    from assay.questions.planes import (
+        Question,  # imported here: numpy and YAML are slow to load
+        cost_planes,
+    )
     from assay.spec import load_prices
     from assay.spec.prices import checked_date
 

@@ -52,8 +52,9 @@ def _matched(
 ) -> _Made:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     from assay.compare.matched import matched_speedups
-    from assay.questions.planes import Question
-    from assay.questions.views import cost_planes, differences, examples_of
+    from assay.questions.observed import examples_of
+    from assay.questions.planes import Question, cost_planes
+    from assay.questions.speedup import differences
     from assay.report.compose_matched import matched_document
     from assay.report.matched import matched_report
 
@@ -192,7 +193,7 @@ def report(
         from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
         book = load_prices(prices)
-    from assay.questions.views import with_factors
+    from assay.compare.compression import with_factors
     from assay.report.frame import Asked  # imported here: numpy is slow to load
 
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])

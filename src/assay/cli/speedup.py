@@ -87,7 +87,8 @@ def speedup(
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened, table = read_table(repository, where)
     names = [name.strip() for name in factors.split(",")]
-    from assay.questions.views import speedup_view, with_factors
+    from assay.compare.compression import with_factors
+    from assay.questions.speedup import speedup_view
 
     table = with_factors(table, names)
     if method != "matched":
@@ -169,7 +170,7 @@ def _count(table: RunTable, name: str, level: str) -> int:
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
     from assay.compare.published import mean_improvement
-    from assay.questions.views import published_figures
+    from assay.questions.speedup import published_figures
 
     if len(names) > 1:
         raise SpecificationError(f"--method {method} compares one factor", where="--by")

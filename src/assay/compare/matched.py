@@ -260,14 +260,6 @@ def conclude(baseline: str, candidate: str, found: Estimate | None, sets: int, r
     return Conclusion.NO_DIFFERENCE_SHOWN, sentence
 
 
-def _strata(table: RunTable, by: str | None) -> list[str]:
-    return [name for name in (*STRATA, *([by] if by else [])) if name in table.columns]
-
-
-def _text(table: RunTable, name: str, row: int) -> str | None:
-    return table.columns[name].text(row) if name in table.columns else None
-
-
 def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> dict[str, int]:
     """Return in how many of the found sets each ignored factor had more than one level on the two sides."""
     parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]

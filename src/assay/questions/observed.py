@@ -16,6 +16,8 @@ from assay.formats.hadoop.jhist import job_of, parse_jhist
 from assay.model.run import Job, Run, Task
 from assay.model.trace import Trace
 from assay.repository import Repository
+from assay.statistics.keys import first_rows, groups_by
+from assay.statistics.run_table import RunTable
 
 _PROGRAM = "program"
 """Only assay's own runs name it; imported ones keep no logs."""
@@ -61,3 +63,9 @@ def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
 
 def _completed(store: Repository, run: Run) -> Run:
     return replace(run, metrics=detail_metrics(observed(store, run).detail) | run.metrics)
+
+
+def examples_of(repository: Repository, table: RunTable) -> list[Run]:
+    """Return one run of each cluster, engine and origin, whole."""
+    names = [name for name in ("cluster", "engine", "engine_version", "origin") if name in table.columns]
+    return repository.runs_at(table, first_rows(groups_by(table, names)).tolist()) if len(table) else []

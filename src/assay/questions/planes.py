@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.compare.compression import with_factors
 from assay.cost.flip import Flip, flips
 from assay.cost.pareto import Plane, plane, priced
 from assay.cost.parts import counts_from_facts
@@ -29,7 +30,8 @@ from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.statistics.keys import Groups, groups_by, usable, warm_beside_cold
+from assay.repository import Repository
+from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, RunTable
 
 Take = Literal["best", "all", "fastest"]
@@ -353,3 +355,21 @@ def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Questi
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views
+
+
+def cost_planes(
+    repository: Repository, table: RunTable, book: PriceBook, question: Question | None = None, by: Sequence[str] = ()
+) -> list[PlaneView]:
+    """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
+    table = with_factors(table, by)
+    places = [name for name in ("cluster", "layout") if name in table.columns]
+    rows = first_rows(groups_by(table, places)).tolist()
+    names = (
+        [table.columns[name].text(row) or "" if name in places else "" for row in rows]
+        for name in ("cluster", "layout")
+    )
+    facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
+    factors = tuple(by) or default_factors(table)
+    asked = question or Question()
+    asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
+    return plane_views(table, facts, book, asked)

@@ -188,4 +188,4 @@ def combined(table: RunTable, names: Sequence[str], joint: str | None = None) ->
     )
     rest = {name: column for name, column in table.columns.items() if name not in names}
     joint_column = Column(number[groups.of_row].astype(np.int32), levels)
-    return RunTable(table.rows, {**rest, joint or " + ".join(names): joint_column}, table.values)
+    return RunTable(table.rows, {**rest, joint or " + ".join(names): joint_column}, table.values, table.source)

@@ -27,8 +27,8 @@ from assay.model.run import Run
 from assay.quality.anomalies import find_anomalies
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.plain import to_plain
-from assay.questions.planes import PlaneView, Question
-from assay.questions.views import SpeedupView, cost_planes, published_figures, speedup_view
+from assay.questions.planes import PlaneView, Question, cost_planes
+from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
 from assay.statistics.facets import conditions_of, matching
 from assay.statistics.factors import default_baseline, levels_of

@@ -1,7 +1,7 @@
-"""Views over many runs that more than one face shows: which runs are looked at, and what else differed between them.
+"""How much faster a factor's levels are over matched sets, what may be the fastest, and what else differed.
 
-In: a repository and its table of runs. Out: tables and lines of warning. The command line and the web app call the same
-functions, so that one question has one answer.
+In: a repository and its table of runs, the factors, the baseline. Out: one :class:`SpeedupView`, which terminal, pages
+and report show; and the published studies' own figures.
 """
 
 from __future__ import annotations
@@ -9,27 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.compare.compression import moves_with, with_compression
+from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
 from assay.compare.matched import Speedup, matched_speedups
 from assay.compare.published import AVERAGE, Figure, aloja, lisa14
 from assay.compare.significance import BestSet, indistinguishable_from_best
 from assay.errors import SpecificationError
-from assay.model.plan import COMPRESSION
-from assay.model.price import PriceBook
-from assay.model.run import Run
-from assay.questions.planes import PlaneView, Question, default_factors, facts_told, plane_views
 from assay.repository import Repository
-from assay.statistics.keys import first_rows, groups_by
 from assay.statistics.run_table import RunTable
 
 SAMPLED = 50
 """Of how many runs of each level the hosts' records are compared."""
-
-
-def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
-    """Return the table with the factors that are made of several parameters, where they are asked for."""
-    return with_compression(table) if COMPRESSION in names else table
 
 
 def _moving(table: RunTable, names: Sequence[str]) -> list[str]:
@@ -104,27 +94,3 @@ def published_figures(table: RunTable, factor: str, baseline: str | None, method
     if baseline is None:
         raise SpecificationError("LISA'14 normalises to a setup", where="--baseline", hint="name it")
     return lisa14(table, factor, baseline)
-
-
-def cost_planes(
-    repository: Repository, table: RunTable, book: PriceBook, question: Question | None = None, by: Sequence[str] = ()
-) -> list[PlaneView]:
-    """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
-    table = with_factors(table, by)
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    rows = first_rows(groups_by(table, places)).tolist()
-    names = (
-        [table.columns[name].text(row) or "" if name in places else "" for row in rows]
-        for name in ("cluster", "layout")
-    )
-    facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
-    factors = tuple(by) or default_factors(table)
-    asked = question or Question()
-    asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
-    return plane_views(table, facts, book, asked)
-
-
-def examples_of(repository: Repository, table: RunTable) -> list[Run]:
-    """Return one run of each cluster, engine and origin, whole."""
-    names = [name for name in ("cluster", "engine", "engine_version", "origin") if name in table.columns]
-    return repository.runs_at(table, first_rows(groups_by(table, names)).tolist()) if len(table) else []
