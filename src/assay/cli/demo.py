@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from assay.cli.common import repository_option
+from assay.errors import AssayError
+from assay.output import check_output
 
 _EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -32,6 +34,11 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.cli.tco import tco
     from assay.lab.probe import probe
 
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise AssayError(f"its folder can't be made: {error.strerror}", where=str(output)) from error
+    check_output(output)
     missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
     if local or missing:
         for line in missing:
@@ -51,7 +58,6 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     if prices:
         click.echo()
         context.invoke(tco, prices=prices, baseline=baseline, repository=repository)
-    output.parent.mkdir(parents=True, exist_ok=True)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -15,6 +13,7 @@ import click
 from assay.cli.common import json_option, print_json, repository_option, workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
+from assay.output import written
 from assay.repository import Repository
 from assay.repository.exchange import (
     Copied,
@@ -56,27 +55,13 @@ def export(form: str, output: Path | None, workload: str | None, layout: str | N
             raise SpecificationError("Parquet is no text", hint="name a file with -o")
         _WRITERS[form](found, sys.stdout)
         return
-    with _placed(output) as aside:
+    with written(output) as made:
         if form == "parquet":
-            write_parquet(found, aside)
+            write_parquet(found, made)
         else:
-            with aside.open("w", encoding="utf-8", newline="") as file:
+            with made.open("w", encoding="utf-8", newline="") as file:
                 _WRITERS[form](found, file)
     click.echo(f"wrote {output} from {len(found)} runs", err=True)
-
-
-@contextmanager
-def _placed(output: Path) -> Iterator[Path]:
-    """Yield a path to write to; it takes the output's place when all went well, and is gone otherwise."""
-    aside = output.with_name(f".{output.name}.{os.getpid()}")
-    try:
-        yield aside
-        aside.replace(output)
-    except OSError as error:
-        raise RepositoryError(f"can't write it: {error.strerror}", where=str(output)) from error
-    finally:
-        with contextlib.suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:

@@ -13,7 +13,8 @@ import click
 from assay.cli.common import json_option, print_json, repository_option
 from assay.cli.factor import find_baseline, read_runs
 from assay.cli.speedup import read_table
-from assay.errors import AssayError, SpecificationError
+from assay.errors import SpecificationError
+from assay.output import check_output
 
 if TYPE_CHECKING:
     from assay.model.price import PriceBook
@@ -228,8 +229,8 @@ def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None
             "a package is a .tar.gz", where=str(bundle), hint="assay report --bundle report.tar.gz"
         )
     for path in (output, bundle):
-        if path is not None and not path.absolute().parent.is_dir():
-            raise AssayError("the report can't be written: No such file or directory", where=str(path))
+        if path is not None:
+            check_output(path)
 
 
 def _write(made: _Made, output: Path | None, charts: Path | None, as_json: bool) -> None:

@@ -6,10 +6,10 @@ its charts in a folder beside it; and every chart as SVG and PNG in a folder of 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from assay.errors import AssayError, SpecificationError
+from assay.output import write_whole
 from assay.report import pictures
 from assay.report.document import Document, charts_of
 from assay.report.html import html
@@ -32,17 +32,6 @@ def form_of(path: Path) -> str:
     return ending
 
 
-def write_file(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` whole or not at all. Raises AssayError when it can't be written."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        aside.write_bytes(content)
-        aside.replace(path)
-    except OSError as error:
-        aside.unlink(missing_ok=True)
-        raise AssayError(f"the report can't be written: {error.strerror}", where=str(path)) from error
-
-
 def _folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -56,7 +45,7 @@ def write_charts(folder: Path, document: Document) -> int:
     figures = charts_of(document)
     for figure in figures if figures and _folder(folder) else ():
         for name, content in pictures.files(figure):
-            write_file(folder / name, content)
+            write_whole(folder / name, content)
     return len(figures)
 
 
@@ -73,5 +62,5 @@ def write_document(path: Path, document: Document) -> None:
     content = document_bytes(document, form, folder.name)
     if form == ".md":
         for figure in charts_of(document):
-            write_file(_folder(folder) / f"{figure.name}.svg", pictures.svg(figure).encode())
-    write_file(path, content)
+            write_whole(_folder(folder) / f"{figure.name}.svg", pictures.svg(figure).encode())
+    write_whole(path, content)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import os
 import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from assay.errors import RepositoryError
+from assay.output import written
 from assay.repository.bundle import SUMS_FILE, check_bundle, file_names, is_import
 from assay.repository.exchange import Copied, copy_bundles
 from assay.repository.folders import MARKER
@@ -54,8 +54,8 @@ def imports_of(repository: Repository) -> list[ImportFacts]:
 def write_package(path: Path, repository: Repository, bundles: Sequence[str], files: Mapping[str, bytes]) -> int:
     """Write the package whole or not at all; return its size in bytes.
 
-    Raises :class:`RepositoryError` for a damaged bundle, for more files than a package may hold, and when it can't be
-    written.
+    Raises :class:`RepositoryError` for a damaged bundle and for more files than a package may hold, and AssayError when
+    it can't be written.
     """
     members = _members(repository, bundles, files)
     if len(members) >= FILES_MAX:
@@ -65,16 +65,10 @@ def write_package(path: Path, repository: Repository, bundles: Sequence[str], fi
             hint="choose runs with --workload, or `assay push` the repository",
         )
     top = path.name.split(".", 1)[0] or "report"
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
+    with written(path) as made:
+        with made.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as packed:
             _write(packed, top, members)
-        aside.replace(path)
-        return path.stat().st_size
-    except OSError as error:
-        raise RepositoryError(f"the package can't be written: {error.strerror}", where=str(path)) from error
-    finally:
-        aside.unlink(missing_ok=True)
+        return made.stat().st_size
 
 
 Member = tuple[str, Path | bytes]
