@@ -19,7 +19,7 @@ from assay.questions.planes import Question, facts_of, plane_views
 from assay.questions.storage import storage_view
 from assay.spec import load_prices
 from assay.statistics.run_table import RunTable, table_of
-from assay.wording.words import money
+from assay.wording.amounts import money
 from paths import EXAMPLES
 
 TABLE_2 = [

@@ -36,7 +36,7 @@ def workload_named(told: str, names: Iterable[str]) -> str:
 
     What means none of them comes back as it is.
     """
-    from assay.wording.words import workload_title  # imported here to keep start-up short
+    from assay.wording.titles import workload_title  # imported here to keep start-up short
 
     known = list(dict.fromkeys(names))
     if told in known:

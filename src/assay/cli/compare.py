@@ -12,7 +12,9 @@ from assay.cli.factor import find_baseline, read_runs
 from assay.compare.compare import Comparison, SideBySide
 from assay.compare.compare import compare as compare_runs
 from assay.questions.plain import to_plain
-from assay.wording.words import interval, rate, ratio, scale_text, seconds
+from assay.wording.numbers import rate, seconds
+from assay.wording.ratios import interval, ratio
+from assay.wording.titles import scale_text
 
 _SHOWN = 60
 

@@ -10,7 +10,10 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.speedup import read_table
 from assay.questions.plain import to_plain
-from assay.wording.words import NOTHING, money, money_interval, plural, seconds, workload_title
+from assay.wording.amounts import money, money_interval
+from assay.wording.language import plural
+from assay.wording.numbers import NOTHING, seconds
+from assay.wording.titles import workload_title
 
 if TYPE_CHECKING:
     from assay.model.price import PriceBook

@@ -9,7 +9,9 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table
 from assay.questions.plain import to_plain
-from assay.wording.words import NOTHING, money, rate, ratio
+from assay.wording.amounts import money
+from assay.wording.numbers import NOTHING, rate
+from assay.wording.ratios import ratio
 
 if TYPE_CHECKING:
     from assay.cost.storage import Setup

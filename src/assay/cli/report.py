@@ -111,7 +111,7 @@ def _packed(
 ) -> None:
     from assay.report.handover import campaign_files, package_files, plan_files
     from assay.repository.package import bundles_with, write_package
-    from assay.wording.words import plural
+    from assay.wording.language import plural
 
     given = None
     if plan is not None:

@@ -13,7 +13,9 @@ from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.plain import to_plain
-from assay.wording.words import NOTHING, count, interval, money, money_interval, rate, ratio, seconds
+from assay.wording.amounts import money, money_interval
+from assay.wording.numbers import NOTHING, count, rate, seconds
+from assay.wording.ratios import interval, ratio
 
 
 def _as_json(view: CostView) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
 from assay.statistics.factors import levels_of
-from assay.wording.words import workload_title
+from assay.wording.titles import workload_title
 
 LAB_NOTE = (
     "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "

@@ -25,7 +25,7 @@ from assay.report.document import (
     Table,
 )
 from assay.report.frame import LEVELS_SHOWN, Frame, Setting
-from assay.wording import words
+from assay.wording import language, numbers
 
 _EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
 
@@ -65,7 +65,7 @@ def findings_chapter(frame: Frame) -> Chapter | None:
         told = [finding for finding in found if any(one.ratio is not None for one in finding.evidence)]
         if told:
             rows = [
-                (f.claim, words.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
+                (f.claim, language.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
                 for f in told
             ]
             blocks.append(
@@ -87,7 +87,7 @@ def threats_chapter(threats: Sequence[Threat]) -> Chapter | None:
 
 def _levels(setting: Setting) -> str:
     told = [
-        (words.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
+        (numbers.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
         for level, number in setting.levels[:LEVELS_SHOWN]
     ]
     shown = [f"{level} ({number:,})" if setting.varies else level for level, number in told]

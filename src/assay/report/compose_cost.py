@@ -15,7 +15,7 @@ from assay.questions.planes import PlaneRow, PlaneView
 from assay.report.compose import line, table
 from assay.report.content import ReportContent
 from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Pair, Paragraph
-from assay.wording import words
+from assay.wording import amounts, language, numbers, ratios
 
 ROWS_SHOWN = 5
 
@@ -45,9 +45,9 @@ def _ratios(cost: CostView) -> list[Block]:
         (
             cost.titles[r.workload],
             (Level(r.candidate),),
-            words.ratio(r.price_ratio),
-            words.ratio(r.ratio),
-            words.interval(r.ratio_low, r.ratio_high),
+            ratios.ratio(r.price_ratio),
+            ratios.ratio(r.ratio),
+            ratios.interval(r.ratio_low, r.ratio_high),
         )
         for r in cost.ratios
     ]
@@ -60,11 +60,11 @@ def _jobs(cost: CostView) -> list[Block]:
         (
             cost.titles[row.workload],
             (Level(row.layout),),
-            words.seconds(row.runtime_s),
+            numbers.seconds(row.runtime_s),
             str(row.n),
-            words.rate(cost.aggregate_mb_per_s(row)),
-            words.count(row.jobs_per_day),
-            words.count(row.jobs),
+            numbers.rate(cost.aggregate_mb_per_s(row)),
+            numbers.count(row.jobs_per_day),
+            numbers.count(row.jobs),
         )
         for row in cost.rows
     ]
@@ -72,9 +72,9 @@ def _jobs(cost: CostView) -> list[Block]:
         (
             cost.titles[row.workload],
             (Level(row.layout),),
-            words.money(float(row.price), row.currency),
-            words.money(row.cost_per_job, row.currency),
-            words.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
+            amounts.money(float(row.price), row.currency),
+            amounts.money(row.cost_per_job, row.currency),
+            amounts.money_interval(row.cost_per_job_low, row.cost_per_job_high, row.currency),
         )
         for row in cost.rows
     ]
@@ -97,8 +97,8 @@ def _bills(cost: CostView) -> list[Block]:
             (Level(layout),),
             item.name,
             str(item.count),
-            words.money(float(item.amount), cost.currency),
-            words.money(float(item.total), cost.currency),
+            amounts.money(float(item.amount), cost.currency),
+            amounts.money(float(item.total), cost.currency),
         )
         for layout, bill in cost.bills.items()
         for item in bill.items
@@ -125,7 +125,7 @@ def planes_chapter(
     ]
     wide = FULL_PX if len(titled) == 1 else HALF_PX
     cells: list[tuple[Block, ...]] = [
-        (Heading(title), _plane(title, view, f"cost-plane-{place}-{words.slug(title)}", palette, wide))
+        (Heading(title), _plane(title, view, f"cost-plane-{place}-{language.slug(title)}", palette, wide))
         for place, (title, view) in enumerate(titled, start=1)
     ]
     planes: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
@@ -171,7 +171,7 @@ def _point(row: PlaneRow) -> _Point:
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> Figure:
     points = [_point(row) for row in view.rows]
     caption = (
-        f"{title}: time and cost of a run, with 95 % intervals; {words.plural(len(view.rows), 'row')}, each of "
+        f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
         "all its valid runs. Large points are on the front."
     )
     return Figure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
@@ -180,18 +180,18 @@ def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], w
 def _rows(title: str, view: PlaneView) -> Block:
     rows: Rows = [
         (
-            *(r.levels.get(name, words.NOTHING) for name in view.by),
+            *(r.levels.get(name, numbers.NOTHING) for name in view.by),
             f"{r.n} of {r.n_all}" if r.n != r.n_all else str(r.n),
-            words.seconds(r.time_s),
-            words.money(float(r.rate_per_h), view.currency),
-            words.money(r.cost, view.currency),
-            words.money_interval(r.cost_low, r.cost_high, view.currency),
+            numbers.seconds(r.time_s),
+            amounts.money(float(r.rate_per_h), view.currency),
+            amounts.money(r.cost, view.currency),
+            amounts.money_interval(r.cost_low, r.cost_high, view.currency),
             "yes" if r.on_front else "no",
         )
         for r in view.rows[:ROWS_SHOWN]
     ]
     columns = (
-        *(words.capitalised(name) for name in view.by),
+        *(language.capitalised(name) for name in view.by),
         "#Runs",
         "#Time (s)",
         "#An hour",

@@ -25,7 +25,7 @@ from assay.report.compose_cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Document, Figure, Heading, Level, Line, Pair, Paragraph, Table
 from assay.report.frame import Frame
 from assay.report.matched import MatchedReport, MatchedSection
-from assay.wording import words
+from assay.wording import language, ratios
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 
@@ -35,8 +35,8 @@ def _rows(first: str, named: Sequence[tuple[str, Speedup]]) -> Table:
         (
             name,
             (Level(s.candidate), " against ", Level(s.baseline)),
-            words.ratio(s.ratio),
-            words.interval(s.low, s.high),
+            ratios.ratio(s.ratio),
+            ratios.interval(s.low, s.high),
             f"{s.sets:,}",
             f"{s.runs_candidate:,} against {s.runs_baseline:,}",
             f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}",
@@ -60,7 +60,7 @@ class _Forests:
 
 
 def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: int) -> tuple[Block, ...]:
-    name = f"speedup-{place}-{words.slug(section.title)}"
+    name = f"speedup-{place}-{language.slug(section.title)}"
     caption = f"{section.title}: speedup over {baseline}."
     blocks: list[Block] = [Heading(section.title), forests.figure(name, section.speedups, caption, HALF_PX)]
     if section.best:

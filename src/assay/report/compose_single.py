@@ -41,7 +41,7 @@ from assay.report.document import (
 )
 from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
 from assay.report.frame import Frame
-from assay.wording import words
+from assay.wording import language, numbers, ratios, titles
 
 THROUGHPUT_MEANINGS = {
     "per_stream_mb_per_s": "Bytes over the sum of the tasks' own I/O times: what one file's stream gets while others "
@@ -67,10 +67,10 @@ def _comparison(content: ReportContent, figures: Figures) -> Chapter:
         (
             section.title,
             _against(c),
-            words.ratio(c.ratio),
-            words.interval(c.ratio_low, c.ratio_high),
+            ratios.ratio(c.ratio),
+            ratios.interval(c.ratio_low, c.ratio_high),
             f"{c.n_candidate} against {c.n_baseline}",
-            f"{words.seconds(c.candidate_median_s)} against {words.seconds(c.baseline_median_s)}",
+            f"{numbers.seconds(c.candidate_median_s)} against {numbers.seconds(c.baseline_median_s)}",
             c.origin.value,
         )
         for section in content.sections
@@ -104,16 +104,16 @@ def _phases(content: ReportContent, section: Section, figure: Figure) -> tuple[B
     rows = []
     for name, first in section.comparisons[0].phases_s.items():
         others = [
-            words.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
+            numbers.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
         ]
-        rows.append((name, [words.seconds(first.baseline), *others]))
+        rows.append((name, [numbers.seconds(first.baseline), *others]))
     levels = [content.baseline, *(c.candidate for c in section.comparisons)]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
 def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
     rows = [
-        (title, [words.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
+        (title, [numbers.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
         for key, title in THROUGHPUT_TITLES.items()
         if section.has_throughput(key)
     ]
@@ -135,15 +135,15 @@ def _workload(content: ReportContent, place: int, drawn: SectionFigures) -> Chap
     blocks = [*_claims(section), Pair(tuple(cells))]
     if section.views:
         blocks.append(Fold("One run of each, closely", _closely(section, drawn)))
-    return Chapter(f"workload-{place + 1}-{words.slug(section.title)}", section.title, tuple(blocks), inner=True)
+    return Chapter(f"workload-{place + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
 def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
     rows = [
-        (name, [words.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
+        (name, [numbers.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
         for name in section.phase_names()
     ]
-    rows.append(("the whole run", [words.seconds(view.duration_s) for view in section.views]))
+    rows.append(("the whole run", [numbers.seconds(view.duration_s) for view in section.views]))
     levels = [view.level for view in section.views]
     return (Heading("Where the time went"), figure, _by_level("Phase", levels, "s", rows))
 
@@ -153,10 +153,10 @@ def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
         (
             (Level(view.level),),
             f"{PURPOSE_TITLES[use.purpose]} ({', '.join(use.devices)})",
-            words.size(use.transfers.read_bytes),
-            words.size(use.transfers.read_request_bytes),
-            words.size(use.transfers.write_bytes),
-            words.size(use.transfers.write_request_bytes),
+            numbers.size(use.transfers.read_bytes),
+            numbers.size(use.transfers.read_request_bytes),
+            numbers.size(use.transfers.write_bytes),
+            numbers.size(use.transfers.write_request_bytes),
         )
         for view in section.views
         for use in view.detail.by_purpose
@@ -177,8 +177,8 @@ def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
             str(kind.tasks),
             str(kind.at_once_max),
             str(kind.waves),
-            words.seconds(kind.median_s),
-            words.seconds(kind.longest_s),
+            numbers.seconds(kind.median_s),
+            numbers.seconds(kind.longest_s),
             str(len(kind.stragglers)),
             str(kind.failed),
             str(kind.killed),
@@ -238,19 +238,19 @@ def _profile(content: ReportContent) -> Chapter | None:
     found = content.profile
     if found is None:
         return None
-    against = f"In brackets: against {words.workload_title(found.reference)} on the same configuration. "
+    against = f"In brackets: against {titles.workload_title(found.reference)} on the same configuration. "
     rows: list[tuple[Line | str, ...]] = []
     for row in found.rows:
         stored = row.output_bytes if row.stored_bytes is None else row.stored_bytes
         rows.append(
             (
-                words.workload_title(row.workload),
+                titles.workload_title(row.workload),
                 (Level(row.layout), f" {row.context}" if row.context else ""),
                 str(row.n),
-                words.size(row.input_bytes) + words.in_brackets(row.input_ratio),
-                words.size(row.shuffle_bytes) + words.in_brackets(row.shuffle_ratio),
-                words.size(stored) + words.in_brackets(row.output_ratio),
-                words.share(row.cpu_busy_share) + words.in_brackets(row.cpu_ratio),
+                numbers.size(row.input_bytes) + ratios.in_brackets(row.input_ratio),
+                numbers.size(row.shuffle_bytes) + ratios.in_brackets(row.shuffle_ratio),
+                numbers.size(stored) + ratios.in_brackets(row.output_ratio),
+                numbers.share(row.cpu_busy_share) + ratios.in_brackets(row.cpu_ratio),
             )
         )
     note = f"Medians of the valid runs. {against if found.has_ratios else ''}Output counts every copy."
@@ -263,7 +263,7 @@ def _not_counted(runs: tuple[Run, ...]) -> list[Block]:
     rows = [
         (
             (Code(run.run_id),),
-            words.workload_title(run.workload),
+            titles.workload_title(run.workload),
             run.layout,
             run.status.value,
             run.cause or "not recorded",
@@ -295,16 +295,16 @@ def _every_run(runs: tuple[Run, ...]) -> list[Block]:
     rows = [
         (
             (Code(run.run_id),),
-            words.workload_title(run.workload),
+            titles.workload_title(run.workload),
             run.layout,
-            words.seconds(run.duration_s),
+            numbers.seconds(run.duration_s),
             run.status.value,
             run.origin.value,
             cold[run.cold],
             str(run.block),
-            words.moment(run.started_at),
+            language.moment(run.started_at),
             f"{run.engine} {run.engine_version}",
-            words.assay_version(run),
+            titles.assay_version(run),
         )
         for run in runs
     ]
@@ -320,7 +320,7 @@ def single_document(content: ReportContent, frame: Frame) -> Document:
     runs = [*_not_counted(content.runs), *_every_run(content.runs)]
     return Document(
         title=content.title,
-        kicker=f"By {content.factor} · {words.plural(len(content.runs), 'run')}",
+        kicker=f"By {content.factor} · {language.plural(len(content.runs), 'run')}",
         question=frame.question,
         answer=content.answer,
         detail=content.detail,

@@ -31,8 +31,9 @@ from assay.questions.job_cost import CostView, cost_view
 from assay.questions.observed import Observed
 from assay.report.document import Fact, Tile
 from assay.statistics.factors import levels_of
-from assay.wording.ratios import count_runs, format_interval, format_ratio
-from assay.wording.words import interval, moment, origins_text, plural, ratio, scale_text, workload_title
+from assay.wording.language import moment, plural
+from assay.wording.ratios import count_runs, format_interval, format_ratio, interval, ratio
+from assay.wording.titles import origins_text, scale_text, workload_title
 
 TILES_MAX = 4
 COMPARISONS_MAX = 40

@@ -17,7 +17,8 @@ from assay.model.plan import LAYOUT_FACTOR
 from assay.report.content import ReportContent, RunView, Section
 from assay.report.document import Figure
 from assay.statistics.factors import levels_of
-from assay.wording.words import WORKLOAD_TITLES, origins_text, slug
+from assay.wording.language import slug
+from assay.wording.titles import WORKLOAD_TITLES, origins_text
 
 _WHOSE = "of the run nearest to the median of each configuration"
 

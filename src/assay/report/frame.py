@@ -19,7 +19,9 @@ from assay.model.run import Run
 from assay.report.document import Fact
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
-from assay.wording.words import joined, plural, size, workload_title
+from assay.wording.language import joined, plural
+from assay.wording.numbers import size
+from assay.wording.titles import workload_title
 
 LEVELS_SHOWN = 8
 """A factor with more levels than this is told by the first of them and their number."""

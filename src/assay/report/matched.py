@@ -21,8 +21,9 @@ from assay.questions.planes import PlaneView
 from assay.report.content import TILES_MAX
 from assay.report.document import Fact, Tile
 from assay.statistics.run_table import RunTable
-from assay.wording.ratios import format_interval, format_ratio
-from assay.wording.words import interval, plural, ratio, workload_title
+from assay.wording.language import plural
+from assay.wording.ratios import format_interval, format_ratio, interval, ratio
+from assay.wording.titles import workload_title
 
 _NAMED = 6
 _CAUSES = ("invalid", "failed")

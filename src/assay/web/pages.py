@@ -31,7 +31,7 @@ from assay.web import api_plan, api_quality, api_runs, api_views, pages_why, sho
 from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
-from assay.wording import words
+from assay.wording import amounts, language, numbers, ratios, titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 READERS = [Depends(require(Role.READ))]
@@ -65,23 +65,23 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters.update(
-        seconds=words.seconds,
-        ratio=words.ratio,
-        money=words.money,
-        moment=words.moment,
-        title=words.workload_title,
-        count=words.count,
+        seconds=numbers.seconds,
+        ratio=ratios.ratio,
+        money=amounts.money,
+        moment=language.moment,
+        title=titles.workload_title,
+        count=numbers.count,
         bytes=format_bytes,
         duration=format_duration,
         short=shown.short,
         query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
-        scale=lambda text: words.scale_text(float(text)),
+        scale=lambda text: titles.scale_text(float(text)),
     )
     environment.globals.update(
-        interval=words.interval,
+        interval=ratios.interval,
         interval_s=shown.interval_s,
-        money_interval=words.money_interval,
+        money_interval=amounts.money_interval,
         metric_text=shown.metric_text,
         facet_title=shown.facet_title,
         level_text=shown.level_text,
@@ -175,7 +175,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
-    chart = matched_forest(speedups, palette(table, "layout"), words.WORKLOAD_TITLES) if speedups else None
+    chart = matched_forest(speedups, palette(table, "layout"), titles.WORKLOAD_TITLES) if speedups else None
     cheapest, unpriced = shown.cheapest(context)
     return page_of(
         request,
@@ -357,7 +357,7 @@ def speedup(
     if method == "matched":
         view = api_views.speedups(context, names, first, groups, (), where)
         if any(item.ratio is not None for item in view.speedups):
-            chart = matched_forest(view.speedups, palette(table, names[0]), words.WORKLOAD_TITLES)
+            chart = matched_forest(view.speedups, palette(table, names[0]), titles.WORKLOAD_TITLES)
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
     return page_of(

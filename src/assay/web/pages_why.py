@@ -20,7 +20,7 @@ from assay.web.api_views import Where
 from assay.web.api_why import Asked, Level, Stratum, pair_of, required_pair
 from assay.web.context import Context, ContextOf, require
 from assay.web.security import Role
-from assay.wording import words
+from assay.wording import titles
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
@@ -82,6 +82,6 @@ def observed_pairs(
             continue
         pair = pair_of(context, asked)
         if pair is not None and pair.observed and not set(pair.runs) & set(without):
-            what = f"{words.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
+            what = f"{titles.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
             found.append((what, shown.origin(leader.origin, leader.lab_scale), asked.address()))
     return found[:OBSERVED_MAX]

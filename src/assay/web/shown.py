@@ -20,7 +20,8 @@ from assay.units import format_bit_rate, format_byte_rate, format_bytes
 from assay.web import api_views
 from assay.web.context import Context
 from assay.web.models import CostPlane, CostQuestion
-from assay.wording.words import NOTHING, scale_text, seconds, workload_title
+from assay.wording.numbers import NOTHING, seconds
+from assay.wording.titles import scale_text, workload_title
 
 _TITLES = {
     "workload": "Workload",

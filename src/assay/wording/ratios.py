@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from assay.wording.numbers import NOTHING
+
 
 def format_ratio(value: float) -> str:
     """Return a ratio with as many digits as are read: ``0.93``, ``1.08``, ``2.14``, ``14``."""
@@ -21,3 +23,18 @@ def count_runs(n_baseline: int, n_candidate: int) -> str:
     if n_baseline == n_candidate:
         return f"{n_baseline} run{'' if n_baseline == 1 else 's'} each"
     return f"{n_baseline} and {n_candidate} runs"
+
+
+def in_brackets(value: float | None) -> str:
+    """Return a ratio as an aside, with two digits behind the point as LISA'14 prints them; nothing without one."""
+    return "" if value is None else f" ({value:.2f})"
+
+
+def ratio(value: float | None) -> str:
+    """Return a ratio with its sign: ``2.1×``."""
+    return NOTHING if value is None else f"{format_ratio(value)}×"
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """Return an interval of ratios, or a dash."""
+    return NOTHING if low is None or high is None else format_interval(low, high)

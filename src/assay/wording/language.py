@@ -1,0 +1,36 @@
+"""Small pieces of sentences, and names made of text: plurals, lists, capitals, times, anchors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+
+def plural(number: int, one: str, many: str | None = None) -> str:
+    """Return ``1 run`` or ``2 runs``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """Return names as people list them: ``A, B and C``."""
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def capitalised(text: str) -> str:
+    """Return a text with its first letter as a capital and the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def moment(text: str) -> str:
+    """Return an ISO 8601 time as ``2026-01-05 10:00`` if it is in UTC; anything else stays as it is."""
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    return f"{parsed:%Y-%m-%d %H:%M}" if text.endswith(("Z", "+00:00")) else text
+
+
+def slug(text: str) -> str:
+    """Return a text as the name of a file or an anchor: ``terasort-1-tb``; at least one letter."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "x"
