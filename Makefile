@@ -1,8 +1,9 @@
 # make demo   measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test   every test, the lab's with real daemons among them
-# make check  lint, types, import directions
+# make check  lint, types, import directions, Rust's lint and form
+# make wheel  dist/assay-….whl: installs without a source tree, Rust and Maven
 # make bench  what assay itself costs, beside the bare job
-.PHONY: demo test check bench setup setup-test format
+.PHONY: demo test check wheel bench setup setup-test format
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +26,12 @@ check: setup-test
 	@.venv/bin/ruff format --check .
 	@.venv/bin/mypy
 	@.venv/bin/lint-imports
+	@tools/check-rust.sh
+
+wheel: setup-test
+	@rm -f dist/assay-*.whl
+	@.venv/bin/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist .
+	@ls dist/assay-*.whl
 
 format: setup-test
 	@.venv/bin/ruff format .

@@ -12,9 +12,14 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 # package:program pairs; a package is installed when its program is missing.
 wanted="openjdk-17-jdk-headless:javac maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
         iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps cargo:cargo"
-[ "$purpose" = test ] && wanted="$wanted chromium:chromium"
-
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+if [ "$purpose" = test ]; then
+    wanted="$wanted chromium:chromium"
+    # Debian's lint fits Debian's cargo alone; another cargo brings its own.
+    case $(command -v cargo || echo /usr/bin/cargo) in
+        /usr/bin/cargo) wanted="$wanted rust-clippy:cargo-clippy rustfmt:rustfmt" ;;
+    esac
+fi
 missing=
 for pair in $wanted; do
     command -v "${pair#*:}" >/dev/null 2>&1 || missing="$missing ${pair%%:*}"

@@ -148,7 +148,9 @@ impl Served {
             self.lateness.total_s += late_s;
             self.lateness.max_s = self.lateness.max_s.max(late_s);
             match self.answers.remove(&completion.id) {
-                Some(Payload::Awaited) => drop(self.overdue.insert(completion.id)),
+                Some(Payload::Awaited) => {
+                    self.overdue.insert(completion.id);
+                }
                 Some(payload) => answers.push(Answer { unique: completion.id, payload }),
                 None => {}
             }

@@ -1,6 +1,8 @@
 //! What does a JSON text say? Enough of RFC 8259 for a specification that a program wrote; errors name the byte.
 //! Own lines instead of a crate, so that the daemon builds without a registry: see rust/README.md.
 
+use std::fmt::Write;
+
 const DEPTH_MAX: usize = 16;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -29,7 +31,9 @@ pub fn quoted(text: &str) -> String {
     for c in text.chars() {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
-            c if (c as u32) < 0x20 => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c if (c as u32) < 0x20 => {
+                _ = write!(out, "\\u{:04x}", c as u32); // a String takes everything
+            }
             c => out.push(c),
         }
     }
