@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 import subprocess
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from assay.engines.hadoop.jobs import Jobs
 from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 from assay.hosts import LocalTransport
+from assay.installation import Installation
 from assay.model.program import OWN_JOBS, Program
 from assay.workloads.base import Size
 from assay.workloads.catalogue import WORKLOADS
@@ -97,17 +98,21 @@ async def test_the_jar_is_put_on_every_host(sources: Path, tmp_path: Path) -> No
     home = tmp_path / "home"
     home.mkdir()
     shipped = await jobs.ship({"node": LocalTransport("node")}, str(home), lambda _: None)
-    assert shipped == Jobs(f"{home}/jobs-{jobs.fingerprint()}.jar")
-    assert (home / f"jobs-{jobs.fingerprint()}.jar").read_bytes() == b"jar"
+    name = f"jobs-{hashlib.sha256(b'jar').hexdigest()[:12]}.jar"
+    assert shipped == Jobs(f"{home}/{name}")
+    assert (home / name).read_bytes() == b"jar"
     assert shipped.behind("a:b") == f"a:b:{shipped.path}"
     shipped.require_for(OWN)
 
 
-def test_the_wheel_holds_what_the_jar_is_built_from() -> None:
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    included = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert included["java/jobs/pom.xml"] == "assay/engines/hadoop/jobs-source/pom.xml"
-    assert included["java/jobs/src/main"] == "assay/engines/hadoop/jobs-source/src/main"
+def test_a_jar_that_came_along_is_taken_without_its_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Installation(tmp_path / "assay")
+    (own.package / "shipped").mkdir(parents=True)
+    monkeypatch.setattr(jobs, "installation", lambda: own)
+    with pytest.raises(EngineError, match="did not come"):
+        jobs.find()
+    (own.package / "shipped" / "assay-jobs.jar").write_bytes(b"jar")
+    assert jobs.require(lambda line: pytest.fail(line)) == own.package / "shipped" / "assay-jobs.jar"
 
 
 def test_jobs_are_compiled_against_the_hadoop_that_is_assembled() -> None:

@@ -3,15 +3,15 @@ two configurations of a real Hadoop on this host, with the reason said aloud."""
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from assay.cli.common import repository_option
-from assay.errors import AssayError
+from assay.errors import AssayError, HostError
 from assay.output import check_output
-
-_EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @click.command()
@@ -29,6 +29,7 @@ _EXAMPLES = Path(__file__).parents[3] / "examples"
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
     """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""
     from assay.cli.compare import compare
+    from assay.cli.examples import example_folder
     from assay.cli.report import report
     from assay.cli.run import run_plan
     from assay.cli.tco import tco
@@ -39,7 +40,9 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     except OSError as error:
         raise AssayError(f"its folder can't be made: {error.strerror}", where=str(output)) from error
     check_output(output)
+    examples = example_folder()
     missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
+    _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
     if local or missing:
         for line in missing:
             click.echo(f"no emulated cluster here: {line}", err=True)
@@ -48,10 +51,10 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
             "fewer and with more containers.",
             err=True,
         )
-        plan, factor, baseline, prices = _EXAMPLES / "local" / "containers.yaml", _CONTAINERS, None, None
+        plan, factor, baseline, prices = examples / "local" / "containers.yaml", _CONTAINERS, None, None
     else:
-        plan, factor, baseline = _EXAMPLES / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
-        prices = _EXAMPLES / "lab" / "prices.yaml"
+        plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
+        prices = examples / "lab" / "prices.yaml"
     run_plan(plan, repository, again=True, baseline=True)
     click.echo()
     context.invoke(compare, factor=factor, baseline=baseline, repository=repository)
@@ -62,4 +65,14 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
 
 
+def _require_programs(programs: Sequence[str]) -> None:
+    """Raise HostError with the packages to install when this machine lacks one of the programs."""
+    lacking = [program for program in programs if shutil.which(program) is None]
+    if lacking:
+        packages = " ".join(_PROGRAMS[program] for program in lacking)
+        raise HostError(f"not installed: {', '.join(lacking)}", hint=f"as root: apt-get install {packages}")
+
+
 _CONTAINERS = "yarn.nodemanager.resource.memory-mb"
+# Program to the Debian package that has it; what the lab needs besides is probed.
+_PROGRAMS = {"java": "openjdk-17-jre-headless", "fio": "fio", "iperf3": "iperf3"}

@@ -7,12 +7,12 @@ import sys
 
 import click
 
-from assay import __version__
 from assay.errors import AssayError
 
 # Command name to (module, attribute, one-line help): the help is here so that `assay --help` imports no command.
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("assay.cli.demo", "demo", "Measure HDD against SSD on this machine and write a report."),
+    "examples": ("assay.cli.examples", "examples", "List the example clusters and plans, or copy them to a folder."),
     "lab": ("assay.cli.lab", "lab", "Make, show and remove the emulated cluster."),
     "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
     "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
@@ -63,8 +63,23 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
 
 
+def _show_version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:  # noqa: ARG001 - click's
+    if asked and not context.resilient_parsing:
+        from assay.installation import installation  # imported here: the commit of a source tree is asked of git
+
+        click.echo(f"assay {installation().version}")
+        context.exit()
+
+
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="assay")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and the commit, and exit.",
+)
 def assay() -> None:
     """Measure which storage, network and configuration a Hadoop cluster should have, and what each answer costs."""
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import LabError
+from assay.installation import installation
 from assay.lab.commands import ENVIRONMENT, run
 from assay.lab.journal import Journal, Step
 from assay.process import start_ticks
@@ -36,15 +37,14 @@ TERMINATE_WAIT_S = 3.0
 POLL_S = 0.01
 NICENESS = "-15"
 """Disks have to be on time when every core is busy."""
-_IN_TREE = Path(__file__).parents[3] / "rust" / "target" / "release" / PROGRAM
 
 
 def find_daemon(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the daemon's program: $ASSAY_DISKD, else the source tree's own build, else one on the PATH."""
+    """Return the daemon's program: $ASSAY_DISKD, else the one that came with assay, else one on the PATH."""
     if named := environment.get("ASSAY_DISKD"):
         return Path(named).absolute() if os.access(named, os.X_OK) and Path(named).is_file() else None
-    if os.access(_IN_TREE, os.X_OK):
-        return _IN_TREE
+    if own := installation().disks_daemon:
+        return own
     found = shutil.which(PROGRAM, path=environment.get("PATH") or ENVIRONMENT["PATH"])
     return Path(found).absolute() if found else None
 

@@ -1,8 +1,10 @@
 """Which Hadoop is used, and where it comes from.
 
 In order: the cluster file's ``hadoop_home``, the environment's ``HADOOP_HOME``, and else a distribution assembled from
-Maven Central by the POM in ``java/hadoop-distribution`` and kept under the user's cache directory. One version is
-supported by assembly (:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published there.
+Maven Central and kept under the user's cache directory: by Maven from the POM in ``java/hadoop-distribution`` or, where
+Maven is not installed, from the list of its jars that a wheel brings along (:mod:`assay.engines.hadoop.jars`). One
+version is supported by assembly (:data:`ASSEMBLED_VERSION`): the newest whose daemons and examples are both published
+there.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ import re
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
-from assay.engines.hadoop.maven import package
+from assay.engines.hadoop import jars, maven
 from assay.errors import EngineError
+from assay.installation import installation
 
 ASSEMBLED_VERSION = "3.4.2"
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
@@ -89,19 +91,17 @@ def _read_installed(home: Path) -> Distribution:
 
 
 def assemble(progress: Callable[[str], None]) -> Distribution:
-    """Resolve the distribution with Maven into the cache directory, written aside and renamed into place.
+    """Bring Hadoop's jars into the cache directory, written aside and renamed into place.
 
-    Raises EngineError without Maven, or when Maven fails (its last lines are in the message).
+    Raises EngineError with what to do when there is neither Maven nor a list of jars, or when fetching fails.
     """
     target = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
     target.parent.mkdir(parents=True, exist_ok=True)
     progress(f"assembling Hadoop {ASSEMBLED_VERSION} from Maven Central (about 100 MB, once)")
     with tempfile.TemporaryDirectory(prefix="hadoop-", dir=target.parent) as scratch:
         aside = Path(scratch) / "hadoop"
-        pom = Path(scratch) / "pom.xml"
-        pom.write_bytes(_pom())
         try:
-            package(pom, "Hadoop's distribution", {"assay.lib": str(aside / "lib")})
+            _bring_jars(aside / "lib", Path(scratch), progress)
         except EngineError as error:
             raise EngineError(error.message, where=error.where, hint=f"{error.hint}, or set HADOOP_HOME") from error
         for webapp in _WEBAPPS:  # not in the jars; without them the daemons' HTTP servers don't start
@@ -114,9 +114,14 @@ def assemble(progress: Callable[[str], None]) -> Distribution:
     return Distribution(target, ASSEMBLED_VERSION, ("web", "lib/*"))
 
 
-def _pom() -> bytes:
-    packaged = resources.files("assay.engines.hadoop") / "hadoop-distribution.pom.xml"
-    if packaged.is_file():
-        return packaged.read_bytes()
-    in_tree = Path(__file__).parents[4] / "java" / "hadoop-distribution" / "pom.xml"
-    return in_tree.read_bytes()
+def _bring_jars(lib: Path, scratch: Path, progress: Callable[[str], None]) -> None:
+    """Maven comes first: it knows its user's proxies and passwords."""
+    own = installation()
+    if own.hadoop_jars and not maven.installed():
+        jars.fetch(jars.read_list(own.hadoop_jars.read_text()), jars.repository(os.environ, Path.home()), lib, progress)
+        return
+    if own.hadoop_pom is None:
+        raise EngineError("what Hadoop is assembled from did not come with assay", hint="install assay from a wheel")
+    pom = scratch / "pom.xml"
+    pom.write_bytes(own.hadoop_pom.read_bytes())
+    maven.package(pom, "Hadoop's distribution", {"assay.lib": str(lib)})

@@ -1,7 +1,8 @@
-"""The jobs that stock Hadoop lacks: one jar, built from the sources in ``java/jobs``, on every host's class path.
+"""The jobs that stock Hadoop lacks: one jar, on every host's class path.
 
-The jar is kept under the user's cache directory in a folder that is named by the sources' checksum, so that changed
-sources are built anew and an old jar is never taken for a new one. It holds assay's classes alone, and runs on
+An installed wheel brings the jar along. In a source tree it is built from ``java/jobs`` and kept under the user's cache
+directory in a folder that is named by the sources' checksum, so that changed sources are built anew and an old jar is
+never taken for a new one. On hosts it is named by its own checksum. It holds assay's classes alone, and runs on
 whichever Hadoop 3 the cluster has.
 """
 
@@ -13,16 +14,17 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 
 from assay.engines.hadoop.distribution import cache_directory
 from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
+from assay.installation import installation
 from assay.model.program import OWN_JOBS, Program
 
 _JAR = "assay-jobs.jar"
+_NAME_CHARS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,10 @@ class Jobs:
 
 
 def _sources() -> Path:
-    packaged = resources.files("assay.engines.hadoop") / "jobs-source"
-    return Path(str(packaged)) if packaged.is_dir() else Path(__file__).parents[4] / "java" / "jobs"
+    folder = installation().jobs_sources
+    if folder is None:
+        raise EngineError("assay's own jobs did not come with it", hint="install assay from a wheel or a source tree")
+    return folder
 
 
 def _source_files(folder: Path) -> list[Path]:
@@ -58,11 +62,13 @@ def fingerprint() -> str:
     for path in _source_files(folder):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
-    return digest.hexdigest()[:12]
+    return digest.hexdigest()[:_NAME_CHARS]
 
 
 def find() -> Path | None:
-    """Return the jar of these sources; None when it was not built yet."""
+    """Return the jar that came along, else the one of these sources; None when that was not built yet."""
+    if brought := installation().jobs_jar:
+        return brought
     jar = cache_directory() / f"jobs-{fingerprint()}" / _JAR
     return jar if jar.is_file() else None
 
@@ -105,7 +111,7 @@ async def ship(transports: Mapping[str, Transport], home: str, progress: Callabl
     except EngineError as error:
         progress(f"going on without assay's own jobs: {error.message}")
         return Jobs(None, error)
-    path = f"{home}/jobs-{jar.parent.name.removeprefix('jobs-')}.jar"
     content = await asyncio.to_thread(jar.read_bytes)
+    path = f"{home}/jobs-{hashlib.sha256(content).hexdigest()[:_NAME_CHARS]}.jar"
     await asyncio.gather(*(transport.write_file(path, content) for transport in transports.values()))
     return Jobs(path)

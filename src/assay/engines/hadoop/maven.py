@@ -16,13 +16,20 @@ _TIMEOUT_S = 900
 _LINES_TOLD = 3
 
 
+def installed() -> bool:
+    """Whether there is a Maven on the PATH."""
+    return shutil.which("mvn") is not None
+
+
 def package(pom: Path, what: str, properties: Mapping[str, str]) -> None:
     """Run ``mvn package`` on ``pom``; ``what`` names its product in errors.
 
     Raises EngineError without Maven, when it does not end in time, and when it fails.
     """
-    if shutil.which("mvn") is None:
-        raise EngineError(f"Maven (mvn) is not installed, and {what} is built by it", hint="install Maven")
+    if not installed():
+        raise EngineError(
+            f"Maven (mvn) is not installed, and {what} is built by it", hint="install Maven (apt-get install maven)"
+        )
     defines = [f"-D{name}={value}" for name, value in properties.items()]
     command = ["mvn", "-B", "-q", "-f", str(pom), "package", *defines]
     try:
