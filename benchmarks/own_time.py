@@ -18,10 +18,13 @@ from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from assay.campaign.attempt import Setting, attempt
-from assay.campaign.runner import connect, sampler_options
+from assay.campaign.attempt import attempt
+from assay.campaign.observing import sampler_options
+from assay.campaign.runner import connect
+from assay.campaign.setting import Setting
 from assay.campaign.site import hosts_for
-from assay.engines.hadoop.engine import HadoopEngine
+from assay.engines.catalogue import engine_kind
+from assay.engines.contract import ProviderKind
 from assay.hosts import Transport
 from assay.model.plan import Plan
 from assay.observe.sampling import Sampler, SamplerOptions
@@ -54,7 +57,9 @@ async def own_time(plan: Plan, setting: Setting, pairs: int) -> None:
             inside.append(published.run.duration_s)
             Path("/proc/sys/vm/drop_caches").write_text("3")
             parameters = planned.configuration.parameters
-            done = await setting.engine.run(program, parameters, timeout_s=600, label="bare")
+            engine = setting.provider.engine
+            assert engine is not None
+            done = await engine.run(program, parameters, timeout_s=600, label="bare", show=lambda _: None)
             outside.append(done.outcome.duration_s)
     print(f"assay's own time per run: median {statistics.median(own):.2f} s, most {max(own):.2f} s (n = {pairs})")
     ratio = statistics.median(a / b for a, b in zip(inside, outside, strict=True))
@@ -91,10 +96,12 @@ async def measure(plan: Plan, pairs: int) -> None:
     with hosts_for(replace(plan.cluster, name="own-time"), print) as (cluster, facts):
         async with AsyncExitStack() as stack:
             transports = await connect(cluster, stack)
-            options = {name: sampler_options(cluster, name, facts) for name in transports}
-            engine = await HadoopEngine.open(cluster, transports, lambda _: None)
-            stack.push_async_callback(engine.close)
-            setting = Setting(plan, cluster, transports, engine, options, "benchmark", {}, None, lambda _: None)
+            groups = {name: node.get("cgroup") for name, node in facts.get("nodes", {}).items()}
+            options = {name: sampler_options(cluster, name, groups.get(name)) for name in transports}
+            provider = engine_kind(plan.engine).provider(ProviderKind.DEPLOYED, cluster, transports)
+            await provider.open(lambda _: None)
+            stack.push_async_callback(provider.close)
+            setting = Setting(plan, cluster, transports, provider, options, "benchmark", {}, None, lambda _: None)
             await own_time(plan, setting, pairs)
             await sampler_share(transports, options)
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.attempt import Around, Published
 from assay.campaign.loop import Loop, Made, Work
 from assay.campaign.prepare import Schedule, prepare
+from assay.campaign.setting import Around, Published
 from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, calls_s, measured_overheads, read_events, time_share
 from assay.errors import EngineError, HostError, RepositoryError

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.attempt import _soon_in_client
 from assay.campaign.journal import key_of, open_campaign, remaining, wanted
 from assay.errors import RepositoryError
 from assay.model.plan import Plan, Until
@@ -153,15 +152,3 @@ def test_without_history_an_hdd_run_is_expected_to_take_longer(plan: Plan) -> No
     by_layout = {run.configuration.layout.name: expected_s(run, plan, []) for run in runs}
     assert by_layout["HD2"] > by_layout["SS2"] > 0
     assert remaining_s(runs, plan, []) > sum(expected_s(run, plan, []) for run in runs)
-
-
-def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:
-    plan = load_plan(EXAMPLE.parents[1] / "bsc-2015" / "quick-plan.yaml")
-    ethernet, infiniband = (
-        next(run for run in planned_runs(plan) if run.configuration.network == name) for name in ("ETH", "IB")
-    )
-    size = 200_000_000  # 32 s over a twentieth of 1 Gbit/s
-    assert not _soon_in_client(size, ethernet, plan.cluster)
-    assert _soon_in_client(size, infiniband, plan.cluster)
-    assert _soon_in_client(size // 10, ethernet, plan.cluster)
-    assert not _soon_in_client(2 << 30, infiniband, plan.cluster)

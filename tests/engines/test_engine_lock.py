@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.hadoop.engine import _take_hold
+from assay.engines.hadoop.deployed import _take_hold
 from assay.errors import EngineError, HostError
 from assay.hosts.local import LocalTransport
 from engine_samples import CLUSTER

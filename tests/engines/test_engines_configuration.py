@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.configure import placed
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, normalised, properties, render
+from assay.engines.hadoop.hdfs import placed
 from assay.engines.hadoop.memory import usable_bytes
 from assay.errors import SpecificationError
 from assay.model.cluster import Node, Placement, Role

@@ -16,18 +16,21 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.attempt import _Observed, _status
+from assay.campaign.judging import status_of
+from assay.campaign.setting import Gathered
+from assay.engines.contract import Finished
 from assay.engines.hadoop.class_archive import ClassArchive, _merged
 from assay.engines.hadoop.configuration import daemon_state
 from assay.engines.hadoop.daemons import NAMENODE, Daemons
 from assay.engines.hadoop.distribution import Distribution
-from assay.engines.hadoop.engine import Finished
+from assay.engines.hadoop.engine import soon_at_the_client
 from assay.hosts.local import LocalTransport
 from assay.model.program import Outcome
 from assay.model.run import FailureClass, RunStatus
 from assay.planning.limits import TimeLimit
-from assay.workloads.catalogue import WORKLOADS
+from assay.spec.cluster import load_cluster
 from engine_samples import CLUSTER, HYBRID, deployment
+from paths import EXAMPLES
 
 JARS, OTHERS = "/opt/hadoop/lib/*", "/opt/hadoop/web"
 
@@ -133,20 +136,23 @@ def test_a_keeper_may_end_by_itself_and_the_others_are_killed_at_once(tmp_path: 
 
 def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> None:
     outcome = Outcome(124, "took longer than 480 s", {}, 0, 480.0, timed_out=True)
-    seen = _Observed(finished=Finished(outcome, 0.0))
-    status, why, failure_class = _status(seen, None, TimeLimit(480.0, "4 × the longest of 2 like runs (2 min 00 s)"))
+    seen = Gathered(finished=Finished(outcome, 0.0))
+    status, why, failure_class = status_of(seen, None, TimeLimit(480.0, "4 × the longest of 2 like runs (2 min 00 s)"))
     assert (status, failure_class) == (RunStatus.FAILED, FailureClass.WORKLOAD)
     assert why == "it did not end within its time limit of 8 min 00 s: 4 × the longest of 2 like runs (2 min 00 s)"
-    lost = _Observed(finished=Finished(replace(outcome, timed_out=False, host_lost=True), 0.0))
-    assert _status(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
+    lost = Gathered(finished=Finished(replace(outcome, timed_out=False, host_lost=True), 0.0))
+    assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
     died = replace(seen, trouble="worker1: datanode died")
-    assert _status(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
+    assert status_of(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
 
 
-def test_only_the_check_of_a_sort_may_run_in_its_client() -> None:
-    check = WORKLOADS["terasort"].check_program(None)
-    assert check is not None
-    assert check.may_run_in_client
+def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:
+    cluster = load_cluster(EXAMPLES / "bsc-2015" / "lab-cluster.yaml")
+    size = 200_000_000  # 32 s over a twentieth of 1 Gbit/s
+    assert not soon_at_the_client(size, cluster.link_bits_per_s("ETH"))
+    assert soon_at_the_client(size, cluster.link_bits_per_s("IB"))
+    assert soon_at_the_client(size // 10, cluster.link_bits_per_s("ETH"))
+    assert not soon_at_the_client(2 << 30, cluster.link_bits_per_s("IB"))
 
 
 async def test_a_history_server_that_was_too_early_is_started_again_and_no_other(

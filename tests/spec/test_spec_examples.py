@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from assay.campaign.attempt import _complete
+from assay.campaign.before_job import is_complete
 from assay.model.containers import MAP_MEMORY, containers_per_node
 from assay.model.plan import Plan
 from assay.model.program import Stored
@@ -136,5 +136,5 @@ def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored
     async def found(_path: str) -> Stored:
         return stored
 
-    setting = SimpleNamespace(engine=SimpleNamespace(hdfs=SimpleNamespace(stored=found)))
-    assert asyncio.run(_complete(needed, cast(Any, setting))) is complete
+    storage = SimpleNamespace(stored=found)
+    assert asyncio.run(is_complete(needed, cast(Any, storage))) is complete

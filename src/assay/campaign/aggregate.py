@@ -14,25 +14,30 @@ from assay.model.trace import Trace
 from assay.workloads.base import Verdict, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"
+_FROM_TASKS = "job history: each task's bytes spread evenly over it"
 
 
 def gated_metrics(
     tasks: Iterable[Task], workload: Workload, verdict: Verdict | None, started_unix_s: float, trace: Trace
-) -> dict[str, float]:
-    """Return the aggregate's metrics and add its curve to ``trace``; {} when the workload has no such figure."""
+) -> tuple[dict[str, float], str]:
+    """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
+    has no such figure.
+    """
     measured = verdict.streams if verdict else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
+    source = "what each stream counted by itself" if measured else _FROM_TASKS
     if gated is None:
-        return {}
+        return {}, source
     for slot in gated.curve:
         row = {"concurrency": slot.concurrency, "bytes_per_s": slot.bytes_per_s, "counted": float(slot.counted)}
         for metric, value in row.items():
             trace.append(slot.start_s - origin_s, _NODE, _SUBJECT, metric, counter=False, value=value)
-    return {
+    metrics = {
         "gated_aggregate_mb_per_s": gated.mean_mb_per_s,
         "gated_aggregate_stddev_mb_per_s": gated.stddev_mb_per_s,
         "gated_aggregate_slots": gated.slots,
         "gated_aggregate_slots_total": gated.slots_total,
         "concurrency_max": gated.concurrency_max,
     }
+    return metrics, source

@@ -1,4 +1,4 @@
-"""One attempt at one planned run: input, cold caches, observation, the job, its checks, and the record of it all.
+"""One attempt at one planned run: configuration, input, cold caches, observation, the job, its checks, and the record.
 
 Nothing here raises for a job that fails: that is a :class:`Run` with status ``failed`` and its cause. What does raise
 (:class:`AssayError`) concerns the cluster, and the campaign decides.
@@ -6,490 +6,144 @@ Nothing here raises for a job that fails: that is a :class:`Run` with status ``f
 
 from __future__ import annotations
 
-import asyncio
-import json
-import statistics
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from assay.campaign.aggregate import gated_metrics
-from assay.campaign.configure import configure, in_use, link_rate, placed
-from assay.campaign.failures import class_of_end, class_of_error
-from assay.compare.differences import CPU_LIMIT_SHARE
-from assay.engines.hadoop.engine import Finished, HadoopEngine
-from assay.errors import AssayError, EngineError
-from assay.explain.run_detail import detail_metrics, run_detail
-from assay.formats.hadoop.jhist import job_of, phases
-from assay.hosts.transport import Transport
-from assay.lab.links import Links
-from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster, Role
-from assay.model.layout import Layout
-from assay.model.plan import Plan
-from assay.model.program import Outcome
-from assay.model.run import CacheState, FailureClass, Origin, Run, RunStatus, Task
-from assay.model.trace import Trace
-from assay.observe.caches import drop_caches, is_cold
-from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
-from assay.observe.traces import cpu_busy_share, device_totals
+from assay.campaign.before_job import configure, ensure_input, in_use
+from assay.campaign.judging import checked_output, judged
+from assay.campaign.observing import drop_all, sampling
+from assay.campaign.recording import Attempted, recorded
+from assay.campaign.setting import Around, Gathered, Published, Setting
+from assay.engines.contract import Engine, Finished
+from assay.errors import AssayError
+from assay.observe.sampling import parse_samples
 from assay.planning.inputs import size_of
-from assay.planning.limits import DEFAULT_TIMEOUT_S, NO_HISTORY, TimeLimit
+from assay.planning.limits import DEFAULT_TIMEOUT_S
 from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
-from assay.workloads.base import Facts, Input, Size, Verdict, Workload
-from assay.workloads.catalogue import WORKLOADS
-
-_CACHE_TIMEOUT_S = 120.0
-_PROGRESS_INTERVAL_S = 1.0
-_CHECK_TIMEOUT_S = 600.0
-_CHECK_IN_CLIENT_BYTES = 1 << 30
-_CHECK_IN_CLIENT_S = 8.0
-"""With so little output, and so short a way, a check in its client is over before a job on the cluster has begun."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What all runs of a campaign share."""
-
-    plan: Plan
-    cluster: Cluster
-    transports: Mapping[str, Transport]
-    engine: HadoopEngine
-    samplers: Mapping[str, SamplerOptions]
-    campaign_id: str
-    environment: Mapping[str, Any]
-    baseline: Baseline | None
-    show: Callable[[str], None]
-    links: Links | None = None
-    """The lab's; None on other hosts."""
-
-
-async def _nothing() -> None:
-    return
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What one attempt is told by the campaign around it."""
-
-    limit: TimeLimit = NO_HISTORY
-    settled: Callable[[], Awaitable[None]] = _nothing
-    """Awaited before caches are dropped: what of the run before still goes on must not disturb this one."""
-    ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
-    """Takes each step that has ended: its name, when it began, and how long it took."""
-
+from assay.workloads.base import Facts, Input, Size, Workload
 
 _ALONE = Around()
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A run with what lies beside it in its bundle."""
-
-    run: Run
-    tasks: tuple[Task, ...] = ()
-    trace: Trace = field(default_factory=Trace)
-    logs: dict[str, bytes] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Observed:
-    """What is gathered while an attempt goes on, so that a failure keeps what was seen until then."""
-
-    caches: tuple[CacheState, ...] = ()
-    trace: Trace = field(default_factory=Trace)
-    logs: dict[str, bytes] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    finished: Finished | None = None
-    verdict: Verdict | None = None
-    trouble: str | None = None
-    network: dict[str, Any] = field(default_factory=dict)
-    not_own_s: float = 0.0
-    """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
-
-
-@dataclass(slots=True)
-class _Step:
-    name: str
-
-
-@contextmanager
-def _step(around: Around, name: str) -> Iterator[_Step]:
-    step, began, clock = _Step(name), time.time(), time.monotonic()
-    try:
-        yield step
-    finally:
-        around.ended(step.name, began, time.monotonic() - clock)
-
-
-@contextmanager
-def _not_own(seen: _Observed) -> Iterator[None]:
-    began = time.monotonic()
-    try:
-        yield
-    finally:
-        seen.not_own_s += time.monotonic() - began
 
 
 async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Around = _ALONE) -> Published:
     """Carry out one attempt and return its record, whatever became of it."""
     cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
     setting = replace(setting, cluster=cluster, transports=transports)
-    workload = WORKLOADS[planned.workload.name]
+    workload = setting.workloads[planned.workload.name]
     size = size_of(planned, setting.plan)
     run_id, started, clock = new_run_id(), time.time(), time.monotonic()
-    seen = _Observed()
-    cause = await _error_of(_carry_out(planned, workload, size, setting, seen, around))
-    if seen.finished is None or seen.finished.outcome.exit_status != 0 or seen.trouble or cause:
-        seen.logs |= await _daemon_logs(setting.engine)
-    status, why, failure_class = _status(seen, cause, around.limit)
-    finished = seen.finished
-    job = finished.histories[-1] if finished and finished.histories else None
-    began = finished.started_unix_s if finished else started
-    metrics = _metrics(workload, workload.data_bytes(size), seen, setting.cluster)
-    if finished:
-        metrics["assay_own_s"] = time.monotonic() - clock - seen.not_own_s - finished.outcome.duration_s
-    run = Run(
-        run_id=run_id,
-        campaign_id=setting.campaign_id,
-        plan=setting.plan.name,
-        origin=Origin.MEASURED,
-        status=status,
-        cause=why,
-        cluster=setting.cluster.name,
-        lab_scale=setting.cluster.lab.scale if setting.cluster.lab else None,
-        engine=setting.engine.name,
-        engine_version=setting.engine.version,
-        workload=planned.workload.key,
-        workload_parameters={"program": workload.name, **planned.workload.parameters},
-        layout=planned.configuration.layout.name,
-        levels=dict(planned.configuration.levels),
-        parameters=dict(planned.configuration.parameters),
-        repetition=planned.repetition,
-        block=planned.block,
-        position=planned.index,
-        attempt=number,
-        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
-        duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
-        cold=is_cold(seen.caches) if seen.caches else None,
-        data_bytes=workload.data_bytes(size),
-        metrics=metrics,
-        phases=phases(job, began) if job else (),
-        checks=seen.verdict.checks if seen.verdict else (),
-        caches=seen.caches,
-        warnings=tuple(_warnings(seen, metrics)),
-        environment=_environment(planned, setting, seen),
-        baseline_id=setting.baseline.baseline_id if setting.baseline else None,
-        sources={
-            "duration_s": "wall time of the client program",
-            "phases": "job history",
-            "tasks": "job history",
-            "per_stream_mb_per_s": "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes",
-            "gated_aggregate_mb_per_s": "job history: each task's bytes spread evenly over it",
-            "job_throughput_mb_per_s": "data_bytes / duration_s",
-            "time limit": str(around.limit),
-            **(seen.verdict.sources if seen.verdict else {}),
-        },
-        failure_class=failure_class,
-        jobs=tuple(job_of(history, began) for history in (finished.histories if finished else ())),
-    )
-    tasks = tuple(task for history in (finished.histories if finished else ()) for task in history.tasks)
-    if finished:
-        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, seen.trace)) | run.metrics)
-    return Published(run, tasks, seen.trace, seen.logs)
-
-
-async def _error_of(work: Awaitable[None]) -> AssayError | None:
+    gathered = Gathered()
+    cause: AssayError | None = None
     try:
-        await work
+        await _Attempt(planned, workload, size, setting, around, gathered).carry_out()
     except AssayError as error:
-        return error
-    return None
+        cause = error
+    ended_well = gathered.finished is not None and gathered.finished.outcome.exit_status == 0
+    engine = setting.provider.engine
+    if engine and (not ended_well or gathered.trouble or cause):
+        gathered.logs |= await engine.logs()
+    attempted = Attempted(run_id, number, started, time.monotonic() - clock, cause)
+    return recorded(planned, workload, workload.data_bytes(size), setting, around, gathered, attempted)
 
 
-async def _carry_out(
-    planned: PlannedRun, workload: Workload, size: Size, setting: Setting, seen: _Observed, around: Around
-) -> None:
-    engine, parameters = setting.engine, planned.configuration.parameters
-    needed = workload.input(size)
-    with _not_own(seen), _step(around, "restart") as step:
-        seen.network, restarted = await configure(planned.configuration, engine, setting.links, setting.show)
-        if not restarted:
-            step.name = "health"
-    with _not_own(seen), _step(around, "input"):
-        manifest = await _ensure_input(needed, planned, setting) if needed else {}
-    with _step(around, "clear"):
-        for path in (*workload.outputs(), *workload.leaves(size)):
-            await engine.hdfs.delete(path)
-        samplers = await _start_samplers(setting)
-    stopped = False
-    try:
-        with _step(around, "caches"):
-            setting.show("dropping caches")
-            await around.settled()
-            seen.caches = await _drop(setting)
-        program = workload.program(size, needed.place if needed else None)
-        setting.show("the job starts")
-        with _step(around, "job and history"):
-            running = engine.run(program, parameters, timeout_s=around.limit.seconds, label="job")
-            seen.finished = await _with_progress(running, setting)
-        around.ended("job", seen.finished.started_unix_s, seen.finished.outcome.duration_s)
-        with _step(around, "samples"):
-            raw = await _stop_samplers(samplers)
-        stopped = True
-    finally:
-        if not stopped:
-            _keep_samples(await asyncio.shield(_stop_samplers(samplers)), seen)
-    _keep_samples(raw, seen)
-    seen.logs |= seen.finished.logs
-    seen.trouble = await engine.trouble()
-    if seen.finished.outcome.exit_status == 0:
-        with _step(around, "validation"):
-            await _validate(planned, workload, size, setting, seen, manifest, needed)
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """The steps of one attempt, each of which adds to what is gathered. Raises AssayError where one can't be done."""
 
+    planned: PlannedRun
+    workload: Workload
+    size: Size
+    setting: Setting
+    around: Around
+    gathered: Gathered
 
-async def _validate(
-    planned: PlannedRun,
-    workload: Workload,
-    size: Size,
-    setting: Setting,
-    seen: _Observed,
-    manifest: Mapping[str, int],
-    needed: Input | None,
-) -> None:
-    assert seen.finished is not None
-    engine = setting.engine
-    setting.show("validating")
-    checked: Outcome | None = None
-    program = workload.check_program(needed.place if needed else None)
-    if program is not None:
-        timeout_s = max(_CHECK_TIMEOUT_S, setting.plan.timeout_s or DEFAULT_TIMEOUT_S)
-        if program.may_run_in_client and _soon_in_client(workload.data_bytes(size), planned, engine.cluster):
-            program = engine.in_client(program)
-        running = engine.run(program, planned.configuration.parameters, timeout_s=timeout_s, label="check")
-        with _not_own(seen):
-            done = await _with_progress(running, setting)
-        checked = done.outcome
-        seen.logs["check.log"] = done.logs.get("check.log", b"")
-    facts = Facts(engine.hdfs, manifest, checked, needed.place if needed else None)
-    seen.verdict = await workload.verdict(size, seen.finished.outcome, facts)
-    seen.logs |= seen.verdict.logs
-    if policy := planned.configuration.layout.policy:
-        places = [*workload.outputs(), *workload.leaves(size), *([needed.place] if needed else [])]
-        found = sum([await engine.hdfs.placements(place) for place in places], Counter[tuple[str, ...]]())
-        seen.verdict = replace(seen.verdict, checks=(*seen.verdict.checks, placed(policy, found)))
-    for path in workload.outputs():
-        await engine.hdfs.delete(path)
+    async def carry_out(self) -> None:
+        needed = self.workload.input(self.size)
+        engine = await self._configured()
+        manifest = await self._input(needed, engine)
+        finished = await self._observed_job(needed, engine)
+        self.gathered.logs |= finished.logs
+        self.gathered.trouble = await engine.trouble()
+        if finished.outcome.exit_status == 0:
+            with self.around.step("validation"):
+                await self._judge(needed, manifest, engine, finished)
 
+    async def _configured(self) -> Engine:
+        setting, gathered = self.setting, self.gathered
+        with gathered.not_own(), self.around.step("restart") as step:
+            found = await configure(
+                self.planned.configuration, setting.cluster, setting.provider, setting.links, setting.show
+            )
+            gathered.network = found.network
+            if not found.restarted:
+                step.name = "health"
+        return found.engine
 
-def _soon_in_client(data_bytes: int, planned: PlannedRun, cluster: Cluster) -> bool:
-    """Say whether the master reads so much faster by itself than a job on the cluster would: not over a slow link."""
-    rate = link_rate(planned.configuration.network, cluster)
-    if rate is None:
-        rate = cluster.master.type.nic.rate_bits_per_s * cluster.scale
-    return data_bytes <= min(_CHECK_IN_CLIENT_BYTES, rate / 8 * _CHECK_IN_CLIENT_S)
+    async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
+        with self.gathered.not_own(), self.around.step("input"):
+            if needed is None:
+                return {}
+            parameters = self.planned.configuration.parameters
+            return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.setting.show)
 
+    @property
+    def _limit_s(self) -> float:
+        """The time limit of what is not the timed job."""
+        return self.setting.plan.timeout_s or DEFAULT_TIMEOUT_S
 
-async def _ensure_input(needed: Input, planned: PlannedRun, setting: Setting) -> dict[str, int]:
-    """Make the input unless it lies there complete; return what its manifest keeps, and those of what it is made from.
+    async def _observed_job(self, needed: Input | None, engine: Engine) -> Finished:
+        setting, around, gathered = self.setting, self.around, self.gathered
+        with around.step("clear"):
+            for path in (*self.workload.outputs(), *self.workload.leaves(self.size)):
+                await engine.storage.delete(path)
+        async with sampling(setting.transports, setting.samplers, self._keep) as samplers:
+            with around.step("caches"):
+                setting.show("dropping caches")
+                await around.settled()
+                gathered.caches = await drop_all(setting.transports, engine.data_directories)
+            finished = await self._job(needed, engine)
+            with around.step("samples"):
+                await samplers.stop()
+        return finished
 
-    Raises EngineError when the generator fails or writes something else than was asked for.
-    """
-    inherited = await _ensure_input(needed.needs, planned, setting) if needed.needs else {}
-    hdfs = setting.engine.hdfs
-    manifest = await _read_manifest(needed, setting)
-    if manifest is not None and await _complete(needed, setting):
-        return inherited | manifest
-    setting.show(f"generating input: {needed.name}")
-    await hdfs.delete(needed.place)
-    running = setting.engine.run(
-        needed.program,
-        planned.configuration.parameters,
-        timeout_s=setting.plan.timeout_s or DEFAULT_TIMEOUT_S,
-        label="input",
-    )
-    done = await _with_progress(running, setting)
-    if done.outcome.exit_status != 0 or not await _complete(needed, setting):
-        tail = "\n".join(done.outcome.last_words())
-        raise EngineError(f"the input {needed.name} could not be made:\n{tail}", where=needed.place)
-    kept = {name: done.outcome.counter(name) or 0 for name in needed.counters}
-    if needed.counters or not needed.exact:
-        await hdfs.write(needed.manifest_path, json.dumps(kept).encode())
-    return inherited | kept
+    async def _job(self, needed: Input | None, engine: Engine) -> Finished:
+        program = self.workload.program(self.size, needed.place if needed else None)
+        self.setting.show("the job starts")
+        with self.around.step("job and history"):
+            finished = await engine.run(
+                program,
+                self.planned.configuration.parameters,
+                timeout_s=self.around.limit.seconds,
+                label="job",
+                show=self.setting.show,
+            )
+        self.gathered.finished = finished
+        self.around.ended("job", finished.started_unix_s, finished.outcome.duration_s)
+        return finished
 
+    def _keep(self, raw: Mapping[str, bytes]) -> None:
+        """Keep the samplers' files, and the trace that is in them."""
+        gathered = self.gathered
+        started = gathered.finished.started_unix_s if gathered.finished else 0.0
+        for node, content in raw.items():
+            gathered.logs[f"samples-{node}.jsonl"] = content
+            gathered.warnings += parse_samples(node, content, started, gathered.trace)
 
-async def _read_manifest(needed: Input, setting: Setting) -> dict[str, int] | None:
-    """Return the kept counters; {} when none are needed; None when the input was never completed."""
-    if not needed.counters and needed.exact:
-        return {}
-    if not await setting.engine.hdfs.exists(needed.manifest_path):
-        return None
-    return dict(json.loads(await setting.engine.hdfs.read(needed.manifest_path)))
-
-
-async def _complete(needed: Input, setting: Setting) -> bool:
-    stored = await setting.engine.hdfs.stored(needed.place)
-    if needed.exact and stored.length_bytes != needed.data_bytes:
-        return False
-    if needed.files is not None and stored.files != needed.files:
-        return False
-    return stored.files > 0 and stored.replica_bytes >= stored.length_bytes * needed.replication
-
-
-async def _drop(setting: Setting) -> tuple[CacheState, ...]:
-    deployment = setting.engine.daemons.deployment
-
-    async def on(name: str, folders: Sequence[str]) -> CacheState:
-        return await drop_caches(setting.transports[name], folders, timeout_s=_CACHE_TIMEOUT_S)
-
-    workers = {node.name: node for node in setting.cluster.workers}
-    folders = {
-        name: [*deployment.hdfs_directories(workers[name]), *deployment.intermediate_directories(workers[name])]
-        if name in workers
-        else []
-        for name in setting.transports
-    }
-    return tuple(await asyncio.gather(*(on(name, folders[name]) for name in setting.transports)))
-
-
-async def _start_samplers(setting: Setting) -> dict[str, Sampler]:
-    names = list(setting.transports)
-    starting = (Sampler.start(setting.transports[name], setting.samplers[name]) for name in names)
-    results = await asyncio.gather(*starting, return_exceptions=True)
-    started = {n: result for n, result in zip(names, results, strict=True) if isinstance(result, Sampler)}
-    failed = next((result for result in results if isinstance(result, BaseException)), None)
-    if failed:
-        await _stop_samplers(started)
-        raise failed
-    return started
-
-
-async def _stop_samplers(samplers: Mapping[str, Sampler]) -> dict[str, bytes]:
-    raw = await asyncio.gather(*(sampler.stop() for sampler in samplers.values()))
-    return dict(zip(samplers, raw, strict=True))
-
-
-def _keep_samples(raw: Mapping[str, bytes], seen: _Observed) -> None:
-    started = seen.finished.started_unix_s if seen.finished else 0.0
-    for node, content in raw.items():
-        seen.logs[f"samples-{node}.jsonl"] = content
-        seen.warnings += parse_samples(node, content, started, seen.trace)
-
-
-async def _with_progress(running: Awaitable[Finished], setting: Setting) -> Finished:
-    """Show where the job is while it runs."""
-    task = asyncio.ensure_future(running)
-    try:
-        while not task.done():
-            await asyncio.wait({task}, timeout=_PROGRESS_INTERVAL_S)
-            if not task.done() and (now := await setting.engine.progress()):
-                setting.show(f"{now.name}: map {now.map_percent:.0f} %, reduce {now.reduce_percent:.0f} %")
-        return task.result()
-    finally:
-        if not task.done():
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-
-def _status(
-    seen: _Observed, cause: AssayError | None, limit: TimeLimit
-) -> tuple[RunStatus, str | None, FailureClass | None]:
-    if cause or seen.finished is None:
-        why = str(cause or "the job was not started")
-        return RunStatus.FAILED, why, class_of_error(cause) if cause else FailureClass.ENGINE
-    outcome = seen.finished.outcome
-    if outcome.exit_status != 0:
-        why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
-        if outcome.timed_out:
-            why = f"it did not end within its time limit of {limit}"
-        failure_class = class_of_end(outcome.output, trouble=seen.trouble, lost=outcome.host_lost)
-        return RunStatus.FAILED, f"{seen.trouble}; {why}" if seen.trouble else why, failure_class
-    if seen.trouble:
-        return RunStatus.INVALID, f"{seen.trouble} during the run", FailureClass.ENGINE
-    broken = [check for check in (seen.verdict.checks if seen.verdict else ()) if not check.passed]
-    if broken or seen.verdict is None:
-        why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
-        return RunStatus.INVALID, why, FailureClass.VALIDATION
-    return RunStatus.VALID, None, None
-
-
-def _metrics(workload: Workload, data_bytes: int, seen: _Observed, cluster: Cluster) -> dict[str, float]:
-    finished = seen.finished
-    if finished is None:
-        return {}
-    metrics = dict(seen.verdict.metrics) if seen.verdict else {}
-    if finished.outcome.duration_s > 0:
-        metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
-    if finished.histories:
-        job = finished.histories[-1]
-        metrics["job_s"] = job.finish_unix_s - finished.histories[0].submit_unix_s
-        metrics |= gated_metrics(job.tasks, workload, seen.verdict, finished.started_unix_s, seen.trace)
-    workers = [node.name for node in cluster.workers]
-    end_s = finished.outcome.duration_s
-    shares = [share for name in workers if (share := cpu_busy_share(seen.trace, name, 0.0, end_s)) is not None]
-    if shares:
-        metrics["cpu_busy_share"] = statistics.fmean(shares)
-    for name, value in device_totals(seen.trace, 0.0, end_s).items():
-        metrics[name] = value
-    return metrics
-
-
-def _warnings(seen: _Observed, metrics: Mapping[str, float]) -> list[str]:
-    warnings = list(seen.warnings)
-    busy = metrics.get("cpu_busy_share", 0.0)
-    if busy > CPU_LIMIT_SHARE:
-        warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
-    if seen.caches and is_cold(seen.caches) is not True:
-        reasons = sorted({state.reason for state in seen.caches if state.reason})
-        warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
-    return warnings
-
-
-def _environment(planned: PlannedRun, setting: Setting, seen: _Observed) -> dict[str, Any]:
-    return {
-        **setting.environment,
-        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
-        **({"network": seen.network} if seen.network else {}),
-        "parameters": _effective(planned, setting.engine),
-    }
-
-
-def _effective(planned: PlannedRun, engine: HadoopEngine) -> dict[str, str]:
-    try:
-        return engine.effective_parameters(planned.configuration.parameters)
-    except AssayError:  # the daemons never came up
-        return dict(planned.configuration.parameters)
-
-
-async def _daemon_logs(engine: HadoopEngine) -> dict[str, bytes]:
-    try:
-        return await engine.daemons.logs()
-    except AssayError:
-        return {}
-
-
-def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
-    """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
-    devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
-    return {
-        "name": cluster.name,
-        "placement": str(cluster.placement),
-        "nodes": len(cluster.nodes),
-        "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
-        "workers": len(cluster.workers),
-        "worker_names": [node.name for node in cluster.workers],
-        "ports": len(cluster.nodes),
-        "node_types": dict(Counter(node.type.name for node in cluster.nodes)),
-        "layout_devices": dict(Counter(str(device.kind) for device in devices)),
-        "device_names": {device.name: str(device.kind) for device in devices},
-        "layout_capacity_bytes": sum(device.capacity_bytes for device in devices),
-        "layout": {
-            "hdfs": {part.device: part.count for part in layout.hdfs},
-            "intermediate": {part.device: part.count for part in layout.intermediate},
-        },
-    }
+    async def _judge(
+        self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: Finished
+    ) -> None:
+        setting, gathered = self.setting, self.gathered
+        setting.show("validating")
+        with gathered.not_own():
+            parameters, timeout_s = self.planned.configuration.parameters, self._limit_s
+            checked = await checked_output(
+                self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=setting.show
+            )
+        if checked:
+            gathered.logs["check.log"] = checked.logs.get("check.log", b"")
+        facts = Facts(engine.storage, manifest, checked.outcome if checked else None, needed.place if needed else None)
+        layout = self.planned.configuration.layout
+        gathered.verdict = await judged(self.workload, self.size, layout, finished.outcome, facts, engine.storage)
+        gathered.logs |= gathered.verdict.logs

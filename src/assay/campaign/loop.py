@@ -15,10 +15,10 @@ from typing import Protocol
 
 import msgspec
 
-from assay.campaign.attempt import Around, Published
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.campaign.journal import wanted
 from assay.campaign.prepare import Schedule
+from assay.campaign.setting import Around, Published
 from assay.errors import AssayError, EngineError, HostError
 from assay.model.baseline import Baseline
 from assay.model.plan import Plan

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay import __version__
-from assay.campaign.attempt import Around, Published, Setting, attempt
+from assay.campaign.attempt import attempt
 from assay.campaign.journal import Journal
 from assay.campaign.loop import Loop, Watcher, Work
+from assay.campaign.observing import sampler_options
 from assay.campaign.prepare import Schedule, renewed
-from assay.engines.hadoop.engine import HadoopEngine
+from assay.campaign.setting import Around, Published, Setting
+from assay.engines.contract import EngineFacts, Provider, ProviderKind, WaysToProvide
 from assay.errors import HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.lab.links import Links
@@ -31,7 +33,6 @@ from assay.model.plan import Plan
 from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
 from assay.observe.environment import capture
-from assay.observe.sampling import SamplerOptions
 from assay.planning.order import PlannedRun
 from assay.repository import Repository
 
@@ -84,8 +85,15 @@ class _Cluster:
     """The cluster that runs are made on: connections, engine and environment; reached anew when a host was lost."""
 
     def __init__(
-        self, plan: Plan, cluster: Cluster, lab_facts: Mapping[str, Any], campaign_id: str, watcher: Watcher
+        self,
+        plan: Plan,
+        cluster: Cluster,
+        lab_facts: Mapping[str, Any],
+        campaign_id: str,
+        watcher: Watcher,
+        provide: WaysToProvide,
     ) -> None:
+        self._provide = provide
         self._plan = plan
         self._cluster = cluster
         self._lab_facts = lab_facts
@@ -101,17 +109,21 @@ class _Cluster:
         async with AsyncExitStack() as stack:
             watcher.step("connecting")
             transports = await connect(cluster, stack)
-            engine = await HadoopEngine.open(cluster, transports, watcher.step)
-            stack.push_async_callback(_finish, engine)
+            provider = self._provide(ProviderKind.DEPLOYED, cluster, transports)
+            await provider.open(watcher.step)
+            stack.push_async_callback(_finish, provider)
             if with_baseline:
                 self.baseline = await _baseline(cluster, transports, watcher)
-            environment = await _environment(cluster, transports, engine, self._lab_facts, watcher)
+            environment = await _environment(cluster, transports, provider.facts, self._lab_facts, watcher)
             self._setting = Setting(
                 plan=self._plan,
                 cluster=cluster,
                 transports=transports,
-                engine=engine,
-                samplers={node.name: sampler_options(cluster, node.name, self._lab_facts) for node in cluster.nodes},
+                provider=provider,
+                samplers={
+                    node.name: sampler_options(cluster, node.name, _control_group(self._lab_facts, node.name))
+                    for node in cluster.nodes
+                },
                 campaign_id=self._campaign_id,
                 environment=environment,
                 baseline=self.baseline,
@@ -154,10 +166,12 @@ async def carry_out(
     repository: Repository,
     todo: Schedule,
     watcher: Watcher,
+    provide: WaysToProvide,
     *,
     with_baseline: bool,
 ) -> Summary:
-    """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them).
+    """Make every run that is left on ``cluster`` (the plan's, with addresses where a lab made them), on the engine that
+    ``provide`` gives.
 
     Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
     """
@@ -165,7 +179,7 @@ async def carry_out(
         todo = renewed(plan, todo, repository.runs(environment=False))
         told = _Told(watcher, todo.journal)
         todo.journal.write("connect")
-        hands = _Cluster(plan, cluster, lab_facts, todo.journal.campaign_id, told)
+        hands = _Cluster(plan, cluster, lab_facts, todo.journal.campaign_id, told, provide)
         try:
             await hands.open(with_baseline=with_baseline)
             made = await Loop(Work(plan, repository, todo, told), hands).run()
@@ -182,9 +196,14 @@ async def carry_out(
     )
 
 
-async def _finish(engine: HadoopEngine) -> None:
+async def _finish(provider: Provider) -> None:
     """Stop the daemons even when this task is being cancelled."""
-    await asyncio.shield(asyncio.ensure_future(engine.close()))
+    await asyncio.shield(asyncio.ensure_future(provider.close()))
+
+
+def _control_group(lab_facts: Mapping[str, Any], node: str) -> Any:
+    """Return a lab node's control groups as the sampler there sees them; None elsewhere."""
+    return lab_facts.get("nodes", {}).get(node, {}).get("cgroup")
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
@@ -219,7 +238,7 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
 async def _environment(
     cluster: Cluster,
     transports: Mapping[str, Transport],
-    engine: HadoopEngine,
+    facts: EngineFacts,
     lab_facts: Mapping[str, Any],
     watcher: Watcher,
 ) -> dict[str, Any]:
@@ -228,19 +247,11 @@ async def _environment(
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
     }
     captured = await asyncio.gather(
-        *(capture(transports[node.name], java=engine.java, directories=folders[node.name]) for node in cluster.nodes)
+        *(capture(transports[node.name], java=facts.java, directories=folders[node.name]) for node in cluster.nodes)
     )
     return {
         "assay": {"version": __version__, "python": platform.python_version()},
-        "engine": await engine.environment(),
+        "engine": facts.record(),
         "lab": dict(lab_facts) or None,
         "nodes": dict(zip((node.name for node in cluster.nodes), captured, strict=True)),
     }
-
-
-def sampler_options(cluster: Cluster, name: str, lab_facts: Mapping[str, Any]) -> SamplerOptions:
-    """Return what the sampler looks at on a node: its described devices, and its cgroups in a lab."""
-    node = next(node for node in cluster.nodes if node.name == name)
-    disks = {device.name: device.directory for device in node.type.devices if device.directory}
-    groups = lab_facts.get("nodes", {}).get(name, {}).get("cgroup")
-    return SamplerOptions(disks=disks, cgroup=groups)

@@ -72,6 +72,7 @@ def run_plan(
     from assay.campaign.runner import carry_out
     from assay.campaign.site import hosts_for
     from assay.cli.progress import CampaignDisplay
+    from assay.engines.catalogue import engine_kind
     from assay.planning.limits import parse_stop
     from assay.repository import Repository
     from assay.spec import load_plan
@@ -90,7 +91,8 @@ def run_plan(
             display.say(f"nothing is left to run{asked}")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
         with terminable(), hosts_for(plan.cluster, display.step) as (cluster, facts):
-            work = carry_out(plan, cluster, facts, repository, todo, display, with_baseline=baseline)
+            provide = engine_kind(plan.engine).provider
+            work = carry_out(plan, cluster, facts, repository, todo, display, provide, with_baseline=baseline)
             summary = run_interruptibly(work)
         for line in summary_lines(summary):
             display.say(line)

@@ -1,19 +1,50 @@
-"""The engines that assay has, by name. Nothing registers itself: who needs one asks here, or brings one of its own."""
+"""The engines that assay has, by name. Nothing registers itself: who needs one asks here, or brings one of its own.
+
+What talks to hosts is imported when an engine is provided; rules alone cost nothing.
+"""
 
 from __future__ import annotations
 
-from assay.engines.contract import Rules
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from assay.engines.contract import EngineKind, Provider, ProviderKind, Rules
 from assay.engines.hadoop.rules import HadoopRules
 from assay.errors import SpecificationError
+from assay.model.cluster import Cluster
 from assay.spec.fields import unknown
 
+if TYPE_CHECKING:
+    from assay.hosts.transport import Transport
 
-def engine_rules(name: str) -> Rules:
-    """Return the rules of the engine that a plan means by ``name``.
+
+def engine_kind(name: str) -> EngineKind:
+    """Return the engine that a plan means by ``name``.
 
     Raises SpecificationError, naming those that there are, for one that there is not.
     """
-    known: dict[str, Rules] = {"hadoop": HadoopRules()}
+    known = {"hadoop": EngineKind(HadoopRules(), _hadoop)}
     if name not in known:
         raise SpecificationError(unknown("engine", name, known))
     return known[name]
+
+
+def engine_rules(name: str) -> Rules:
+    """Return the rules of that engine; raises as :func:`engine_kind`."""
+    return engine_kind(name).rules
+
+
+def _hadoop(kind: ProviderKind, cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    from assay.engines.hadoop.deployed import DeployedHadoop
+
+    if kind is not ProviderKind.DEPLOYED:
+        raise not_provided("hadoop", kind)
+    return DeployedHadoop(cluster, transports)
+
+
+def not_provided(engine: str, kind: ProviderKind) -> SpecificationError:
+    """Return the error for an engine that can't be had in this way."""
+    return SpecificationError(
+        f"{engine} can't be {kind}: assay does not measure an engine that stands there already, only its own",
+        hint=f"assay installs {engine} on the hosts itself, beside what runs there, when 'provider' is left out",
+    )

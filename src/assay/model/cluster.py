@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
-from assay.units import Money
+from assay.units import Money, parse_bit_rate
 
 
 class DeviceKind(StrEnum):
@@ -168,6 +168,15 @@ class Cluster:
     def scale(self) -> float:
         """The lab's scale; 1 for real hosts."""
         return self.lab.scale if self.lab else 1.0
+
+    def link_bits_per_s(self, network: str | None) -> float:
+        """Return the rate of a node's link, as emulated, when ``network`` is chosen: one that is described, or a rate
+        such as ``1Gbit/s``; None: as the master's link is.
+        """
+        if network is None:
+            return self.master.type.nic.rate_bits_per_s * self.scale
+        described = self.networks.get(network)
+        return (described.rate_bits_per_s if described else parse_bit_rate(network)) * self.scale
 
     def using(self, workers: int | None) -> Cluster:
         """Return the cluster of the master and the first ``workers`` workers; all of them for None.

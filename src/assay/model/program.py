@@ -21,9 +21,6 @@ class Program:
     arguments: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     """Configuration properties that the program needs, beside the run's own."""
-    may_run_in_client: bool = False
-    """Whether its job may run inside its client's JVM when there is little to read: only its output counts, not its
-    time, its counters or its history."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,7 +148,7 @@ class TeraSort(Defaults):
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Read the output in order."""
-        return replace(_teravalidate(_SORTED, _REPORT), may_run_in_client=True)
+        return _teravalidate(_SORTED, _REPORT)
 
     async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
         """Check bytes, replicas, order and checksum."""

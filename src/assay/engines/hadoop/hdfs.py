@@ -5,13 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError
+from assay.model.layout import Layout, StoragePolicy
 from assay.model.program import Stored
+from assay.model.run import Check
+
+_LISTED_MAX = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,14 @@ class Hdfs:
             replica_bytes=sum(int(block["length"]) * len(block["hosts"]) for block in blocks),
         )
 
-    async def placements(self, path: str) -> Counter[tuple[str, ...]]:
+    async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
+        """Return the check of the layout's storage policy over all blocks below ``paths``; none where it has none."""
+        if layout.policy is None:
+            return ()
+        found = sum([await self._storage_types(path) for path in paths], Counter[tuple[str, ...]]())
+        return (placed(layout.policy, found),)
+
+    async def _storage_types(self, path: str) -> Counter[tuple[str, ...]]:
         """Return how many blocks below ``path`` have their replicas on which types of storage, each sorted."""
         files = [file for file in await self.files(path) if file.length_bytes]
         answers = await asyncio.gather(*(self._get(file.path, "GETFILEBLOCKLOCATIONS") for file in files))
@@ -125,6 +137,27 @@ class Hdfs:
     def _at_datanode(self, location: str) -> Endpoint:
         parts = urlsplit(location)
         return Endpoint(self.namenode.transport, parts.hostname or "", parts.port or 80)
+
+
+def placed(policy: StoragePolicy, found: Mapping[tuple[str, ...], int]) -> Check:
+    """Return the check that blocks lie where ``policy`` wants them; ``found`` counts blocks by their storage types.
+
+    A block that LAZY_PERSIST still has in memory is where it should be.
+    """
+    astray: Counter[tuple[str, ...]] = Counter()
+    for types, blocks in found.items():
+        settled = tuple("DISK" if policy is StoragePolicy.LAZY_PERSIST and t == "RAM_DISK" else t for t in types)
+        if tuple(sorted(settled)) != policy.storage_types(len(types)):
+            astray[types] += blocks
+    everywhere = sorted(found.items(), key=lambda item: -item[1])
+    listed = ", ".join(f"{blocks} on {'+'.join(types) or 'none'}" for types, blocks in everywhere[:_LISTED_MAX])
+    if not astray:
+        return Check("storage policy", True, f"{policy}: blocks lie {listed or 'nowhere: there are none'}")
+    return Check(
+        "storage policy",
+        False,
+        f"{sum(astray.values())} of {sum(found.values())} blocks do not lie as {policy} says: {listed}",
+    )
 
 
 def _path_of(location: str) -> str:

@@ -1,0 +1,74 @@
+"""Whether a run is valid: its output checked by its workload and its layout, and what became of it in the end.
+
+In: a job that ended, the storage, the input's manifest. Out: a :class:`Verdict`; then status, cause and failure class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from assay.campaign.failures import class_of_end, class_of_error
+from assay.campaign.setting import Gathered
+from assay.engines.contract import Engine, Finished, Show, Storage
+from assay.errors import AssayError
+from assay.model.layout import Layout
+from assay.model.program import Outcome
+from assay.model.run import FailureClass, RunStatus
+from assay.planning.limits import TimeLimit
+from assay.workloads.base import Facts, Input, Size, Verdict, Workload
+
+_CHECK_TIMEOUT_S = 600.0
+
+
+async def checked_output(
+    workload: Workload,
+    size: Size,
+    needed: Input | None,
+    engine: Engine,
+    parameters: Mapping[str, str],
+    *,
+    timeout_s: float,
+    show: Show,
+) -> Finished | None:
+    """Run the program that checks the workload's output; None where it needs none."""
+    program = workload.check_program(needed.place if needed else None)
+    if program is None:
+        return None
+    reads_bytes, most_s = workload.data_bytes(size), max(_CHECK_TIMEOUT_S, timeout_s)
+    return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
+
+
+async def judged(
+    workload: Workload, size: Size, layout: Layout, outcome: Outcome, facts: Facts, storage: Storage
+) -> Verdict:
+    """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
+    verdict = await workload.verdict(size, outcome, facts)
+    places = [*workload.outputs(), *workload.leaves(size), *([facts.input_place] if facts.input_place else [])]
+    placements = await storage.placements(layout, places)
+    for path in workload.outputs():
+        await storage.delete(path)
+    return replace(verdict, checks=(*verdict.checks, *placements))
+
+
+def status_of(
+    gathered: Gathered, cause: AssayError | None, limit: TimeLimit
+) -> tuple[RunStatus, str | None, FailureClass | None]:
+    """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged."""
+    if cause or gathered.finished is None:
+        why = str(cause or "the job was not started")
+        return RunStatus.FAILED, why, class_of_error(cause) if cause else FailureClass.ENGINE
+    outcome = gathered.finished.outcome
+    if outcome.exit_status != 0:
+        why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
+        if outcome.timed_out:
+            why = f"it did not end within its time limit of {limit}"
+        failure_class = class_of_end(outcome.output, trouble=gathered.trouble, lost=outcome.host_lost)
+        return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
+    if gathered.trouble:
+        return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
+    broken = [check for check in (gathered.verdict.checks if gathered.verdict else ()) if not check.passed]
+    if broken or gathered.verdict is None:
+        why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
+        return RunStatus.INVALID, why, FailureClass.VALIDATION
+    return RunStatus.VALID, None, None

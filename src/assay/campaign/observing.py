@@ -1,0 +1,72 @@
+"""What is watched around a job: caches dropped and counted on every node before it, samplers on every node during it.
+
+In: transports and what to look at. Out: :class:`CacheState` values, samplers' raw files, and a run's trace from them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from assay.hosts.transport import Transport
+from assay.model.cluster import Cluster
+from assay.model.run import CacheState
+from assay.observe.caches import drop_caches
+from assay.observe.sampling import Sampler, SamplerOptions
+
+_CACHE_TIMEOUT_S = 120.0
+
+
+def sampler_options(cluster: Cluster, name: str, cgroup: Mapping[str, str] | None) -> SamplerOptions:
+    """Return what the sampler looks at on a node: its described devices, and its control groups in a lab."""
+    node = next(node for node in cluster.nodes if node.name == name)
+    disks = {device.name: device.directory for device in node.type.devices if device.directory}
+    return SamplerOptions(disks=disks, cgroup=cgroup)
+
+
+async def drop_all(
+    transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
+) -> tuple[CacheState, ...]:
+    """Drop every node's page cache, and count what of the data in ``directories`` was and is in it."""
+
+    async def on(name: str) -> CacheState:
+        return await drop_caches(transports[name], directories.get(name, ()), timeout_s=_CACHE_TIMEOUT_S)
+
+    return tuple(await asyncio.gather(*map(on, transports)))
+
+
+class Samplers:
+    """The samplers of all nodes while they run."""
+
+    def __init__(self, running: Mapping[str, Sampler]) -> None:
+        self._running = running
+        self._raw: dict[str, bytes] | None = None
+
+    async def stop(self) -> dict[str, bytes]:
+        """End them and return each node's raw samples; the same again when called twice."""
+        if self._raw is None:
+            raw = await asyncio.gather(*(sampler.stop() for sampler in self._running.values()))
+            self._raw = dict(zip(self._running, raw, strict=True))
+        return self._raw
+
+
+@asynccontextmanager
+async def sampling(
+    transports: Mapping[str, Transport],
+    options: Mapping[str, SamplerOptions],
+    keep: Callable[[Mapping[str, bytes]], None],
+) -> AsyncIterator[Samplers]:
+    """Run a sampler on every node until the block ends, whatever ends it, and hand what they sent to ``keep``."""
+    names = list(transports)
+    starting = (Sampler.start(transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    samplers = Samplers({n: result for n, result in zip(names, results, strict=True) if isinstance(result, Sampler)})
+    failed = next((result for result in results if isinstance(result, BaseException)), None)
+    if failed:
+        await samplers.stop()
+        raise failed
+    try:
+        yield samplers
+    finally:
+        keep(await asyncio.shield(samplers.stop()))

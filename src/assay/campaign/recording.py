@@ -1,0 +1,179 @@
+"""The record of an attempt: a :class:`Run` with its metrics, warnings, environment, and where each of them came from.
+
+In: what was planned, and what was gathered. Out: a :class:`Published`. Whoever makes a figure says its source: the
+engine, the workload, the sampler, or the aggregate over streams.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from assay.campaign.aggregate import gated_metrics
+from assay.campaign.judging import status_of
+from assay.campaign.setting import Around, Gathered, Published, Setting
+from assay.compare.differences import CPU_LIMIT_SHARE
+from assay.engines.contract import Engine
+from assay.errors import AssayError
+from assay.explain.run_detail import detail_metrics, run_detail
+from assay.model.cluster import Cluster, Role
+from assay.model.layout import Layout
+from assay.model.run import Origin, Run
+from assay.observe.caches import is_cold
+from assay.observe.traces import cpu_busy_share, device_totals
+from assay.planning.order import PlannedRun
+from assay.workloads.base import Workload
+
+_SAMPLED = "sampler on the nodes"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """An attempt that is over: what it was, what ended it before its end, and how long it took in all."""
+
+    run_id: str
+    number: int
+    started_unix_s: float
+    took_s: float
+    cause: AssayError | None
+
+
+def recorded(
+    planned: PlannedRun,
+    workload: Workload,
+    data_bytes: int,
+    setting: Setting,
+    around: Around,
+    gathered: Gathered,
+    attempted: Attempted,
+) -> Published:
+    """Return the record of an attempt, whatever became of it. ``setting``: with the part of the cluster in use."""
+    status, why, failure_class = status_of(gathered, attempted.cause, around.limit)
+    finished, verdict = gathered.finished, gathered.verdict
+    began = finished.started_unix_s if finished else attempted.started_unix_s
+    metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster)
+    if finished:
+        metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
+    facts = setting.provider.facts
+    run = Run(
+        run_id=attempted.run_id,
+        campaign_id=setting.campaign_id,
+        plan=setting.plan.name,
+        origin=Origin.MEASURED,
+        status=status,
+        cause=why,
+        cluster=setting.cluster.name,
+        lab_scale=setting.cluster.lab.scale if setting.cluster.lab else None,
+        engine=facts.name,
+        engine_version=facts.version,
+        workload=planned.workload.key,
+        workload_parameters={"program": workload.name, **planned.workload.parameters},
+        layout=planned.configuration.layout.name,
+        levels=dict(planned.configuration.levels),
+        parameters=dict(planned.configuration.parameters),
+        repetition=planned.repetition,
+        block=planned.block,
+        position=planned.index,
+        attempt=attempted.number,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
+        cold=is_cold(gathered.caches) if gathered.caches else None,
+        data_bytes=data_bytes,
+        metrics=metrics,
+        phases=finished.phases if finished else (),
+        checks=verdict.checks if verdict else (),
+        caches=gathered.caches,
+        warnings=tuple(_warnings(gathered, metrics)),
+        environment=_environment(planned, setting, gathered),
+        baseline_id=setting.baseline.baseline_id if setting.baseline else None,
+        sources={**sources, "time limit": str(around.limit)},
+        failure_class=failure_class,
+        jobs=finished.jobs if finished else (),
+    )
+    tasks = finished.tasks if finished else ()
+    if finished:
+        run = replace(run, metrics=detail_metrics(run_detail(run, tasks, gathered.trace)) | run.metrics)
+    return Published(run, tasks, gathered.trace, gathered.logs)
+
+
+def _metrics(
+    workload: Workload, data_bytes: int, gathered: Gathered, cluster: Cluster
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the run's metrics by name, and the sources that their makers state."""
+    finished, verdict = gathered.finished, gathered.verdict
+    if finished is None:
+        return {}, {}
+    metrics = dict(verdict.metrics) if verdict else {}
+    sources = {**finished.sources, **(verdict.sources if verdict else {})}
+    if finished.outcome.duration_s > 0:
+        metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
+        sources["job_throughput_mb_per_s"] = "data_bytes / duration_s"
+    if finished.jobs:
+        last = finished.jobs[-1]
+        metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
+        tasks = [task for task in finished.tasks if task.job_id == last.job_id]
+        gated, source = gated_metrics(tasks, workload, verdict, finished.started_unix_s, gathered.trace)
+        metrics |= gated
+        if gated:
+            sources.setdefault("gated_aggregate_mb_per_s", source)
+    sampled = _sampled(gathered, cluster, finished.outcome.duration_s)
+    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED)
+
+
+def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, float]:
+    """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
+    workers = [node.name for node in cluster.workers]
+    shares = [share for name in workers if (share := cpu_busy_share(gathered.trace, name, 0.0, end_s)) is not None]
+    busy = {"cpu_busy_share": statistics.fmean(shares)} if shares else {}
+    return busy | device_totals(gathered.trace, 0.0, end_s)
+
+
+def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[str]:
+    warnings = list(gathered.warnings)
+    busy = metrics.get("cpu_busy_share", 0.0)
+    if busy > CPU_LIMIT_SHARE:
+        warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
+    if gathered.caches and is_cold(gathered.caches) is not True:
+        reasons = sorted({state.reason for state in gathered.caches if state.reason})
+        warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
+    return warnings
+
+
+def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:
+    return {
+        **setting.environment,
+        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+        **({"network": gathered.network} if gathered.network else {}),
+        "parameters": _effective(planned, setting.provider.engine),
+    }
+
+
+def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
+    parameters = planned.configuration.parameters
+    return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up
+
+
+def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
+    """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
+    devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
+    return {
+        "name": cluster.name,
+        "placement": str(cluster.placement),
+        "nodes": len(cluster.nodes),
+        "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
+        "workers": len(cluster.workers),
+        "worker_names": [node.name for node in cluster.workers],
+        "ports": len(cluster.nodes),
+        "node_types": dict(Counter(node.type.name for node in cluster.nodes)),
+        "layout_devices": dict(Counter(str(device.kind) for device in devices)),
+        "device_names": {device.name: str(device.kind) for device in devices},
+        "layout_capacity_bytes": sum(device.capacity_bytes for device in devices),
+        "layout": {
+            "hdfs": {part.device: part.count for part in layout.hdfs},
+            "intermediate": {part.device: part.count for part in layout.intermediate},
+        },
+    }

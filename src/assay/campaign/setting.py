@@ -1,0 +1,109 @@
+"""The values that the parts of an attempt share: what all runs of a campaign have in common, what one attempt is told,
+what it has gathered so far, and what comes out of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.engines.contract import Finished, Provider, Show
+from assay.hosts.transport import Transport
+from assay.lab.links import Links
+from assay.model.baseline import Baseline
+from assay.model.cluster import Cluster
+from assay.model.plan import Plan
+from assay.model.run import CacheState, Run, Task
+from assay.model.trace import Trace
+from assay.observe.sampling import SamplerOptions
+from assay.planning.limits import NO_HISTORY, TimeLimit
+from assay.workloads.base import Verdict, Workload
+from assay.workloads.catalogue import WORKLOADS
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all runs of a campaign share."""
+
+    plan: Plan
+    cluster: Cluster
+    transports: Mapping[str, Transport]
+    provider: Provider
+    samplers: Mapping[str, SamplerOptions]
+    campaign_id: str
+    environment: Mapping[str, Any]
+    baseline: Baseline | None
+    show: Show
+    links: Links | None = None
+    """The lab's; None on other hosts."""
+    workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
+    """By the name that plans use."""
+
+
+async def _nothing() -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What one attempt is told by the campaign around it."""
+
+    limit: TimeLimit = NO_HISTORY
+    settled: Callable[[], Awaitable[None]] = _nothing
+    """Awaited before caches are dropped: what of the run before still goes on must not disturb this one."""
+    ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
+    """Takes each step that has ended: its name, when it began, and how long it took."""
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[Step]:
+        """Time the block as a step; it may be given another name meanwhile."""
+        step, began, clock = Step(name), time.time(), time.monotonic()
+        try:
+            yield step
+        finally:
+            self.ended(step.name, began, time.monotonic() - clock)
+
+
+@dataclass(slots=True)
+class Step:
+    """A step that goes on."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A run with what lies beside it in its bundle."""
+
+    run: Run
+    tasks: tuple[Task, ...] = ()
+    trace: Trace = field(default_factory=Trace)
+    logs: dict[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What is gathered while an attempt goes on, so that a failure keeps what was seen until then."""
+
+    caches: tuple[CacheState, ...] = ()
+    trace: Trace = field(default_factory=Trace)
+    logs: dict[str, bytes] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    finished: Finished | None = None
+    verdict: Verdict | None = None
+    trouble: str | None = None
+    network: dict[str, Any] = field(default_factory=dict)
+    not_own_s: float = 0.0
+    """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
+
+    @contextmanager
+    def not_own(self) -> Iterator[None]:
+        """Count the block's time as not assay's own."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.not_own_s += time.monotonic() - began
