@@ -13,7 +13,9 @@ from assay.compare.verdict import Conclusion
 from assay.explain.traffic import counter_growth, disk_traffic
 from assay.model.run import Origin, Phase, RunStatus
 from assay.model.trace import Trace
-from assay.statistics.factors import default_baseline, factors_of, level_of, levels_of
+from assay.statistics.factors import default_baseline, factors_of, layout_devices, level_of, levels_of, on_hard_disks
+from assay.statistics.keys import hard_disk_layouts
+from assay.statistics.run_table import table_of
 from builders import make_run, make_trace, runs_with, study_runs
 
 
@@ -310,16 +312,29 @@ def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
 
 
 def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> None:
-    assert default_baseline("layout", ["SS2", "HS5", "HD5", "HDD"]) == "HD5"
-    assert default_baseline("layout", ["Hybrid", "All-SSD", "All-HDD"]) == "All-HDD"
-    assert default_baseline("layout", ["SS2", "SSD"]) == "SS2"
-    assert default_baseline("storage", ["SS2", "HD2"]) == "SS2"
+    def chosen(*layouts: str, factor: str = "layout", devices: dict[str, dict[str, int]] | None = None) -> str:
+        known = {name: {"cluster": {"layout_devices": parts}} for name, parts in (devices or {}).items()}
+        runs = [
+            make_run(number, levels={factor: name, "layout": name}, layout=name, environment=known.get(name, {}))
+            for number, name in enumerate(layouts)
+        ]
+        disks = on_hard_disks((run.layout, layout_devices(run)) for run in runs)
+        assert disks == hard_disk_layouts(table_of(runs))
+        return default_baseline(factor, layouts, disks)
+
+    assert chosen("SS2", "HS5", "HD5", "HDD") == "HD5"
+    assert chosen("Hybrid", "All-SSD", "All-HDD") == "All-HDD"
+    assert chosen("SS2", "SSD") == "SS2"
+    assert chosen("SS2", "HD2", factor="storage") == "SS2"
+    assert chosen("SS2", "HDFS-on-NVMe", "HD2") == "HD2"
+    assert chosen("SS2", "HDD-on-NVMe") == "SS2"
+    assert chosen("fast", "HDD", "slow", devices={"fast": {"ssd": 2}, "HDD": {"nvme": 1}, "slow": {"hdd": 4}}) == "slow"
 
 
 def test_a_number_is_compared_with_the_least_and_a_codec_with_none() -> None:
-    assert default_baseline("containers", ["12", "4", "8"]) == "4"
-    assert default_baseline("compression", ["snappy", "none"]) == "none"
-    assert default_baseline("dfs.blocksize", ["128MB", "64MB"]) == "128MB"
+    assert default_baseline("containers", ["12", "4", "8"], ()) == "4"
+    assert default_baseline("compression", ["snappy", "none"], ()) == "none"
+    assert default_baseline("dfs.blocksize", ["128MB", "64MB"], ()) == "128MB"
 
 
 def test_what_a_word_stands_for_is_no_difference_between_its_levels() -> None:

@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from assay.model.layout_code import named
 from assay.model.price import LineItem, PriceBook
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus
 from assay.model.trace import Trace
@@ -37,7 +38,8 @@ _PHASES = {
 def make_run(number: int = 0, **changes: Any) -> Run:
     """Return a valid cold TeraSort run on HD2, with ``changes`` to its fields."""
     layout = changes.get("layout", "HD2")
-    kind = "ssd" if layout.startswith("SS") else "hdd"
+    code = named(layout)
+    devices = {kind: count for kind, count in code.devices.items() if count} if code else {"hdd": 2}
     run = Run(
         run_id=f"00000000-0000-7000-8000-{number:012d}",
         campaign_id="campaign-1",
@@ -67,7 +69,7 @@ def make_run(number: int = 0, **changes: Any) -> Run:
             "jvm": "17.0.10",
             "assay": {"version": "0.1.0"},
             "uptime_s": number,
-            "cluster": {"nodes": 4, "masters": 1, "workers": 3, "layout_devices": {kind: 2}},
+            "cluster": {"nodes": 4, "masters": 1, "workers": 3, "layout_devices": devices},
         },
     )
     return replace(run, **changes)

@@ -1,7 +1,7 @@
 """What a configuration looks like wherever it is drawn: its colour and its shape, told by its name alone.
 
 In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order in which levels were
-found does not matter, so a configuration keeps its colour when runs are added. Layout codes (``spec.layouts``, ALOJA's)
+found does not matter, so a configuration keeps its colour when runs are added. Layout codes (``model.layout_code``)
 get their family's hue: hard disks blue, SSDs orange-red, mixtures green, NVMe amber, remote volumes pink; how many
 disks there are is told by lightness and shape. Any other name takes the first free hue from a place that its own text
 gives. More hues than the palette has can't be told apart (see ``charts.style``), so then lightness changes.
@@ -10,11 +10,11 @@ gives. More hues than the palette has can't be told apart (see ``charts.style``)
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 from assay.charts.style import PALETTE
+from assay.model.layout_code import beginning
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SHAPE_PATHS: Final[Mapping[str, str]] = {
@@ -26,7 +26,6 @@ SHAPE_PATHS: Final[Mapping[str, str]] = {
     "triangle-down": "M5 9.6 0 .6h10z",
 }
 """The same shapes as SVG paths in a square of 10."""
-_CODE: Final = re.compile(r"(HD|SS|NV|HS|SH|HY|HN|RL|RR|RS|R|NFS)(?:D|E|BRID)?[-_ ]?([0-9]*)((?:[^A-Z0-9].*)?)")
 _FAMILY: Final = {
     "HD": (0, 0),
     "SS": (1, 0),
@@ -39,9 +38,9 @@ _FAMILY: Final = {
     "RS": (3, 2),
     "R": (3, 2),
     "NFS": (3, 1),
-    "NV": (4, 0),
+    "NVE": (4, 0),
 }
-"""The beginning of a code: its hue in the palette, and a step of lightness."""
+"""A code's family: its hue in the palette, and a step of lightness."""
 _LIGHTNESS: Final = (0.145, 0.21, 0.29)
 """Relative luminances (WCAG 2) that keep a contrast of 3:1 on white and on the dark theme's cards."""
 _ROUNDS: Final = len(_LIGHTNESS)
@@ -86,11 +85,12 @@ def _number(name: str) -> int:
 
 def _coded(name: str) -> tuple[int, int, int] | None:
     """Return a layout code's hue, step of lightness and number of disks; None for any other name."""
-    match = _CODE.fullmatch(name.upper())
-    if match is None or (match[1] in ("R", "RS") and not match[2]):
+    found = beginning(name)
+    if found is None:
         return None
-    hue, step = _FAMILY[match[1]]
-    disks = int(match[2] or 1) + (_number(match[3]) % len(SHAPES) if match[3] else 0)
+    code, rest = found
+    hue, step = _FAMILY[code.family]
+    disks = (code.disks or 1) + (_number(rest) % len(SHAPES) if rest else 0)
     return hue, step if step or hue == _FAMILY["RL"][0] else disks - 1, disks
 
 

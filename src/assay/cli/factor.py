@@ -9,7 +9,7 @@ from assay.cli.common import workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
-from assay.statistics.factors import default_baseline, factors_of, levels_of
+from assay.statistics.factors import default_baseline, factors_of, layout_devices, levels_of, on_hard_disks
 
 
 def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list[Run]]:
@@ -44,7 +44,7 @@ def find_baseline(runs: Sequence[Run], factor: str, baseline: str | None) -> str
         found = "; ".join(f"{name} ({', '.join(values)})" for name, values in factors_of(runs).items())
         raise SpecificationError(f"no run has a factor {factor!r}", hint=f"what the runs vary: {found or 'nothing'}")
     if baseline is None:
-        return default_baseline(factor, levels)
+        return default_baseline(factor, levels, on_hard_disks((run.layout, layout_devices(run)) for run in runs))
     if baseline not in levels:
         raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"its levels: {', '.join(levels)}")
     return baseline

@@ -20,7 +20,9 @@ import numpy as np
 from assay.compare.compression import UNCOMPRESSED, with_compression
 from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.compare.matched import STRATA, combine, over_sets
+from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.model.plan import COMPRESSION
+from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.moments import means_by
 from assay.statistics.run_table import ABSENT, Column, RunTable
@@ -33,8 +35,6 @@ PAYS = 1.05
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
 _SHUFFLE_HEAVY = re.compile(r"(hibench[-_. ])?(terasort|sort|shuffle)([-_. \d]|$)", re.IGNORECASE)
 _CPU_BOUND = re.compile(r"(hibench[-_. ])?wordcount([-_. \d]|$)", re.IGNORECASE)
-_LAYOUT = re.compile(r"(?P<all>all-)?(?P<kind>HD|SS)[DS]?-?(?P<count>\d{1,3})?", re.IGNORECASE)
-"""Of disks of one kind: ALOJA's HDD, HD5, SS2, LISA'14's HDD-11, SanDisk's All-SSD."""
 _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
 _UNKNOWN = np.nan
 
@@ -128,14 +128,15 @@ def _by_level(table: RunTable, name: str, value: Callable[[str], float]) -> Floa
     return found
 
 
-def _ssd(layout: str) -> float:
-    match = _LAYOUT.fullmatch(layout)
-    return _UNKNOWN if match is None else float(match["kind"].upper() == "SS")
+def _ssd(devices: str) -> float:
+    kinds = set(devices_of_text(devices))
+    return float(kinds == {SSD}) if len(kinds) == 1 and kinds <= {HDD, SSD} else _UNKNOWN
 
 
-def _many(layout: str) -> float:
-    match = _LAYOUT.fullmatch(layout)
-    return _UNKNOWN if match is None or match["all"] else float(int(match["count"] or 1) > 1)
+def _many(devices: str) -> float:
+    found = devices_of_text(devices)
+    count = next(iter(found.values()), None) if len(found) == 1 and found.keys() <= {HDD, SSD} else None
+    return _UNKNOWN if count is None else float(count > 1)
 
 
 def _network(level: str) -> float:
@@ -162,8 +163,9 @@ def _view(table: RunTable) -> _View:
     example = rows[first_rows(Groups(ids, len(present)))]
     busy = table.values.get("cpu_busy_share")
     limited = _cpu_limited(table.columns["workload"], rows, busy)
+    names = [*table.factors, *(n for n in (LAYOUT_DEVICES,) if n in table.columns)]
     configurations = RunTable(
-        example, {n: Column(table.columns[n].codes[example], table.columns[n].levels) for n in table.factors}, {}
+        example, {n: Column(table.columns[n].codes[example], table.columns[n].levels) for n in names}, {}
     )
     containers = next((name for name in CONTAINERS if name in table.columns), CONTAINERS[0])
     workload = configurations.columns["workload"]
@@ -173,8 +175,8 @@ def _view(table: RunTable) -> _View:
         means.mean,
         np.where(means.n > 1, means.variance, np.nan),
         means.n.astype(np.float64),
-        _by_level(configurations, "layout", _ssd),
-        _by_level(configurations, "layout", _many),
+        _by_level(configurations, LAYOUT_DEVICES, _ssd),
+        _by_level(configurations, LAYOUT_DEVICES, _many),
         _by_level(configurations, COMPRESSION, lambda level: float(level != UNCOMPRESSED)),
         _by_level(configurations, "network", _network),
         _by_level(configurations, containers, _log2),

@@ -35,6 +35,7 @@ from assay.statistics.keys import (
     combined,
     first_rows,
     groups_by,
+    hard_disk_layouts,
     has_level,
     level_of_group,
     require_factor,
@@ -409,7 +410,7 @@ def baseline_of(table: RunTable, factor: str) -> str:
         raise SpecificationError(f"no valid run has a level of {factor!r}", hint="see what failed with `assay runs`")
     first_rows_of = np.unique(column.codes[present], return_index=True)[1]
     levels = [column.levels[int(column.codes[row])] for row in present[np.sort(first_rows_of)]]
-    return default_baseline(factor, levels)
+    return default_baseline(factor, levels, hard_disk_layouts(table))
 
 
 def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[RunTable, str]:

@@ -1,29 +1,16 @@
 """What a cluster in one configuration consists of, as far as prices count it.
 
-In: what a run says of its cluster, or ALOJA's code of its layout. Out: :class:`Counts`. What a run does not say stays
+In: what a run says of its cluster, or its layout's code. Out: :class:`Counts`. What a run does not say stays
 unknown; a price that needs it is then an error that says so.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-_CODE = re.compile(r"(?P<one>HDD|SSD|NVE)|(?P<family>HD|SS|HS|HN|RR|RL|RS|R)(?P<n>[1-9][0-9]?)")
-_ONE = {"HDD": "hdd", "SSD": "ssd", "NVE": "nvme"}
-_FIRST = {
-    "HD": "hdd",
-    "SS": "ssd",
-    "HS": "hdd",
-    "HN": "hdd",
-    "R": "remote",
-    "RR": "remote",
-    "RL": "remote",
-    "RS": "remote",
-}
-_SECOND = {"RL": "hdd", "HS": "ssd", "HN": "nvme", "RS": "ssd"}
+from assay.model.layout_code import devices_of_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +32,6 @@ class Counts:
     """What the layout's devices of one worker hold together."""
     levels: Mapping[str, str] = field(default_factory=dict)
     """Factors, such as network and cluster, with this configuration's level."""
-
-
-def devices_of_code(code: str) -> dict[str, int]:
-    """Return the devices that one of ALOJA's layout codes stands for, by kind; empty for any other name.
-
-    RRn, Rn: n remote volumes; RLn: the same with intermediate data on a local disk; RSn: the same on a local SSD; HSn,
-    HNn: n HDDs and intermediate data on one SSD or NVMe device.
-    """
-    match = _CODE.fullmatch(code)
-    if match is None:
-        return {}
-    if match["one"]:
-        return {_ONE[match["one"]]: 1}
-    devices = {_FIRST[match["family"]]: int(match["n"])}
-    return devices | ({_SECOND[match["family"]]: 1} if match["family"] in _SECOND else {})
 
 
 def _whole(value: Any) -> int | None:

@@ -13,10 +13,10 @@ import numpy as np
 
 from assay.compare.matched import STRATA, Speedup, matched_speedups
 from assay.compare.significance import indistinguishable_from_best
+from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
 from assay.statistics.facets import LevelCount, level_counts
-from assay.statistics.factors import on_hard_disks
-from assay.statistics.keys import first_rows, groups_by, has_level, require_factor, usable
+from assay.statistics.keys import first_rows, groups_by, hard_disk_layouts, has_level, require_factor, usable
 from assay.statistics.run_table import ABSENT, RunTable
 
 
@@ -79,7 +79,8 @@ def usual_baseline(table: RunTable, factor: str) -> str | None:
     counts = level_counts(column, usable(table))
     if not counts.any():
         return None
-    disks = np.array([on_hard_disks(factor, level) for level in column.levels])
+    on_disks = hard_disk_layouts(table) if factor == LAYOUT_FACTOR else ()
+    disks = np.array([level in on_disks for level in column.levels])
     some = counts * disks
     return column.levels[int(np.argmax(some if some.any() else counts))]
 

@@ -1,33 +1,22 @@
 """Layouts from a plan: ALOJA's short codes, and explicit device lists, resolved against a worker's node type.
 
-Codes (from ALOJA's study, ``n`` is a number of disks): ``HDD``, ``HDn``, ``SSD``, ``SSn`` and ``NVE`` keep HDFS blocks
-and intermediate data on the same disks; ``HSn`` keeps HDFS on ``n`` HDDs and intermediate data on one SSD. Two more in
-their manner for LISA'14's setups: ``SHn`` keeps HDFS on one SSD and intermediate data on ``n`` HDDs, ``HYn`` (hybrid)
-keeps both on ``n`` HDDs and one SSD. Each device gets one directory. What does not fit raises
-:class:`SpecificationError` with the codes that would.
+Codes are those of :mod:`assay.model.layout_code` with disks in the worker: ``HDD``, ``HDn``, ``SSD``, ``SSn`` and
+``NVE`` keep HDFS blocks and intermediate data on the same disks, ``HSn``, ``SHn`` and ``HYn`` also use one SSD. Each
+device gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from assay.errors import SpecificationError
 from assay.model.cluster import Device, DeviceKind, NodeType
 from assay.model.layout import Directories, Layout, StoragePolicy
+from assay.model.layout_code import LayoutCode, parse
 from assay.spec.fields import COUNT_MAX, unknown
 
-_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY)([1-9][0-9]{0,2})")
-_KINDS = {
-    "HDD": DeviceKind.HDD,
-    "SSD": DeviceKind.SSD,
-    "NVE": DeviceKind.NVME,
-    "HD": DeviceKind.HDD,
-    "SS": DeviceKind.SSD,
-    "HS": DeviceKind.HDD,
-    "SH": DeviceKind.HDD,
-    "HY": DeviceKind.HDD,
-}
+_CODES = {"HD", "SS", "HS", "SH", "HY"}
+"""Families that plans know, and those of one NVMe device; ALOJA's others are of remote volumes."""
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
 _TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
@@ -42,7 +31,12 @@ _KINDS_OF = {"DISK": "an HDD", "SSD": "an SSD or NVMe device"}
 
 def is_layout_code(name: str) -> bool:
     """Tell whether ``name`` has the form of a code, whatever devices there are."""
-    return _CODE.fullmatch(name) is not None
+    return _planned(name) is not None
+
+
+def _planned(name: str) -> LayoutCode | None:
+    code = parse(name)
+    return code if code and (code.family in _CODES or code.single == "NVE") else None
 
 
 def fitting_codes(node_type: NodeType) -> list[str]:
@@ -103,18 +97,15 @@ def storage_type(kind: DeviceKind) -> str:
 
 
 def _resolve_code(code: str, node_type: NodeType) -> Layout:
-    match = _CODE.fullmatch(code)
-    if match is None:
+    meant = _planned(code)
+    if meant is None:
         raise SpecificationError(unknown("layout", code, fitting_codes(node_type)))
-    family = match[1] or match[2]
-    disks = _take(code, _KINDS[family], int(match[3] or 1), node_type)
-    hdfs = tuple(Directories(device.name) for device in disks)
-    if family not in ("HS", "SH", "HY"):
-        return Layout(code, hdfs, hdfs)
-    ssd = tuple(Directories(device.name) for device in _take(code, DeviceKind.SSD, 1, node_type))
-    return {"HS": Layout(code, hdfs, ssd), "SH": Layout(code, ssd, hdfs), "HY": Layout(code, hdfs + ssd, hdfs + ssd)}[
-        family
-    ]
+    taken = {kind: _take(code, DeviceKind(kind), count or 1, node_type) for kind, count in meant.devices.items()}
+    hdfs, intermediate = (
+        tuple(Directories(device.name) for kind in kinds for device in taken[kind])
+        for kinds in (meant.hdfs, meant.intermediate)
+    )
+    return Layout(code, hdfs, intermediate)
 
 
 def _take(code: str, kind: DeviceKind, count: int, node_type: NodeType) -> tuple[Device, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.model.layout_code import HDD, devices_of_text, devices_text, named
 from assay.model.plan import LAYOUT_FACTOR, TARGETS, waved_options
 from assay.model.run import Run, RunStatus
 
@@ -27,8 +28,7 @@ LAYOUT_PARAMETERS = frozenset(
 )
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
-_HARD_DISKS = re.compile(r"(all-)?hd", re.IGNORECASE)
-
+LAYOUT_DEVICES = "layout_devices"
 
 RESERVED = frozenset(
     {
@@ -44,6 +44,7 @@ RESERVED = frozenset(
         "cold",
         "plan",
         "campaign_id",
+        LAYOUT_DEVICES,
     }
 )
 """Properties of every run: a factor of the same name does not take their place."""
@@ -77,20 +78,39 @@ def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
     return list(dict.fromkeys(level for level in found if level is not None))
 
 
-def on_hard_disks(factor: str, level: str) -> bool:
-    """Say whether a level is a layout on local hard disks, by its name: ``HDD``, ``HD5``, ``HDD-6``, ``All-HDD``."""
-    return factor == LAYOUT_FACTOR and _HARD_DISKS.match(level) is not None
+def layout_devices(run: Run) -> str | None:
+    """Return the devices that the run's layout has on each worker (see ``layout_code.devices_text``); None: not known.
+
+    What was recorded with the run comes first; only where nothing was, the layout's name is asked.
+    """
+    cluster = run.environment.get("cluster")
+    recorded = cluster.get("layout_devices") if isinstance(cluster, Mapping) else None
+    if isinstance(recorded, Mapping) and recorded:
+        return devices_text({str(kind): n if isinstance(n, int) else None for kind, n in recorded.items()})
+    code = named(run.layout)
+    return devices_text(code.devices) if code else None
 
 
-def default_baseline(factor: str, levels: Sequence[str]) -> str:
+def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset[str]:
+    """Return the layouts on local hard disks and nothing else, of layouts with their devices as they occur."""
+    kinds: dict[str, set[str]] = {}
+    for layout, text in devices:
+        if layout is not None and text is not None:
+            kinds.setdefault(layout, set()).update(devices_of_text(text))
+    return frozenset(layout for layout, found in kinds.items() if found == {HDD})
+
+
+def default_baseline(factor: str, levels: Sequence[str], hard_disks: Collection[str]) -> str:
     """Return the level that others are compared with when nobody names one: hard disks, the least of numbers, nothing
     of something that can be left out (``none``), or else the first.
 
     ``levels``: at least one, in the order in which runs first had them, which a campaign's plan shuffles.
+    ``hard_disks``: layouts on hard disks, see :func:`on_hard_disks`.
     """
     if all(_NUMBER.fullmatch(level) for level in levels):
         return min(levels, key=float)
-    return next((level for level in levels if on_hard_disks(factor, level) or level == "none"), levels[0])
+    disks = hard_disks if factor == LAYOUT_FACTOR else ()
+    return next((level for level in levels if level in disks or level == "none"), levels[0])
 
 
 def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:

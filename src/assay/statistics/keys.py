@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
+from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
+from assay.statistics.factors import LAYOUT_DEVICES, on_hard_disks
 from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Ints = NDArray[np.int64]
@@ -170,6 +172,15 @@ def require_factor(table: RunTable, name: str) -> Column:
         known = ", ".join(sorted(table.factors)) or "none: the table is empty"
         raise SpecificationError(f"no run has a factor {name!r}", hint=f"factors of these runs: {known}")
     return table.columns[name]
+
+
+def hard_disk_layouts(table: RunTable) -> frozenset[str]:
+    """Return the layouts on local hard disks and nothing else."""
+    names = (LAYOUT_FACTOR, LAYOUT_DEVICES)
+    if not all(name in table.columns for name in names):
+        return frozenset()
+    layout, devices = (table.columns[name] for name in names)
+    return on_hard_disks((layout.text(int(row)), devices.text(int(row))) for row in first_rows(groups_by(table, names)))
 
 
 def combined(table: RunTable, names: Sequence[str], joint: str | None = None) -> RunTable:

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.model.run import Run
-from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances
+from assay.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, circumstances, layout_devices
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]
 ABSENT = -1
 OWN_VALUES = ("duration_s", "started_unix_s")
 """Quantities that every run has; a metric of the same name does not take their place."""
-DESCRIPTIVE = ("status", "cold", "plan", "campaign_id")
+DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", LAYOUT_DEVICES)
 """Columns that say something of a run but do not set its configuration apart."""
 
 
@@ -87,6 +87,7 @@ def described(run: Run) -> dict[str, str]:
     found |= {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     if run.cold is not None:
         found["cold"] = "cold" if run.cold else "warm"
+    found[LAYOUT_DEVICES] = layout_devices(run) or ""
     for name in ("data_bytes", "lab_scale"):
         if getattr(run, name) is None:
             del found[name]

@@ -18,6 +18,7 @@ from assay.questions.overview import counts_of, leaders
 from assay.repository import Repository
 from assay.repository.transfer import bundle_ids
 from assay.statistics.facets import conditions_of, facets, matching, page_of
+from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.run_table import DESCRIPTIVE, RunTable
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
 from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TaskAttempt, TraceAnswer
@@ -86,7 +87,7 @@ def _rows(repository: Repository, table: RunTable, positions: Sequence[int], col
 
 def facet_names(table: RunTable) -> list[str]:
     """Return the columns that are worth a facet: those with several levels, what describes runs first."""
-    several = [name for name, column in table.columns.items() if len(column.levels) > 1]
+    several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
     first = ("workload", "layout", "network", "cluster", "status", "origin", "cold")
     return sorted(several, key=lambda name: (first.index(name) if name in first else len(first), name in DESCRIPTIVE))
 

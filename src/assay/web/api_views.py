@@ -32,6 +32,7 @@ from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
 from assay.statistics.facets import conditions_of, matching
 from assay.statistics.factors import default_baseline, levels_of
+from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, require
 from assay.web.models import CostPlane, CostQuestion, CostRow, FigureRow, FlipPrice, Model, Tco, TcoLine, TcoQuestion
@@ -103,7 +104,9 @@ def compare(
         if not levels or (baseline is not None and baseline not in levels):
             known = f"its levels: {', '.join(levels)}" if levels else "see the columns of the list of runs"
             raise SpecificationError(f"no run has {by[:100]!r} {baseline or ''}".strip(), where="by", hint=known)
-        return compare_runs(runs, factor=by, baseline=baseline or default_baseline(by, levels))
+        return compare_runs(
+            runs, factor=by, baseline=baseline or default_baseline(by, levels, hard_disk_layouts(table))
+        )
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 

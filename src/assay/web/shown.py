@@ -6,7 +6,6 @@ In: values of other rooms. Out: texts and lists for templates. Nothing is measur
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from assay.errors import AssayError
+from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse
 from assay.model.run import Run, Task
 from assay.statistics.run_table import DESCRIPTIVE, RunTable
 from assay.units import format_bit_rate, format_byte_rate, format_bytes
@@ -243,32 +243,23 @@ def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[
     return paired, [plane for plane in every if not plane.rows]
 
 
-_DEVICES = {"HD": "hard disk", "SS": "SSD", "NV": "NVMe drive", "R": "remote volume"}
+_DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
 _NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
-_CODE = re.compile(r"(HDD|SSD|NVE)|(HD|SS|HS|SH|HY|HN|RR|RL|RS|R)([1-9][0-9]?)")
-_BESIDE = {
-    "HS": ("HD", "intermediate data on one SSD"),
-    "SH": ("HD", "for intermediate data, HDFS on one SSD"),
-    "HY": ("HD", "and one SSD, both for everything"),
-    "HN": ("HD", "intermediate data on one NVMe drive"),
-    "RR": ("R", "for everything"),
-    "R": ("R", "for everything"),
-    "RL": ("R", "intermediate data on one local hard disk"),
-    "RS": ("R", "intermediate data on one local SSD"),
-}
 
 
 def meanings(names: Iterable[str]) -> dict[str, str]:
     """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
-    found = {}
-    for name in names:
-        match = _CODE.fullmatch(name)
-        if match is None:
-            if name in _NETWORKS:
-                found[name] = _NETWORKS[name]
-            continue
-        family, beside = _BESIDE.get(match[2] or "", (name[:2], ""))
-        number = int(match[3] or 1)
-        devices = f"{number} {_DEVICES[family]}{'s' if number > 1 else ''} a worker"
-        found[name] = f"{devices}, {beside}" if beside else devices
-    return found
+    found = {name: _NETWORKS[name] for name in names if name in _NETWORKS}
+    return found | {name: _meaning(code) for name in names if (code := parse(name)) is not None}
+
+
+def _meaning(code: LayoutCode) -> str:
+    devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} a worker"
+    if code.more is None:
+        return f"{devices}, for everything" if code.kind == REMOTE else devices
+    one = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"
+    return {
+        Beside.INTERMEDIATE: f"{devices}, intermediate data on {one}",
+        Beside.HDFS: f"{devices}, for intermediate data, HDFS on {one}",
+        Beside.BOTH: f"{devices}, and {one}, both for everything",
+    }[code.beside or Beside.INTERMEDIATE]

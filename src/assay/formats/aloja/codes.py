@@ -10,9 +10,10 @@ BZIP2 only on the page.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final
+
+from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, devices_of_code, parse
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
 """Texts, in small letters, that stand for no value in ALOJA's tables."""
@@ -45,34 +46,8 @@ _COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2",
 """The words that ALOJA's page shows for its codes, in small letters; what it calls BZIP2 was LZO."""
 NETWORKS: Final[Mapping[str, str]] = {"IB": "InfiniBand, IP over it", "ETH": "Ethernet"}
 _SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
-_SINGLE: Final[Mapping[str, tuple[str, Mapping[str, int]]]] = {
-    "HDD": ("one SATA disk", {"hdd": 1}),
-    "SSD": ("one SSD", {"ssd": 1}),
-    "NVE": ("one NVMe drive", {"nvme": 1}),
-    "NFS": ("one NFS mount", {"remote": 1}),
-    "RAM": ("a RAM disk", {}),
-}
-_MANY: Final[Mapping[str, tuple[str, str, Mapping[str, int]]]] = {
-    "HD": ("SATA disk", "on the first of them", {}),
-    "SS": ("SSD", "on the first of them", {}),
-    "HS": ("SATA disk", "on one SSD", {"ssd": 1}),
-    "HN": ("SATA disk", "on one NVMe drive", {"nvme": 1}),
-    "RR": ("remote volume", "on the first of them", {}),
-    "R": ("remote volume", "on the first of them", {}),
-    "RL": ("remote volume", "on one local SATA disk", {"hdd": 1}),
-    "RS": ("remote volume", "on one local SSD", {"ssd": 1}),
-    "NFS": ("NFS mount", "on one local SATA disk", {"hdd": 1}),
-    "NVE": ("NVMe drive", "on the first of them", {}),
-}
-"""Two-letter code, before the number of them: where HDFS is, where the intermediate data, devices for the latter."""
-_KINDS: Final = {
-    "SATA disk": "hdd",
-    "SSD": "ssd",
-    "NVMe drive": "nvme",
-    "remote volume": "remote",
-    "NFS mount": "remote",
-}
-_NUMBERED: Final = re.compile(r"(?P<kind>[A-Z]{1,3})(?P<count>[1-9]\d?)")
+_DEVICES: Final = {HDD: "SATA disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
+RAM_DISK: Final = "RAM"
 
 
 def known(text: str) -> str:
@@ -92,22 +67,25 @@ def network(code: str) -> str:
     return layout_name(code)
 
 
-def _numbered(code: str) -> tuple[str, str, Mapping[str, int], int] | None:
-    found = _NUMBERED.fullmatch(code)
-    parts = _MANY.get(found["kind"]) if found else None
-    return (*parts, int(found["count"])) if found and parts else None
-
-
 def layout_words(code: str) -> str | None:
     """Return what a disk code stands for; None when ALOJA's scripts do not explain it."""
-    if code in _SINGLE:
-        words = _SINGLE[code][0]
-        return f"HDFS and intermediate data on {words}"
-    many = _numbered(code)
-    if many is None:
+    if code == RAM_DISK:
+        return "HDFS and intermediate data on a RAM disk"
+    found = parse(code)
+    if found is None:
         return None
-    device, intermediate, _, count = many
-    return f"HDFS on {count} {device}{'s' if count > 1 else ''}, intermediate data {intermediate}"
+    device = "NFS mount" if found.family == "NFS" else _DEVICES[found.kind]
+    if found.single:
+        return f"HDFS and intermediate data on one {device}"
+    many = f"{found.disks} {device}{'s' if found.disks != 1 else ''}"
+    if found.more is None:
+        return f"HDFS on {many}, intermediate data on the first of them"
+    one = f"one {'local ' if found.kind == REMOTE else ''}{_DEVICES[found.more]}"
+    return {
+        Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one}",
+        Beside.HDFS: f"HDFS on {one}, intermediate data on {many}",
+        Beside.BOTH: f"HDFS and intermediate data on {many} and {one}",
+    }[found.beside or Beside.INTERMEDIATE]
 
 
 def layout_devices(code: str) -> dict[str, int] | None:
@@ -115,13 +93,7 @@ def layout_devices(code: str) -> dict[str, int] | None:
 
     None when the code is not known, or stands for something that is no device.
     """
-    if code in _SINGLE:
-        return dict(_SINGLE[code][1]) or None
-    many = _numbered(code)
-    if many is None:
-        return None
-    device, _, more, count = many
-    return {_KINDS[device]: count, **more}
+    return devices_of_code(code) or None
 
 
 def suite(bench_type: str) -> str:
