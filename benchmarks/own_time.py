@@ -32,7 +32,7 @@ from assay.planning.inputs import size_of
 from assay.planning.order import schedule
 from assay.repository import Repository
 from assay.spec import expand, load_plan
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
 SAMPLED_S = 30.0
@@ -42,7 +42,7 @@ async def own_time(plan: Plan, setting: Setting, pairs: int) -> None:
     """Print assay's own time per run and the job's time inside and outside of assay."""
     reads = [run for run in schedule(plan, expand(plan)) if run.workload.name == "dfsio-read"]
     planned = next(run for run in reads if run.configuration.layout.name == "SS2")
-    program = WORKLOADS["dfsio-read"].program(size_of(planned, plan), None)
+    program = workloads()["dfsio-read"].programs(size_of(planned, plan), None)["hadoop"]
     await attempt(planned, 1, setting)  # deploys, makes the input, warms the daemons up
     inside: list[float] = []
     outside: list[float] = []

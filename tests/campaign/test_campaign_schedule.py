@@ -19,7 +19,7 @@ from assay.planning.estimate import expected_s, remaining_s
 from assay.planning.inputs import size_of
 from assay.planning.order import PlannedRun, schedule
 from assay.spec import expand, load_plan
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT
 
@@ -138,7 +138,7 @@ def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> 
 def test_the_expected_time_comes_from_history_when_there_is_one(plan: Plan) -> None:
     planned = planned_runs(plan)[0]
     guess = expected_s(planned, plan, [])
-    data_bytes = WORKLOADS[planned.workload.name].data_bytes(size_of(planned, plan))
+    data_bytes = workloads()[planned.workload.name].data_bytes(size_of(planned, plan))
     past = [
         replace(finished(planned, number=i), duration_s=40.0 + i, cluster=plan.cluster.name, data_bytes=data_bytes)
         for i in range(3)

@@ -18,8 +18,8 @@ from assay.errors import EngineError
 from assay.hosts import LocalTransport
 from assay.installation import Installation
 from assay.model.program import OWN_JOBS, Program
-from assay.workloads.base import Size
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Size
 from campaign_support import require_hadoop
 from paths import ROOT
 
@@ -124,8 +124,8 @@ def test_jobs_are_compiled_against_the_hadoop_that_is_assembled() -> None:
 
 def test_every_program_of_a_workload_is_among_the_sources() -> None:
     size = Size(10**7, 1)
-    programs = [workload.program(size, "/in") for workload in WORKLOADS.values()]
-    programs += [needed.program for workload in WORKLOADS.values() if (needed := workload.input(size))]
+    programs = [workload.programs(size, "/in")["hadoop"] for workload in workloads().values()]
+    programs += [needed.program for workload in workloads().values() if (needed := workload.input(size))]
     own = {program.main_class for program in programs if program.main_class.startswith(OWN_JOBS)}
     assert len(own) >= 8
     for name in own:

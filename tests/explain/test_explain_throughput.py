@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.explain.throughput import Measured, Transfer, gated_aggregate, transfers
+from assay.explain.throughput import Transfer, gated_aggregate, transfers
 from assay.model.run import Task
+from assay.model.stream import CountedStream
 
 
 @st.composite
@@ -81,7 +82,7 @@ def test_only_attempts_that_succeeded_are_transfers() -> None:
 
 def test_measured_streams_are_taken_second_by_second_of_their_clock() -> None:
     """Two streams of 3 s from x.5 on: the first and the last slot are half a second long, and all of them count."""
-    streams = [Measured(10.5, 13.5, 10, (5, 20, 30, 5)), Measured(10.5, 13.5, 10, (5, 0, 10, 5))]
+    streams = [CountedStream(10.5, 13.5, 10, (5, 20, 30, 5)), CountedStream(10.5, 13.5, 10, (5, 0, 10, 5))]
     found = gated_aggregate(streams)
     assert found is not None
     assert [(slot.start_s, slot.length_s, slot.concurrency, slot.moved_bytes) for slot in found.curve] == [
@@ -96,8 +97,8 @@ def test_measured_streams_are_taken_second_by_second_of_their_clock() -> None:
 
 def test_bytes_in_seconds_with_too_few_streams_do_not_count() -> None:
     """Four containers in seconds 0 and 1, one in seconds 2 to 5: what goes then is no rate of the cluster."""
-    crowd = [Measured(0.0, 2.0, 0, (100, 100)) for _ in range(3)]
-    found = gated_aggregate([*crowd, Measured(0.0, 6.0, 0, (100, 100, 900, 900, 900, 900))])
+    crowd = [CountedStream(0.0, 2.0, 0, (100, 100)) for _ in range(3)]
+    found = gated_aggregate([*crowd, CountedStream(0.0, 6.0, 0, (100, 100, 900, 900, 900, 900))])
     assert found is not None
     assert (found.slots, found.slots_total, found.concurrency_max) == (2, 6, 4)
     assert found.mean_mb_per_s == pytest.approx(400 / 1e6)
@@ -105,23 +106,23 @@ def test_bytes_in_seconds_with_too_few_streams_do_not_count() -> None:
 
 
 def test_a_pause_lowers_the_measured_aggregate_and_not_the_evenly_spread_one() -> None:
-    paused = gated_aggregate([Measured(0.0, 4.0, 0, (300, 0, 0, 300)), Measured(0.0, 2.0, 0, (100, 100))])
+    paused = gated_aggregate([CountedStream(0.0, 4.0, 0, (300, 0, 0, 300)), CountedStream(0.0, 2.0, 0, (100, 100))])
     assert paused is not None
     assert [slot.moved_bytes for slot in paused.curve] == [400, 100, 0, 300]
     assert paused.stddev_mb_per_s > 0
 
 
 @st.composite
-def _measured(draw: st.DrawFn) -> Measured:
+def _measured(draw: st.DrawFn) -> CountedStream:
     start = draw(st.floats(0, 50))
     end = start + draw(st.floats(0.001, 20))
     slots = int(end) - int(start) + 1
     counted = draw(st.lists(st.integers(0, 10**9), min_size=slots, max_size=slots))
-    return Measured(start, end, int(start) + draw(st.integers(-1, 1)), tuple(counted))
+    return CountedStream(start, end, int(start) + draw(st.integers(-1, 1)), tuple(counted))
 
 
 @given(st.lists(_measured(), min_size=1, max_size=8))
-def test_no_byte_is_lost_whatever_the_clocks_say(streams: list[Measured]) -> None:
+def test_no_byte_is_lost_whatever_the_clocks_say(streams: list[CountedStream]) -> None:
     found = gated_aggregate(streams)
     if found is None:
         return

@@ -18,7 +18,7 @@ from assay.planning.inputs import size_of
 from assay.planning.limits import parse_selection, parse_stop
 from assay.planning.order import PlannedRun, schedule
 from assay.spec import expand, load_plan
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT
 
@@ -30,7 +30,7 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 def like(planned: PlannedRun, duration_s: float, **changes: Any) -> Run:
     """Return a valid run of exactly what ``planned`` asks for."""
-    data_bytes = WORKLOADS[planned.workload.name].data_bytes(size_of(planned, PLAN))
+    data_bytes = workloads()[planned.workload.name].data_bytes(size_of(planned, PLAN))
     run = make_run(
         workload=planned.workload.key,
         layout=planned.configuration.layout.name,

@@ -20,10 +20,9 @@ from assay.model.run import Run
 from assay.planning.estimate import JOB_START_S, inputs_s, inputs_there, remaining_s
 from assay.planning.inputs import kept_by, newly_made
 from assay.planning.order import PlannedRun, schedule
-from assay.planning.room import WRITES, Claim, Claims, Part, claims_of, filled, refusal, shortage, warnings
+from assay.planning.room import Claim, Claims, Part, claims_of, filled, refusal, shortage, warnings
 from assay.repository import Repository
 from assay.spec import expand, load_plan
-from assay.workloads.catalogue import WORKLOADS
 from builders import make_run
 
 HOSTS = """\
@@ -129,10 +128,6 @@ def test_an_input_counts_once_whoever_reads_it_and_what_a_write_test_leaves_is_o
     made = [[kept.name for kept in new] for new in newly_made(runs, plan, ())]
     assert made[:5] == [[], [], ["teragen"], ["terasort"], []]  # dfsio-write's files are there for dfsio-read
     assert not any(made[5:])
-
-
-def test_every_workload_says_what_it_writes() -> None:
-    assert set(WRITES) == set(WORKLOADS)
 
 
 def test_hdfs_write_and_terasort_write_their_own_numbers_of_copies(tmp_path: Path) -> None:

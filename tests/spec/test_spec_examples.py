@@ -18,8 +18,9 @@ from assay.model.program import Stored
 from assay.planning.inputs import size_of
 from assay.planning.order import PlannedRun, schedule
 from assay.spec import expand, load_plan
-from assay.workloads.base import Input, Size
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
+from assay.workloads.inputs import Input
+from assay.workloads.workload import Size
 from paths import EXAMPLES
 
 PLANS = sorted(path for path in EXAMPLES.glob("*/*.yaml") if re.search(r"^plan: ", path.read_text(), re.MULTILINE))
@@ -49,7 +50,7 @@ def test_no_job_is_left_to_one_reduce_or_its_input_to_few_writers(path: Path) ->
         options = run.workload.parameters
         if run.workload.name in REDUCING:
             assert int(options["reduces"]) >= len(plan.cluster.workers), run.title
-        if WORKLOADS[run.workload.name].input(size_of(run, plan)) is not None:
+        if workloads()[run.workload.name].input(size_of(run, plan)) is not None:
             assert int(options.get("maps", options.get("files", "0"))) >= len(plan.cluster.workers), run.title
 
 
@@ -57,7 +58,7 @@ def held(plan: Plan, runs: list[PlannedRun]) -> Counter[str]:
     """Return the bytes of kept data on each device of a worker: every layout keeps its own, once for all runs."""
     kept: dict[tuple[str, str], tuple[int, PlannedRun]] = {}
     for run in runs:
-        size, workload = size_of(run, plan), WORKLOADS[run.workload.name]
+        size, workload = size_of(run, plan), workloads()[run.workload.name]
         layout, needed = run.configuration.layout.name, workload.input(size)
         for place in workload.leaves(size):
             kept[layout, place] = (workload.data_bytes(size) * size.replication, run)
@@ -130,7 +131,7 @@ def test_lab_plans_say_how_long_they_take(path: Path) -> None:
     ],
 )
 def test_an_input_of_another_number_of_files_bytes_or_copies_is_made_anew(stored: Stored, complete: bool) -> None:
-    needed = WORKLOADS["dfsioe-read"].input(Size(600, 3, files=6))
+    needed = workloads()["dfsioe-read"].input(Size(600, 3, files=6))
     assert isinstance(needed, Input)
 
     async def found(_path: str) -> Stored:

@@ -9,7 +9,8 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Plan, WorkloadSpec
-from assay.spec import WORKLOAD_OPTIONS, expand, load_plan, workload_option
+from assay.spec import expand, load_plan, workload_option
+from assay.workloads.catalogue import workloads
 
 CLUSTER = """\
 cluster: c
@@ -241,17 +242,17 @@ MISTAKES = [
     (
         "- dfsio-write:",
         "- dfsio-wirte:",
-        f"plan.yaml:5: unknown key 'dfsio-wirte'; did you mean 'dfsio-write'? valid: {', '.join(WORKLOAD_OPTIONS)}",
+        f"plan.yaml:5: unknown key 'dfsio-wirte'; did you mean 'dfsio-write'? valid: {', '.join(workloads())}",
     ),
     (
         "- dfsio-write: {files: 6, data: 6GB}",
         "- dfsio-write",
-        f"plan.yaml:5: workloads: keys with values are expected here; valid: {', '.join(WORKLOAD_OPTIONS)}",
+        f"plan.yaml:5: workloads: keys with values are expected here; valid: {', '.join(workloads())}",
     ),
     (
         "- dfsio-write: {files: 6, data: 6GB}",
         "- {dfsio-write: {data: 6GB}, teragen: {data: 6GB}}",
-        f"plan.yaml:5: workloads: each list item names one workload; valid: {', '.join(WORKLOAD_OPTIONS)}",
+        f"plan.yaml:5: workloads: each list item names one workload; valid: {', '.join(workloads())}",
     ),
     ("files: 6, data: 6GB", "files: 6", "plan.yaml:5: dfsio-write: data is missing: write data or data_per_node"),
     (

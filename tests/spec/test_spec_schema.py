@@ -15,7 +15,8 @@ from ruamel.yaml import YAML
 
 from assay.errors import SpecificationError
 from assay.model.cluster import Placement
-from assay.spec import WORKLOAD_OPTIONS, expand, json_schema, load_cluster, load_plan, load_prices
+from assay.spec import expand, json_schema, load_cluster, load_plan, load_prices
+from assay.workloads.catalogue import workloads
 from paths import EXAMPLES
 
 FILES = sorted(path for path in EXAMPLES.glob("*/*.yaml") if path.name != "results.yaml")  # those are no specifications
@@ -112,10 +113,12 @@ def test_a_nic_is_its_rate_or_keys(value: Any) -> None:
 
 def test_every_workload_with_its_options_is_in_the_schema() -> None:
     entry = json_schema("plan")["$defs"]["Workload"]["properties"]
-    assert list(entry) == list(WORKLOAD_OPTIONS)
-    for workload, options in WORKLOAD_OPTIONS.items():
+    assert list(entry) == list(workloads())
+    for name, workload in workloads().items():
         general = {"data", "data_per_node", "waves", "label"}
-        assert set(json_schema("plan")["$defs"][workload]["properties"]) == general | set(options)
+        assert set(json_schema("plan")["$defs"][name]["properties"]) == general | {
+            option.name for option in workload.options
+        }
 
 
 def _strings(schema: Any) -> list[dict[str, Any]]:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.explain.throughput import Measured
 from assay.model.program import Outcome, Stored
-from assay.spec import WORKLOAD_OPTIONS
-from assay.workloads.base import Facts, Size, Verdict
-from assay.workloads.catalogue import WORKLOADS
+from assay.model.stream import CountedStream
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Evidence, Judgement, Size
 
 MIB = 2**20
 SIZE = Size(data_bytes=60 * MIB, replication=3, files=6, maps=6, reduces=4)
@@ -63,21 +62,21 @@ def judge(
     check: Outcome | None = None,
     place: str | None = None,
     size: Size = SIZE,
-) -> Verdict:
-    facts = Facts(files, manifest or {}, check, place)
-    return asyncio.run(WORKLOADS[name].verdict(size, ended, facts))
+) -> Judgement:
+    facts = Evidence(files, manifest or {}, check, place)
+    return asyncio.run(workloads()[name].judge(size, ended, facts))
 
 
-def failing(verdict: Verdict) -> set[str]:
-    return {check.name for check in verdict.checks if not check.passed}
+def failing(judged: Judgement) -> set[str]:
+    return {check.name for check in judged.checks if not check.passed}
 
 
 def test_a_complete_write_is_valid_and_gives_the_per_stream_rate_in_decimal_megabytes() -> None:
-    verdict = judge(
+    judged = judge(
         "dfsio-write", outcome(RESULT.format(operation="write", megabytes=60)), Files(Stored(6, 60 * MIB, 180 * MIB))
     )
-    assert failing(verdict) == set()
-    assert verdict.metrics["per_stream_mb_per_s"] == pytest.approx(4.5 * 1.048576)
+    assert failing(judged) == set()
+    assert judged.metrics["per_stream_mb_per_s"] == pytest.approx(4.5 * 1.048576)
 
 
 @pytest.mark.parametrize(
@@ -98,9 +97,9 @@ def test_a_write_without_a_result_block_is_invalid() -> None:
 
 
 def test_failed_task_attempts_and_exit_status_are_always_checked() -> None:
-    for name in WORKLOADS:
-        verdict = judge(name, outcome(exit_status=1, failed_tasks=2), Files())
-        assert {"exit status", "failed tasks"} <= failing(verdict)
+    for name in workloads():
+        judged = judge(name, outcome(exit_status=1, failed_tasks=2), Files())
+        assert {"exit status", "failed tasks"} <= failing(judged)
 
 
 def test_a_read_must_have_read_every_byte() -> None:
@@ -115,14 +114,14 @@ def sorted_files(report: bytes) -> Files:
 
 
 def test_a_sort_is_valid_when_the_checksums_agree() -> None:
-    verdict = judge(
+    judged = judge(
         "terasort",
         outcome(),
         sorted_files(b"checksum\t4e2b5d0368ef6\n"),
         manifest={"CHECKSUM": 0x4E2B5D0368EF6},
         check=outcome(),
     )
-    assert failing(verdict) == set()
+    assert failing(judged) == set()
 
 
 @pytest.mark.parametrize(
@@ -135,17 +134,15 @@ def test_a_sort_is_valid_when_the_checksums_agree() -> None:
     ],
 )
 def test_a_sort_with_another_checksum_or_a_misplaced_row_is_invalid(report: bytes) -> None:
-    verdict = judge(
-        "terasort", outcome(), sorted_files(report), manifest={"CHECKSUM": 0x4E2B5D0368EF6}, check=outcome()
-    )
-    assert failing(verdict) == {"sorted output"}
+    judged = judge("terasort", outcome(), sorted_files(report), manifest={"CHECKSUM": 0x4E2B5D0368EF6}, check=outcome())
+    assert failing(judged) == {"sorted output"}
 
 
 def test_a_sort_whose_validation_failed_is_invalid() -> None:
-    verdict = judge(
+    judged = judge(
         "terasort", outcome(), sorted_files(b"checksum\t1\n"), manifest={"CHECKSUM": 1}, check=outcome(exit_status=1)
     )
-    assert failing(verdict) == {"sorted output"}
+    assert failing(judged) == {"sorted output"}
 
 
 def test_words_must_add_up() -> None:
@@ -161,8 +158,8 @@ def test_words_must_add_up() -> None:
 @given(data=st.integers(MIB, 10**11), files=st.integers(1, 500))
 def test_dfsio_writes_about_what_was_asked_for_and_says_exactly_how_much(data: int, files: int) -> None:
     size = Size(data, 3, files=files)
-    workload = WORKLOADS["dfsio-write"]
-    arguments = workload.program(size, None).arguments
+    workload = workloads()["dfsio-write"]
+    arguments = workload.programs(size, None)["hadoop"].arguments
     mib = int(arguments[arguments.index("-size") + 1].removesuffix("MB"))
     assert workload.data_bytes(size) == mib * MIB * files
     assert abs(workload.data_bytes(size) - data) <= files * MIB
@@ -170,7 +167,7 @@ def test_dfsio_writes_about_what_was_asked_for_and_says_exactly_how_much(data: i
 
 def test_inputs_of_different_size_or_replication_lie_apart() -> None:
     def place(size: Size) -> str:
-        needed = WORKLOADS["terasort"].input(size)
+        needed = workloads()["terasort"].input(size)
         assert needed is not None
         return needed.place
 
@@ -186,9 +183,9 @@ def test_inputs_of_different_size_or_replication_lie_apart() -> None:
 
 def test_stock_defaults_for_replication_are_always_overridden() -> None:
     """TestDFSIO and TeraSort write one replica unless they are told otherwise."""
-    write = WORKLOADS["dfsio-write"].program(SIZE, None)
+    write = workloads()["dfsio-write"].programs(SIZE, None)["hadoop"]
     assert write.options["dfs.replication"] == "3"
-    sort = WORKLOADS["terasort"].program(SIZE, "/in")
+    sort = workloads()["terasort"].programs(SIZE, "/in")["hadoop"]
     assert sort.options["mapreduce.terasort.output.replication"] == "3"
 
 
@@ -217,32 +214,37 @@ def test_options_of_a_plan_become_a_size() -> None:
     options = {"maps": "3", "iterations": "2", "clusters": "7", "seed": "5", "payload": "random", "waves": "1"}
     size = Size.of(1000, {"dfs.replication": "2"}, options)
     assert size == Size(1000, 2, maps=3, iterations=2, clusters=7, seed=5, payload="random")
-    stated = {"dfs.replication": "2", "dfs.blocksize": "32MiB", "mapreduce.terasort.output.replication": "1"}
-    assert Size.of(1000, stated, {}) == Size(1000, 2, block_bytes=32 * MIB, sorted_replication=1)
-    assert Size.of(1000, {**stated, "dfs.blocksize": "4194304"}, {}).block_bytes == 4 * MIB
+    assert (size.options, size.parameters) == (options, {"dfs.replication": "2"})
+    assert Size.of(1000, {"dfs.replication": "2", "dfs.blocksize": "32MiB"}, {}) == Size(1000, 2, block_bytes=32 * MIB)
+    assert Size.of(1000, {"dfs.replication": "2", "dfs.blocksize": "4194304"}, {}).block_bytes == 4 * MIB
 
 
-@pytest.mark.parametrize("name", sorted(name for name, workload in WORKLOADS.items() if workload.input(SIZE)))
+@pytest.mark.parametrize("name", sorted(name for name, workload in workloads().items() if workload.input(SIZE)))
 def test_blocks_of_another_size_make_another_input(name: str) -> None:
-    workload = WORKLOADS[name]
+    workload = workloads()[name]
     places = [workload.input(replace(SIZE, block_bytes=block)) for block in (None, 32 * MIB, 64 * MIB)]
     assert len({place.place for place in places if place}) == 3
 
 
 def test_sorted_rows_may_have_fewer_copies_than_the_rows() -> None:
-    single = replace(SIZE, sorted_replication=1)
-    program = WORKLOADS["terasort"].program(single, "/assay/input/x")
+    single = replace(SIZE, parameters={"mapreduce.terasort.output.replication": "1"})
+    program = workloads()["terasort"].programs(single, "/assay/input/x")["hadoop"]
     assert program.options["mapreduce.terasort.output.replication"] == "1"
-    rows = WORKLOADS["teravalidate"].input(single)
+    rows = workloads()["teravalidate"].input(single)
     assert rows is not None
     assert rows.replication == 1
     assert rows.needs is not None
     assert rows.needs.replication == SIZE.replication
 
 
-def test_every_workload_can_be_named_in_a_plan_and_has_an_estimate() -> None:
-    assert set(WORKLOADS) == set(WORKLOAD_OPTIONS)
-    assert all(name == workload.name for name, workload in WORKLOADS.items())
+def test_every_workload_declares_what_is_asked_of_it() -> None:
+    for name, workload in workloads().items():
+        assert name == workload.name
+        assert workload.title
+        assert workload.engines == ("hadoop",)
+        flow = workload.flow
+        assert max(flow.read, flow.shuffled, flow.written) > 0
+        assert set(workload.waved) <= {option.name for option in workload.options}
 
 
 ROWS = SIZE.data_bytes // 100
@@ -285,13 +287,14 @@ def test_a_shuffle_conserves_bytes_and_checksum(counter: str, expected: set[str]
 def test_hdfs_write_leaves_one_copy_whatever_the_plan_replicates() -> None:
     for payload in ("pattern", "random"):
         size = replace(SIZE, payload=payload)
-        program = WORKLOADS["hdfs-write"].program(size, None)
+        program = workloads()["hdfs-write"].programs(size, None)["hadoop"]
         assert program.options["dfs.replication"] == "1"
-        length = WORKLOADS["hdfs-write"].data_bytes(size)
+        length = workloads()["hdfs-write"].data_bytes(size)
         once, thrice = Files(Stored(6, length, length)), Files(Stored(6, length, 3 * length))
         assert failing(judge("hdfs-write", outcome(), once, size=size)) == set()
         assert failing(judge("hdfs-write", outcome(), thrice, size=size)) == {"one copy"}
-    assert WORKLOADS["hdfs-write"].program(replace(SIZE, payload="random"), None).main_class.endswith("RandomWriter")
+    random = workloads()["hdfs-write"].programs(replace(SIZE, payload="random"), None)["hadoop"]
+    assert random.main_class.endswith("RandomWriter")
 
 
 def test_random_text_is_what_the_maps_counted_with_a_tab_and_a_line_feed_each() -> None:
@@ -317,7 +320,7 @@ def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome |
     counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
     files = Files(Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
     assert failing(judge("sort", outcome(counters=counters), files, check=check, place="/in")) == expected
-    program = WORKLOADS["sort"].check_program("/in")
+    program = workloads()["sort"].check_program("/in")
     assert program is not None
     assert program.arguments[:2] == ("-sortInput", "/in")
 
@@ -352,14 +355,15 @@ def series(*lines: bytes) -> Files:
 @pytest.mark.parametrize("operation", ["write", "read"])
 def test_enhanced_dfsio_hands_on_what_each_stream_counted(operation: str) -> None:
     files = series(stream(0, [100, 500]), stream(1, [300, 300]))
-    verdict = judge(f"dfsioe-{operation}", outcome(counters=READ), files, size=ENHANCED)
-    assert failing(verdict) == set()
-    assert verdict.streams == (Measured(1.0, 3.0, 1, (100, 500)), Measured(1.0, 3.0, 1, (300, 300)))
-    assert verdict.metrics["per_stream_mb_per_s"] == pytest.approx(1200 / 4 / 1e6)
-    assert verdict.metrics["stream_rate_mean_mb_per_s"] == pytest.approx(300 / 1e6)
-    assert verdict.metrics["clock_error_max_ms"] == pytest.approx(2.5)
-    assert verdict.logs["streams.jsonl"].count(b"\n") == 2
-    assert "streams" in verdict.sources["gated_aggregate_mb_per_s"]
+    judged = judge(f"dfsioe-{operation}", outcome(counters=READ), files, size=ENHANCED)
+    assert failing(judged) == set()
+    assert judged.streams == (CountedStream(1.0, 3.0, 1, (100, 500)), CountedStream(1.0, 3.0, 1, (300, 300)))
+    assert judged.metrics["per_stream_mb_per_s"] == pytest.approx(1200 / 4 / 1e6)
+    assert judged.metrics["stream_rate_mean_mb_per_s"] == pytest.approx(300 / 1e6)
+    assert judged.metrics["clock_error_max_ms"] == pytest.approx(2.5)
+    assert judged.logs["streams.jsonl"].count(b"\n") == 2
+    made = {figure.metric for figure in workloads()[f"dfsioe-{operation}"].figures}
+    assert made == {*judged.metrics, "gated_aggregate_mb_per_s"}
 
 
 @pytest.mark.parametrize(
@@ -387,20 +391,20 @@ def test_a_read_of_the_enhanced_dfsio_is_not_credited_with_nominal_bytes() -> No
 
 @pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
 def test_a_read_takes_the_files_that_a_like_write_left(name: str) -> None:
-    write, read = WORKLOADS[f"{name}-write"], WORKLOADS[f"{name}-read"]
+    write, read = workloads()[f"{name}-write"], workloads()[f"{name}-read"]
     needed = read.input(SIZE)
     assert needed is not None
     assert write.leaves(SIZE) == (needed.place,)
     assert needed.files == 6
     assert not any(needed.place.startswith(path) for path in write.outputs())
-    made, written = needed.program, write.program(SIZE, None)
+    made, written = needed.program, write.programs(SIZE, None)["hadoop"]
     assert (made.main_class, made.options) == (written.main_class, written.options)
     if name == "dfsio":
         assert made == written
     else:
         assert made.arguments[:2] == written.arguments[:2] == ("write", needed.place)
         assert made.arguments[3:] == written.arguments[3:]
-        assert read.program(SIZE, needed.place).arguments[1] == needed.place
+        assert read.programs(SIZE, needed.place)["hadoop"].arguments[1] == needed.place
 
 
 @pytest.mark.parametrize("name", ["dfsio", "dfsioe"])
@@ -412,17 +416,17 @@ def test_a_read_never_meets_files_of_another_number_size_or_copies(name: str) ->
         replace(SIZE, replication=1),
         replace(SIZE, data_bytes=2 * SIZE.data_bytes),
     ]
-    places = [WORKLOADS[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
+    places = [workloads()[f"{name}-write"].leaves(size) for size in (SIZE, *others)]
     assert len(set(places)) == len(places)
 
 
 def test_only_what_another_workload_reads_stays() -> None:
-    assert {name for name, workload in WORKLOADS.items() if workload.leaves(SIZE)} == {"dfsio-write", "dfsioe-write"}
+    assert {name for name, workload in workloads().items() if workload.leaves(SIZE)} == {"dfsio-write", "dfsioe-write"}
 
 
 def test_the_written_payload_decides_which_input_is_read() -> None:
     def place(payload: str) -> str:
-        needed = WORKLOADS["dfsioe-read"].input(replace(SIZE, payload=payload))
+        needed = workloads()["dfsioe-read"].input(replace(SIZE, payload=payload))
         assert needed is not None
         return needed.place
 
@@ -464,8 +468,8 @@ def test_kmeans_gives_every_point_to_a_cluster_and_never_gets_worse(second: str,
         "/assay/output/kmeans/centroids-2": second.format(half=half, rest=rest).encode(),
     }
     ended = outcome(counters={"MAP_INPUT_RECORDS": points})
-    verdict = judge("kmeans", ended, Files(SOUND, contents), size=replace(SIZE, iterations=2), place="/in")
-    assert failing(verdict) == expected
+    judged = judge("kmeans", ended, Files(SOUND, contents), size=replace(SIZE, iterations=2), place="/in")
+    assert failing(judged) == expected
 
 
 MADE = {"VISITS": 40, "VISITS_REVENUE_CENTS": 900, "SELECTED_VISITS": 4, "SELECTED_REVENUE_CENTS": 90}

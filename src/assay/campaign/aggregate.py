@@ -11,19 +11,19 @@ from collections.abc import Iterable
 from assay.explain.throughput import gated_aggregate, transfers
 from assay.model.run import Task
 from assay.model.trace import Trace
-from assay.workloads.base import Verdict, Workload
+from assay.workloads.workload import Judgement, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"
 _FROM_TASKS = "job history: each task's bytes spread evenly over it"
 
 
 def gated_metrics(
-    tasks: Iterable[Task], workload: Workload, verdict: Verdict | None, started_unix_s: float, trace: Trace
+    tasks: Iterable[Task], workload: Workload, judgement: Judgement | None, started_unix_s: float, trace: Trace
 ) -> tuple[dict[str, float], str]:
     """Return the aggregate's metrics with their source, and add its curve to ``trace``; no metrics when the workload
     has no such figure.
     """
-    measured = verdict.streams if verdict else ()
+    measured = judgement.streams if judgement else ()
     origin_s = started_unix_s if measured else 0.0
     gated = gated_aggregate(measured) if measured else gated_aggregate(transfers(tasks, workload.streamed_bytes))
     source = "what each stream counted by itself" if measured else _FROM_TASKS

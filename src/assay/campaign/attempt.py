@@ -22,7 +22,8 @@ from assay.planning.inputs import size_of
 from assay.planning.limits import DEFAULT_TIMEOUT_S
 from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
-from assay.workloads.base import Facts, Input, Size, Workload
+from assay.workloads.inputs import Input
+from assay.workloads.workload import Evidence, Size, Workload
 
 _ALONE = Around()
 
@@ -109,7 +110,7 @@ class _Attempt:
         return finished
 
     async def _job(self, needed: Input | None, engine: Engine) -> Finished:
-        program = self.workload.program(self.size, needed.place if needed else None)
+        program = self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
         self.setting.show("the job starts")
         with self.around.step("job and history"):
             finished = await engine.run(
@@ -143,7 +144,8 @@ class _Attempt:
             )
         if checked:
             gathered.logs["check.log"] = checked.logs.get("check.log", b"")
-        facts = Facts(engine.storage, manifest, checked.outcome if checked else None, needed.place if needed else None)
+        outcome, place = checked.outcome if checked else None, needed.place if needed else None
+        evidence = Evidence(engine.storage, manifest, outcome, place)
         layout = self.planned.configuration.layout
-        gathered.verdict = await judged(self.workload, self.size, layout, finished.outcome, facts, engine.storage)
-        gathered.logs |= gathered.verdict.logs
+        gathered.judgement = await judged(self.workload, self.size, layout, finished.outcome, evidence, engine.storage)
+        gathered.logs |= gathered.judgement.logs

@@ -19,7 +19,7 @@ from assay.hosts.transport import Transport
 from assay.lab.links import Links
 from assay.model.cluster import Cluster
 from assay.model.plan import Configuration
-from assay.workloads.base import Input
+from assay.workloads.inputs import Input
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Whether a run is valid: its output checked by its workload and its layout, and what became of it in the end.
 
-In: a job that ended, the storage, the input's manifest. Out: a :class:`Verdict`; then status, cause and failure class.
+In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgement`; then status, cause, failure class.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from assay.model.layout import Layout
 from assay.model.program import Outcome
 from assay.model.run import FailureClass, RunStatus
 from assay.planning.limits import TimeLimit
-from assay.workloads.base import Facts, Input, Size, Verdict, Workload
+from assay.workloads.inputs import Input
+from assay.workloads.workload import Evidence, Judgement, Size, Workload
 
 _CHECK_TIMEOUT_S = 600.0
 
@@ -40,15 +41,15 @@ async def checked_output(
 
 
 async def judged(
-    workload: Workload, size: Size, layout: Layout, outcome: Outcome, facts: Facts, storage: Storage
-) -> Verdict:
+    workload: Workload, size: Size, layout: Layout, outcome: Outcome, evidence: Evidence, storage: Storage
+) -> Judgement:
     """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
-    verdict = await workload.verdict(size, outcome, facts)
-    places = [*workload.outputs(), *workload.leaves(size), *([facts.input_place] if facts.input_place else [])]
+    judgement = await workload.judge(size, outcome, evidence)
+    places = [*workload.outputs(), *workload.leaves(size), *([evidence.input_place] if evidence.input_place else [])]
     placements = await storage.placements(layout, places)
     for path in workload.outputs():
         await storage.delete(path)
-    return replace(verdict, checks=(*verdict.checks, *placements))
+    return replace(judgement, checks=(*judgement.checks, *placements))
 
 
 def status_of(
@@ -67,8 +68,8 @@ def status_of(
         return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
     if gathered.trouble:
         return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
-    broken = [check for check in (gathered.verdict.checks if gathered.verdict else ()) if not check.passed]
-    if broken or gathered.verdict is None:
+    broken = [check for check in (gathered.judgement.checks if gathered.judgement else ()) if not check.passed]
+    if broken or gathered.judgement is None:
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
         return RunStatus.INVALID, why, FailureClass.VALIDATION
     return RunStatus.VALID, None, None

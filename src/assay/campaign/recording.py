@@ -26,7 +26,7 @@ from assay.model.run import Origin, Run
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
 from assay.planning.order import PlannedRun
-from assay.workloads.base import Workload
+from assay.workloads.workload import Workload
 
 _SAMPLED = "sampler on the nodes"
 
@@ -53,7 +53,7 @@ def recorded(
 ) -> Published:
     """Return the record of an attempt, whatever became of it. ``setting``: with the part of the cluster in use."""
     status, why, failure_class = status_of(gathered, attempted.cause, around.limit)
-    finished, verdict = gathered.finished, gathered.verdict
+    finished, judgement = gathered.finished, gathered.judgement
     began = finished.started_unix_s if finished else attempted.started_unix_s
     metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster)
     if finished:
@@ -85,7 +85,7 @@ def recorded(
         data_bytes=data_bytes,
         metrics=metrics,
         phases=finished.phases if finished else (),
-        checks=verdict.checks if verdict else (),
+        checks=judgement.checks if judgement else (),
         caches=gathered.caches,
         warnings=tuple(_warnings(gathered, metrics)),
         environment=_environment(planned, setting, gathered),
@@ -104,11 +104,12 @@ def _metrics(
     workload: Workload, data_bytes: int, gathered: Gathered, cluster: Cluster
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the sources that their makers state."""
-    finished, verdict = gathered.finished, gathered.verdict
+    finished, judgement = gathered.finished, gathered.judgement
     if finished is None:
         return {}, {}
-    metrics = dict(verdict.metrics) if verdict else {}
-    sources = {**finished.sources, **(verdict.sources if verdict else {})}
+    metrics = dict(judgement.metrics) if judgement else {}
+    made = {figure.metric: figure.source for figure in workload.figures}
+    sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
     if finished.outcome.duration_s > 0:
         metrics["job_throughput_mb_per_s"] = data_bytes / finished.outcome.duration_s / 1e6
         sources["job_throughput_mb_per_s"] = "data_bytes / duration_s"
@@ -116,10 +117,10 @@ def _metrics(
         last = finished.jobs[-1]
         metrics["job_s"] = last.finish_s - finished.jobs[0].submit_s
         tasks = [task for task in finished.tasks if task.job_id == last.job_id]
-        gated, source = gated_metrics(tasks, workload, verdict, finished.started_unix_s, gathered.trace)
+        gated, source = gated_metrics(tasks, workload, judgement, finished.started_unix_s, gathered.trace)
         metrics |= gated
         if gated:
-            sources.setdefault("gated_aggregate_mb_per_s", source)
+            sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
     sampled = _sampled(gathered, cluster, finished.outcome.duration_s)
     return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED)
 

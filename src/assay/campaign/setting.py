@@ -20,8 +20,8 @@ from assay.model.run import CacheState, Run, Task
 from assay.model.trace import Trace
 from assay.observe.sampling import SamplerOptions
 from assay.planning.limits import NO_HISTORY, TimeLimit
-from assay.workloads.base import Verdict, Workload
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Judgement, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Setting:
     show: Show
     links: Links | None = None
     """The lab's; None on other hosts."""
-    workloads: Mapping[str, Workload] = field(default_factory=lambda: WORKLOADS)
+    workloads: Mapping[str, Workload] = field(default_factory=workloads)
     """By the name that plans use."""
 
 
@@ -93,7 +93,7 @@ class Gathered:
     logs: dict[str, bytes] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     finished: Finished | None = None
-    verdict: Verdict | None = None
+    judgement: Judgement | None = None
     trouble: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
     not_own_s: float = 0.0

@@ -16,6 +16,7 @@ from assay.explain.phases import Breakdown, jobs_of, phases_of_job, phases_of_ru
 from assay.explain.tasks import KindSummary, summarise_kinds
 from assay.model.run import Job, Run, Task
 from assay.model.trace import Trace
+from assay.workloads.catalogue import workloads
 
 _REPLICATION = "dfs.replication"
 
@@ -62,16 +63,17 @@ class RunDetail:
 def replication_of(run: Run) -> int | None:
     """Return how many copies of its output a run wrote; None when its parameters do not say.
 
-    TeraSort writes as many as its own option says; of Hadoop's examples that is one, whatever the cluster's default is,
-    and assay tells it to write the plan's, unless the plan sets that option too. HDFS write always writes one.
+    A program with an option of its own for that (TeraSort's) writes one, whatever HDFS keeps; assay tells it to write
+    the plan's, unless the plan sets that option too. Some workloads always write one.
     """
     effective = run.environment.get("parameters")
     told = run.parameters.get(_REPLICATION) or (effective.get(_REPLICATION) if isinstance(effective, dict) else None)
     own, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
-    if program == "terasort":
-        told = run.parameters.get("mapreduce.terasort.output.replication", told if own else None)
-    elif own and program == "hdfs-write":
-        told = "1"
+    workload = workloads().get(program)
+    if workload is not None and workload.copies_parameter:
+        told = run.parameters.get(workload.copies_parameter, told if own else None)
+    elif own and workload is not None and workload.copies:
+        told = str(workload.copies)
     return int(told) if isinstance(told, str) and told.isdecimal() and int(told) else None
 
 

@@ -8,9 +8,9 @@ when that is at least half of the largest number of streams that were active at 
 there really were. The aggregate is the mean rate over the slots that count. So ramp-up and stragglers do not count,
 and the figure is higher than data over wall time: the two must not be mixed.
 
-The bytes of a slot are measured where the program tells them (:class:`Measured`: seconds of one clock); else a task's
-bytes are spread evenly over it (:class:`Transfer`), as job histories tell no more. The idea is that of the enhanced
-DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/workloads.md has what differs.
+The bytes of a slot are measured where the program tells them (:class:`CountedStream`: seconds of one clock); else a
+task's bytes are spread evenly over it (:class:`Transfer`), as job histories tell no more. The idea is that of the
+enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/workloads.md has what differs.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.model.run import Task
+from assay.model.stream import CountedStream
 
 GATE = 0.5
 """A slot counts when at least this share of the largest concurrency was active in it."""
@@ -34,21 +35,6 @@ class Transfer:
     start_s: float
     end_s: float
     moved_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """What a stream itself counted: ``slot_bytes[i]`` in the second from ``first_slot + i`` on, of one common clock."""
-
-    start_s: float
-    end_s: float
-    first_slot: int
-    slot_bytes: tuple[int, ...]
-
-    @property
-    def moved_bytes(self) -> int:
-        """Return the bytes of all slots."""
-        return sum(self.slot_bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +71,7 @@ def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Tr
     return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
 
 
-def gated_aggregate(moved: Sequence[Transfer] | Sequence[Measured]) -> GatedAggregate | None:
+def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> GatedAggregate | None:
     """Return the gated aggregate; None when nothing was moved.
 
     The first slot begins with the first start and the last one ends with the last end; they weigh by their length.
@@ -96,7 +82,7 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[Measured]) -> GatedAggr
     if not streams:
         return None
     first, end = min(stream.start_s for stream in streams), max(stream.end_s for stream in streams)
-    origin = float(math.floor(first)) if isinstance(streams[0], Measured) else first
+    origin = float(math.floor(first)) if isinstance(streams[0], CountedStream) else first
     count = max(1, math.ceil((end - origin) / SLOT_S - _ROUNDING))
     active_s, slot_bytes = [0.0] * count, [0.0] * count
     for stream in streams:
@@ -116,7 +102,7 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[Measured]) -> GatedAggr
     return _mean(curve, largest)
 
 
-def _overlaps(stream: Transfer | Measured, origin: float, count: int) -> Iterator[tuple[int, float]]:
+def _overlaps(stream: Transfer | CountedStream, origin: float, count: int) -> Iterator[tuple[int, float]]:
     """Yield the slots that a stream is active in, and for how many seconds."""
     for index in range(
         int((stream.start_s - origin) / SLOT_S), min(count, math.ceil((stream.end_s - origin) / SLOT_S))
@@ -125,7 +111,7 @@ def _overlaps(stream: Transfer | Measured, origin: float, count: int) -> Iterato
         yield index, max(0.0, min(stream.end_s, start + SLOT_S) - max(stream.start_s, start))
 
 
-def _parts(stream: Transfer | Measured, origin: float, count: int) -> Iterator[tuple[int, float]]:
+def _parts(stream: Transfer | CountedStream, origin: float, count: int) -> Iterator[tuple[int, float]]:
     """Yield the slots that a stream moved bytes in, and how many."""
     if isinstance(stream, Transfer):
         rate = stream.moved_bytes / (stream.end_s - stream.start_s)
@@ -137,7 +123,7 @@ def _parts(stream: Transfer | Measured, origin: float, count: int) -> Iterator[t
         yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
 
 
-def _concurrency_max(streams: Sequence[Transfer | Measured]) -> int:
+def _concurrency_max(streams: Sequence[Transfer | CountedStream]) -> int:
     events = sorted([(s.start_s, 1) for s in streams] + [(s.end_s, -1) for s in streams])
     active = largest = 0
     for _, change in events:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
 from dataclasses import dataclass, field
 
 from assay.model import containers
@@ -22,7 +21,6 @@ TARGETS = {
     COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
 }
 """Words that stand for several engine parameters, to these."""
-_WAVES_OF_BOTH = ("shuffle",)
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
     # no reason of its own does not fail twice; what wrote wrong output writes it again.
@@ -32,16 +30,6 @@ RETRIES = {
     FailureClass.VALIDATION: 0,
 }
 """How often a run is tried again in one call after a failure of each class, where the plan does not say."""
-
-
-def waved_options(workload: str, options: Container[str]) -> tuple[str, ...]:
-    """Return those of a workload's ``options`` that ``waves`` sets: how many tasks the job has.
-
-    Waves of files, else of reduces, else of maps; of ``shuffle``, waves of both maps and reduces.
-    """
-    if workload in _WAVES_OF_BOTH:
-        return ("maps", "reduces")
-    return next(((option,) for option in ("files", "reduces", "maps") if option in options), ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.planning.order import PlannedRun, restarts
 from assay.units import format_duration
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
 
 JOB_START_S = 12.0
 """Smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
@@ -30,27 +30,6 @@ RESTART_S = 15.0
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_LEAST_S = 300.0
 _REACHED_SHARE = 0.5
-# Passes of the data over the disks: (reads, writes of one copy, writes of every copy).
-_PASSES = {
-    "dfsio-write": (0, 0, 1),
-    "dfsio-read": (1, 0, 0),
-    "teragen": (0, 0, 1),
-    "terasort": (2, 1, 1),
-    "teravalidate": (1, 0, 0),
-    "wordcount": (1, 0, 0),
-    "teraread": (1, 0, 0),
-    "shuffle": (1, 1, 0),
-    "hdfs-write": (0, 1, 0),
-    "randomtextwriter": (0, 0, 1),
-    "sort": (2, 1, 1),
-    "dfsioe-write": (0, 0, 1),
-    "dfsioe-read": (1, 0, 0),
-    "pagerank": (6, 3, 3),
-    "kmeans": (5, 0, 0),
-    "sql-aggregation": (1, 0, 0),
-    "sql-join": (1, 0, 0),
-}
-_PASSES_OTHERWISE = (1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +68,7 @@ def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) ->
 
 
 def _bytes(planned: PlannedRun, plan: Plan) -> int:
-    return WORKLOADS[planned.workload.name].data_bytes(size_of(planned, plan))
+    return workloads()[planned.workload.name].data_bytes(size_of(planned, plan))
 
 
 def like_runs(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
@@ -125,10 +104,12 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
 
 
 def _guess_s(planned: PlannedRun, plan: Plan) -> float:
-    copies = int(planned.configuration.parameters["dfs.replication"])
-    data = planned.workload.data_bytes * plan.cluster.scale
-    read_passes, write_passes, copy_passes = _PASSES.get(planned.workload.name, _PASSES_OTHERWISE)
-    return JOB_START_S + _devices_s(planned, plan, data * read_passes, data * (write_passes + copy_passes * copies))
+    """Return a job's start, and the time in which the devices move what the workload says that it moves."""
+    workload, size = workloads()[planned.workload.name], size_of(planned, plan)
+    moved = planned.workload.data_bytes * plan.cluster.scale * workload.iterations(size)
+    flow, copies = workload.flow, workload.output_copies(size)
+    read, written = flow.read + flow.shuffled, flow.shuffled + flow.written * copies
+    return JOB_START_S + _devices_s(planned, plan, moved * read, moved * written)
 
 
 def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:
@@ -149,9 +130,10 @@ def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> 
 
 
 def _making_s(kept: Kept, planned: PlannedRun, plan: Plan) -> float:
-    read_passes, write_passes, copy_passes = _PASSES["terasort" if kept.is_sorted else "teragen"]
-    written = kept.data_bytes * (write_passes + copy_passes * kept.copies)
-    return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read_passes, written)
+    """Return how long the making of one input should take: written, and where it is sorted first read and shuffled."""
+    read, shuffled = (2, 1) if kept.is_sorted else (0, 0)
+    written = kept.data_bytes * (shuffled + kept.copies)
+    return JOB_START_S + _devices_s(planned, plan, kept.data_bytes * read, written)
 
 
 def inputs_there(runs: Iterable[PlannedRun], plan: Plan, history: Sequence[Run]) -> frozenset[Key]:

@@ -14,8 +14,9 @@ from assay.engines.hadoop.configuration import file_system
 from assay.model.cluster import Cluster
 from assay.model.plan import Configuration, Plan
 from assay.planning.order import PlannedRun
-from assay.workloads.base import INPUT, Input, Size
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
+from assay.workloads.inputs import INPUT, Input
+from assay.workloads.workload import Size
 
 Key = tuple[str, str]
 """A file system's name, and a folder's below ``/assay/input``."""
@@ -52,7 +53,7 @@ def file_system_of(configuration: Configuration, cluster: Cluster) -> str:
 
 def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
     """Return what lies in HDFS when ``planned`` is over, in the order in which it is made."""
-    workload, size = WORKLOADS[planned.workload.name], size_of(planned, plan)
+    workload, size = workloads()[planned.workload.name], size_of(planned, plan)
     where = file_system_of(planned.configuration, plan.cluster)
     needed = workload.input(size)
     if needed is not None:

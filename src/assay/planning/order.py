@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from assay.engines.hadoop.configuration import daemon_parameters, daemon_state
 from assay.model.cluster import Cluster
 from assay.model.containers import MAP_MEMORY, REDUCE_MEMORY, tasks_of_a_wave
-from assay.model.plan import Configuration, Plan, WorkloadSpec, waved_options
-from assay.spec import WORKLOAD_OPTIONS, workload_option
+from assay.model.plan import Configuration, Plan, WorkloadSpec
+from assay.spec import workload_option
 from assay.units import parse_bytes
+from assay.workloads.catalogue import workloads
 
 _MEMORY = {"files": MAP_MEMORY, "maps": MAP_MEMORY, "reduces": REDUCE_MEMORY}
 
@@ -141,5 +142,5 @@ def _in_waves(workload: str, waves: int, configuration: Configuration, workers: 
     """Return the numbers of tasks that take ``waves`` waves on ``workers`` nodes."""
     return {
         option: str(waves * tasks_of_a_wave(configuration.parameters, _MEMORY[option], workers))
-        for option in waved_options(workload, WORKLOAD_OPTIONS[workload])
+        for option in workloads()[workload].waved
     }

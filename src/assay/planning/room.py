@@ -21,32 +21,12 @@ from assay.planning.inputs import file_system_of, kept_by, size_of
 from assay.planning.order import PlannedRun
 from assay.spec.layouts import storage_type
 from assay.units import format_bytes
-from assay.workloads.catalogue import WORKLOADS
+from assay.workloads.catalogue import workloads
 
 FULL_SHARE = 0.98
 """HDFS's checksums take 0.8 % beside its blocks, and assay's NodeManagers give a disk up that is 99 % full."""
 _LISTED_MAX = 4
 _SPREAD = 2.0
-# Bytes for each byte of a workload's data: output (of one copy), map output.
-WRITES: dict[str, tuple[float, float]] = {
-    "dfsio-write": (1, 0),
-    "dfsio-read": (0, 0),
-    "teragen": (1, 0),
-    "terasort": (1, 1),
-    "teravalidate": (0, 0),
-    "wordcount": (0, 0),
-    "teraread": (0, 0),
-    "shuffle": (0, 1),
-    "hdfs-write": (1, 0),
-    "randomtextwriter": (1, 0),
-    "sort": (1, 1),
-    "dfsioe-write": (1, 0),
-    "dfsioe-read": (0, 0),
-    "pagerank": (2, 1),  # an iteration's ranks are deleted when the next one's are written
-    "kmeans": (0, 0),
-    "sql-aggregation": (0, 0),
-    "sql-join": (0, 1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +162,15 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     layout, workers = run.configuration.layout, _workers(run, plan)
     where = file_system_of(run.configuration, plan.cluster)
     size, stays = size_of(run, plan), kept_by(run, plan)
-    data_bytes = WORKLOADS[run.workload.name].data_bytes(size)
-    output, map_output = WRITES[run.workload.name]
-    copies = {"hdfs-write": 1, "terasort": size.sorted_replication or size.replication}
+    workload = workloads()[run.workload.name]
+    data_bytes, flow = workload.data_bytes(size), workload.flow
+    # An iteration's output is deleted when the next one's is written.
+    output = flow.written * (2 if workload.iterations(size) > 1 else 1)
     if stays and not stays[-1].made_before:
         output = 0
-    hdfs = _hdfs(layout, plan.cluster, data_bytes * output, copies.get(run.workload.name, size.replication))
-    if output or map_output:
-        yield Claim(run.workload.key, where, workers, hdfs, _intermediate(layout, data_bytes * map_output))
+    hdfs = _hdfs(layout, plan.cluster, data_bytes * output, workload.output_copies(size))
+    if output or flow.shuffled:
+        yield Claim(run.workload.key, where, workers, hdfs, _intermediate(layout, data_bytes * flow.shuffled))
     for one in stays:
         if one.is_sorted:
             what = f"making the input of {run.workload.key}"

@@ -18,7 +18,7 @@ from assay.report.content import ReportContent, RunView, Section
 from assay.report.document import Figure
 from assay.statistics.factors import levels_of
 from assay.wording.language import slug
-from assay.wording.titles import WORKLOAD_TITLES, origins_text
+from assay.wording.titles import origins_text, workload_titles
 
 _WHOSE = "of the run nearest to the median of each configuration"
 
@@ -138,7 +138,7 @@ def figures_of(content: ReportContent) -> Figures:
     if comparisons:
         speedups = Figure(
             "speedups",
-            lambda width: speedup_forest(comparisons, palette, WORKLOAD_TITLES, width),
+            lambda width: speedup_forest(comparisons, palette, workload_titles(), width),
             f"Speedup over {content.baseline}: dot and 95 % interval, on a logarithmic axis. "
             "The dashed line is no difference.",
             FULL_PX,

@@ -8,15 +8,6 @@ from assay.spec.layouts import resolve_layout
 from assay.spec.plan import load_plan
 from assay.spec.prices import load_prices
 from assay.spec.schema import json_schema
-from assay.spec.workloads import WORKLOAD_OPTIONS, workload_option
+from assay.spec.workloads import workload_option
 
-__all__ = [
-    "WORKLOAD_OPTIONS",
-    "expand",
-    "json_schema",
-    "load_cluster",
-    "load_plan",
-    "load_prices",
-    "resolve_layout",
-    "workload_option",
-]
+__all__ = ["expand", "json_schema", "load_cluster", "load_plan", "load_prices", "resolve_layout", "workload_option"]

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec, waved_options
+from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
 from assay.model.run import FailureClass
 from assay.spec.cluster import load_cluster
 from assay.spec.document import Location, Problems, read_document
@@ -18,10 +18,11 @@ from assay.spec.expansion import expand
 from assay.spec.fields import unknown
 from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
-from assay.spec.plan_file import PlanFile
+from assay.spec.plan_file import ENGINES, PlanFile, plan_file
 from assay.spec.section import parse
 from assay.spec.settings import WORDS, check_configurations, check_settings, places
-from assay.spec.workloads import WORKLOAD_OPTIONS, option_form, varied_options, workload_of, workload_option
+from assay.spec.workloads import varied_options, workload_of, workload_option
+from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
 
@@ -29,7 +30,7 @@ CONFIGURATIONS_MAX = 10_000
 def load_plan(path: str | Path) -> Plan:
     """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line."""
     document = read_document(path)
-    file = parse(PlanFile, document)
+    file = parse(plan_file(ENGINES), document)
     problems = Problems(document)
     cluster, cluster_source = _load_cluster(file, Path(path).parent, problems)
     workloads = _workloads(file, len(cluster.workers), problems)
@@ -104,11 +105,10 @@ def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[Worklo
     for index, workload in enumerate(workloads):
         if workload.key in seen:
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
-        elif workload.label in WORKLOAD_OPTIONS and workload.label != workload.name:
+        elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
         seen.add(workload.key)
-        waved = waved_options(workload.name, WORKLOAD_OPTIONS[workload.name])
-        for option in waved if "waves" in workload.parameters else ():
+        for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
                 problems.add(("workloads", index), f"waves sets {workload.key}'s {option}; write one of the two")
     return workloads
@@ -149,16 +149,17 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
             "that set several of these",
         )
     key, _, option = factor.name.partition(".")
-    if workload_option(factor.name, workloads) is not None:
-        form = option_form(option)
+    varied = workload_option(factor.name, workloads)
+    if varied is not None:
+        form = varied_options(varied[0].name)[varied[1]]
         for index, level in enumerate(factor.levels):
             try:
                 form.parse(level)
             except ValueError as error:
                 problems.add((*at, index), f"{factor.name}: {error}")
-    elif key in (workload.key for workload in workloads) and key in WORKLOAD_OPTIONS:
+    elif key in (workload.key for workload in workloads) and key in declared():
         problems.add(at, unknown(f"option of {key}", option, varied_options(key)))
-    elif key in WORKLOAD_OPTIONS:
+    elif key in declared():
         problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
 
 

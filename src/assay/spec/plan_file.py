@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import cache
+from types import GenericAlias
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from assay.model.layout import StoragePolicy
 from assay.spec.fields import (
@@ -28,7 +31,9 @@ from assay.spec.fields import (
     whole,
 )
 from assay.spec.section import Section
-from assay.spec.workloads import WorkloadEntry
+from assay.spec.workloads import workload_entry
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Workload
 
 ENGINES = ("hadoop",)
 RETRIES_MAX = 100
@@ -136,11 +141,11 @@ class PlanFile(Section):
     """The plan's name."""
     cluster: Text
     """The cluster file; a relative path starts at the plan file."""
-    engine: Annotated[str, choice("engine", ENGINES)] = ENGINES[0]
+    engine: str
     """What runs the workloads."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
     """Engine parameters for all runs, and network, workers, containers and compression where they are not varied."""
-    workloads: list[WorkloadEntry] = Field(min_length=1)
+    workloads: list[Any]
     """What is run, in this order."""
     factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
     """What is varied, with its levels: layout, network, workers, containers, compression, an engine parameter,
@@ -162,3 +167,23 @@ class PlanFile(Section):
     """How often a run is tried at most in one call before it is given up."""
     retries: RetriesSection = Field(default_factory=RetriesSection)
     """How often a run is tried again in one call, by the class of its failure."""
+
+
+def plan_file(engines: Iterable[str]) -> type[PlanFile]:
+    """Return the form of plan files with these engines, the usual one first, and all workloads that are declared."""
+    return _plan_file(tuple(engines), tuple(workloads().values()))
+
+
+@cache
+def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> type[PlanFile]:
+    named: dict[str, Any] = {
+        "engine": (
+            Annotated[str, choice("engine", engines)],
+            Field(default=engines[0], description="What runs the workloads."),
+        ),
+        "workloads": (
+            GenericAlias(list, (workload_entry(),)),
+            Field(min_length=1, description="What is run, in this order."),
+        ),
+    }
+    return create_model("PlanFile", __base__=PlanFile, __doc__=PlanFile.__doc__, **named)

@@ -7,15 +7,14 @@ from typing import Any
 from assay.errors import SpecificationError
 from assay.spec.cluster_file import ClusterFile
 from assay.spec.fields import unknown
-from assay.spec.plan_file import PlanFile
+from assay.spec.plan_file import ENGINES, plan_file
 from assay.spec.prices import PriceFile
 from assay.spec.section import Section, schema_of
-
-MODELS: dict[str, type[Section]] = {"cluster": ClusterFile, "plan": PlanFile, "prices": PriceFile}
 
 
 def json_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a ``cluster``, ``plan`` or ``prices`` file."""
-    if kind not in MODELS:
-        raise SpecificationError(unknown("kind of file", kind, MODELS))
-    return schema_of(MODELS[kind])
+    models: dict[str, type[Section]] = {"cluster": ClusterFile, "plan": plan_file(ENGINES), "prices": PriceFile}
+    if kind not in models:
+        raise SpecificationError(unknown("kind of file", kind, models))
+    return schema_of(models[kind])

@@ -13,8 +13,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model.layout_code import HDD, devices_of_text, devices_text, named
-from assay.model.plan import LAYOUT_FACTOR, TARGETS, waved_options
+from assay.model.plan import LAYOUT_FACTOR, TARGETS
 from assay.model.run import Run, RunStatus
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import waved_of
 
 LAYOUT_PARAMETERS = frozenset(
     {
@@ -128,7 +130,9 @@ def _following(run: Run) -> set[str]:
     """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
     found = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
-        found |= {f"{_program(run)}.{option}" for option in waved_options(_program(run), run.workload_parameters)}
+        program = workloads().get(_program(run))
+        waved = program.waved if program else waved_of(run.workload_parameters)
+        found |= {f"{_program(run)}.{option}" for option in waved}
     return found
 
 

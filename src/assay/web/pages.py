@@ -175,7 +175,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
-    chart = matched_forest(speedups, palette(table, "layout"), titles.WORKLOAD_TITLES) if speedups else None
+    chart = matched_forest(speedups, palette(table, "layout"), titles.workload_titles()) if speedups else None
     cheapest, unpriced = shown.cheapest(context)
     return page_of(
         request,
@@ -357,7 +357,7 @@ def speedup(
     if method == "matched":
         view = api_views.speedups(context, names, first, groups, (), where)
         if any(item.ratio is not None for item in view.speedups):
-            chart = matched_forest(view.speedups, palette(table, names[0]), titles.WORKLOAD_TITLES)
+            chart = matched_forest(view.speedups, palette(table, names[0]), titles.workload_titles())
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
     return page_of(

@@ -12,11 +12,11 @@ from starlette.concurrency import run_in_threadpool
 
 from assay.campaign.compose import CLUSTER_FILE, PLAN_FILE, plan_text
 from assay.errors import AssayError, SpecificationError
-from assay.spec import WORKLOAD_OPTIONS
 from assay.web import api_plan
 from assay.web.context import Context, ContextOf, get_context, get_roles, require
 from assay.web.pages import page_of
 from assay.web.security import Role
+from assay.workloads.catalogue import workloads
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
@@ -68,7 +68,7 @@ def plan(request: Request, context: ContextOf) -> Response:
         clusters=clusters,
         one=one,
         rows=list(zip(*columns, strict=True)),
-        workloads=WORKLOAD_OPTIONS,
+        workloads=tuple(workloads()),
         may_start=context.campaigns and Role.RUN in roles,
         campaigns=context.campaigns,
         **(_result(context, form) if clusters or one["cluster_text"] else _NOTHING),

@@ -6,32 +6,21 @@ from collections.abc import Iterable
 
 from assay.model.run import Origin, Run
 from assay.wording.numbers import NOTHING
+from assay.workloads.catalogue import workloads
 
-WORKLOAD_TITLES = {
-    "dfsio-write": "TestDFSIO write",
-    "dfsio-read": "TestDFSIO read",
-    "teragen": "TeraGen",
-    "terasort": "TeraSort",
-    "teravalidate": "TeraValidate",
-    "wordcount": "WordCount",
-    "teraread": "TeraRead",
-    "shuffle": "Shuffle",
-    "hdfs-write": "HDFS write",
-    "randomtextwriter": "RandomTextWriter",
-    "sort": "Sort",
-    "dfsioe-write": "Enhanced DFSIO write",
-    "dfsioe-read": "Enhanced DFSIO read",
-    "pagerank": "PageRank",
-    "kmeans": "K-means",
-    "sql-aggregation": "SQL aggregation",
-    "sql-join": "SQL join",
-}
-"""Titles of assay's workloads; any other is shown by the name that its plan or its source gave it."""
+
+def workload_titles() -> dict[str, str]:
+    """Return name to title of assay's workloads."""
+    return {name: workload.title for name, workload in workloads().items()}
 
 
 def workload_title(name: str, context: str = "") -> str:
-    """Return a workload's title, with what sets it apart from others of its name."""
-    title = WORKLOAD_TITLES.get(name, name)
+    """Return a workload's title, with what sets it apart from others of its name.
+
+    One that is not assay's is called what its plan or its source called it.
+    """
+    declared = workloads().get(name)
+    title = declared.title if declared else name
     return f"{title} ({context})" if context else title
 
 

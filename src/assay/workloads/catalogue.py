@@ -1,35 +1,31 @@
-"""Every workload by the name that plans use."""
+"""Every workload by the name that plans use, found by looking through this package.
+
+A module that declares workloads has them in a tuple ``WORKLOADS``. There is no list to add them to.
+"""
 
 from __future__ import annotations
 
-from assay.workloads.base import Workload
-from assay.workloads.dfsio import DfsioRead, DfsioWrite
-from assay.workloads.dfsioe import DfsioeRead, DfsioeWrite
-from assay.workloads.kmeans import KMeans
-from assay.workloads.pagerank import PageRank
-from assay.workloads.randomtext import RandomTextWriter, Sort
-from assay.workloads.shuffle import Shuffle
-from assay.workloads.sql import SQL_AGGREGATION, SQL_JOIN
-from assay.workloads.tera import HdfsWrite, TeraGen, TeraRead, TeraSort, TeraValidate
-from assay.workloads.wordcount import WordCount
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
 
-_ALL: tuple[Workload, ...] = (
-    DfsioWrite(),
-    DfsioRead(),
-    TeraGen(),
-    TeraSort(),
-    TeraValidate(),
-    WordCount(),
-    TeraRead(),
-    Shuffle(),
-    HdfsWrite(),
-    RandomTextWriter(),
-    Sort(),
-    DfsioeWrite(),
-    DfsioeRead(),
-    PageRank(),
-    KMeans(),
-    SQL_AGGREGATION,
-    SQL_JOIN,
-)
-WORKLOADS: dict[str, Workload] = {workload.name: workload for workload in _ALL}
+import assay.workloads
+from assay.workloads.workload import Workload
+
+
+def workloads() -> Mapping[str, Workload]:
+    """Return name to workload, by module and in the order of each module."""
+    return _declared(tuple(assay.workloads.__path__))
+
+
+@cache
+def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
+    """Return the workloads of the modules in ``folders``. Raises ValueError when two have one name."""
+    found: dict[str, Workload] = {}
+    for module in sorted(pkgutil.iter_modules(folders), key=lambda module: module.name):
+        for workload in getattr(importlib.import_module(f"assay.workloads.{module.name}"), "WORKLOADS", ()):
+            if workload.name in found:
+                raise ValueError(f"two workloads are called {workload.name!r}")
+            found[workload.name] = workload
+    return found

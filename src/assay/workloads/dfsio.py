@@ -7,17 +7,25 @@ rate of one stream, weighted by bytes. That is the per-stream throughput, not th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from assay.errors import FormatError
-from assay.formats.benchmarks.testdfsio import DfsioResult, parse_dfsio
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.base import INPUT, Defaults, Facts, Input, Size, Verdict, common_checks, equal, replicas
+from assay.workloads.checks import common_checks, equal, replicas
+from assay.workloads.inputs import INPUT, Input
+from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
+from assay.workloads.workload import FILES, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
 _CLASS = "org.apache.hadoop.fs.TestDFSIO"
 _FOLDER = f"{INPUT}/dfsio"
 _MIB = 2**20
+_FIGURES = (
+    Figure("per_stream_mb_per_s", "TestDFSIO's own 'Throughput mb/sec', in 10^6 bytes"),
+    Figure("stream_rate_mean_mb_per_s", "TestDFSIO's own 'Average IO rate mb/sec', in 10^6 bytes"),
+    Figure("stream_rate_stddev_mb_per_s", "TestDFSIO's own 'IO rate std deviation', in 10^6 bytes"),
+    Figure("dfsio_exec_time_s", "TestDFSIO's own 'Test exec time sec'"),
+)
 DEFAULT_FILES = 6
 
 
@@ -81,50 +89,50 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class DfsioWrite(Defaults):
+class DfsioWrite(Workload):
     """Write ``files`` files with the given replication."""
 
-    name: str = "dfsio-write"
+    name, title = "dfsio-write", "TestDFSIO write"
+    options = (FILES,)
+    flow = DataFlow(written=1)
+    figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
         return _total_bytes(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write the files."""
-        return _program("write", size)
+        return {"hadoop": _program("write", size)}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map wrote; the reduce only adds up."""
         return task.hdfs_write_bytes if task.kind == "map" else 0
 
-    def outputs(self) -> tuple[str, ...]:
-        """Name nothing that is to go after the run."""
-        return ()
-
     def leaves(self, size: Size) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
         return (_data(size),)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that were written and every replica of them."""
         result = _result(outcome)
-        stored = await facts.files.stored(_data(size))
+        stored = await evidence.files.stored(_data(size))
         checks = (
             *common_checks(outcome),
             *_result_checks(result, size),
             equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)),
             replicas(stored, size.replication),
         )
-        return Verdict(checks, _metrics(result))
+        return Judgement(checks, _metrics(result))
 
 
-@dataclass(frozen=True, slots=True)
-class DfsioRead(Defaults):
+class DfsioRead(Workload):
     """Read the files that the write test left, all of them once."""
 
-    name: str = "dfsio-read"
+    name, title = "dfsio-read", "TestDFSIO read"
+    options = (FILES,)
+    flow = DataFlow(read=1)
+    figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
@@ -141,19 +149,15 @@ class DfsioRead(Defaults):
             files=_files(size),
         )
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read the files."""
-        return _program("read", size)
+        return {"hadoop": _program("read", size)}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map read; the reduce only adds up."""
         return task.hdfs_read_bytes if task.kind == "map" else 0
 
-    def outputs(self) -> tuple[str, ...]:
-        """Leave nothing to remove: the files stay for the next read."""
-        return ()
-
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check the bytes that the program and the engine's counters say were read."""
         result = _result(outcome)
         expected = _total_bytes(size)
@@ -163,4 +167,7 @@ class DfsioRead(Defaults):
         counted = Check(
             "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
         )
-        return Verdict((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
+        return Judgement((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
+
+
+WORKLOADS = (DfsioWrite(), DfsioRead())

@@ -9,32 +9,33 @@ differs.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay.explain.throughput import Measured
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
-from assay.workloads.base import (
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
-    Size,
-    Verdict,
-    common_checks,
-    equal,
-    own_program,
-    replicas,
-)
+from assay.model.stream import CountedStream
+from assay.workloads.checks import common_checks, equal, replicas
+from assay.workloads.hadoop_options import own_program
+from assay.workloads.inputs import OUTPUT, Input
+from assay.workloads.workload import FILES, PAYLOAD, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
 DEFAULT_FILES = 6
 CLOCK_ERROR_MAX_MS = 500.0
 """Half a slot: with a larger error, bytes may be counted in a neighbouring second."""
 _WRITTEN = f"{OUTPUT}/dfsioe-write"
 _READ = f"{OUTPUT}/dfsioe-read"
+_FIGURES = (
+    Figure(
+        "gated_aggregate_mb_per_s", "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"
+    ),
+    Figure("per_stream_mb_per_s", "bytes over streams' times (streams.jsonl)"),
+    Figure("stream_rate_mean_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
+    Figure("stream_rate_stddev_mb_per_s", "each stream's bytes over its time (streams.jsonl)"),
+    Figure("clock_error_max_ms", "half of the quickest round trip to the NameNode, and the drift (streams.jsonl)"),
+    Figure("clock_offset_max_ms", "each map's clock against the NameNode's (streams.jsonl)"),
+)
 
 
 class Stream(msgspec.Struct, frozen=True):
@@ -90,9 +91,9 @@ def _written(size: Size) -> Input:
     return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
 
 
-async def _streams(facts: Facts, series: str) -> tuple[bytes, list[Stream] | str]:
+async def _streams(evidence: Evidence, series: str) -> tuple[bytes, list[Stream] | str]:
     """Return the maps' lines, and the streams that they describe or why they can't be read."""
-    lines = b"".join([await facts.files.read(path) for path in sorted(await facts.files.paths(series))])
+    lines = b"".join([await evidence.files.read(path) for path in sorted(await evidence.files.paths(series))])
     try:
         return lines, msgspec.json.Decoder(Stream).decode_lines(lines)
     except msgspec.DecodeError as error:
@@ -124,37 +125,39 @@ def _metrics(streams: Sequence[Stream]) -> dict[str, float]:
     }
 
 
-async def _verdict(size: Size, outcome: Outcome, facts: Facts, series: str, own: tuple[Check, ...]) -> Verdict:
-    """Return the verdict on a run's series, with the checks that only one of the two operations has."""
+async def _judgement(
+    size: Size, outcome: Outcome, evidence: Evidence, series: str, own: tuple[Check, ...]
+) -> Judgement:
+    """Return the judgement of a run's series, with the checks that only one of the two operations has."""
     if outcome.exit_status != 0:
-        return Verdict(common_checks(outcome))
-    lines, streams = await _streams(facts, series)
+        return Judgement(common_checks(outcome))
+    lines, streams = await _streams(evidence, series)
     if isinstance(streams, str):
-        return Verdict((*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines})
-    counted = "bytes that each map counted in each second of the NameNode's clock (streams.jsonl)"
-    measured = [Measured(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
-    return Verdict(
+        return Judgement((*common_checks(outcome), Check("series", False, streams)), logs={"streams.jsonl": lines})
+    measured = [CountedStream(s.start_ms / 1000, s.end_ms / 1000, s.first_slot_s, s.slot_bytes) for s in streams]
+    return Judgement(
         (*common_checks(outcome), *_stream_checks(streams, size), *own),
         _metrics(streams),
         tuple(measured),
-        {"gated_aggregate_mb_per_s": counted, "per_stream_mb_per_s": "bytes over streams' times (streams.jsonl)"},
         {"streams.jsonl": lines},
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DfsioeWrite(Defaults):
+class DfsioeWrite(Workload):
     """Write ``files`` files with the plan's replication."""
 
-    name: str = "dfsioe-write"
+    name, title = "dfsioe-write", "Enhanced DFSIO write"
+    options = (FILES, PAYLOAD, SEED)
+    flow = DataFlow(written=1)
+    figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
         return _total_bytes(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write them where the read test looks for them."""
-        return _program("write", size, _written(size).place, f"{_WRITTEN}/series")
+        return {"hadoop": _program("write", size, _written(size).place, f"{_WRITTEN}/series")}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the series."""
@@ -164,18 +167,20 @@ class DfsioeWrite(Defaults):
         """Keep the files: they are the read test's input."""
         return (_written(size).place,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that were moved, where they lie, and the clocks."""
-        stored = await facts.files.stored(_written(size).place)
+        stored = await evidence.files.stored(_written(size).place)
         own = (equal("bytes in HDFS", stored.length_bytes, _total_bytes(size)), replicas(stored, size.replication))
-        return await _verdict(size, outcome, facts, f"{_WRITTEN}/series", own)
+        return await _judgement(size, outcome, evidence, f"{_WRITTEN}/series", own)
 
 
-@dataclass(frozen=True, slots=True)
-class DfsioeRead(Defaults):
+class DfsioeRead(Workload):
     """Read ``files`` files that the write test left, each by one map, wherever it runs."""
 
-    name: str = "dfsioe-read"
+    name, title = "dfsioe-read", "Enhanced DFSIO read"
+    options = (FILES, PAYLOAD, SEED)
+    flow = DataFlow(read=1)
+    figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
@@ -185,19 +190,22 @@ class DfsioeRead(Defaults):
         """Need the files; they are written when they are not there in the wanted number and size."""
         return _written(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Read them."""
-        return _program("read", size, input_path or "", f"{_READ}/series")
+        return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the series."""
         return (_READ,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""
         read, expected = outcome.counter("HDFS_BYTES_READ"), _total_bytes(size)
         passed = read is not None and read >= expected
         counted = Check(
             "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
         )
-        return await _verdict(size, outcome, facts, f"{_READ}/series", (counted,))
+        return await _judgement(size, outcome, evidence, f"{_READ}/series", (counted,))
+
+
+WORKLOADS = (DfsioeWrite(), DfsioeRead())

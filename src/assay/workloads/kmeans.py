@@ -7,32 +7,37 @@ wider: the squared distances from the centroids can't grow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
-from assay.workloads.base import (
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
+from assay.workloads.checks import about, common_checks, equal
+from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    ITERATIONS,
+    MAPS,
+    REDUCES,
+    SEED,
+    DataFlow,
+    Evidence,
+    Figure,
+    Judgement,
+    Option,
     Size,
-    Verdict,
-    about,
-    common_checks,
-    equal,
-    generated,
-    generating,
-    own_program,
-    reducing,
+    Workload,
 )
 
 DEFAULT_ITERATIONS = 5
 DEFAULT_CLUSTERS = 10
 POINT_BYTES = 180
 """Of one point: 20 coordinates of 8 bytes, its number, and 12 that say how long all that is."""
+CLUSTERS = Option(
+    "clusters", "Number of clusters that are looked for, and of centres that the points are generated around."
+)
 _OUTPUT = f"{OUTPUT}/kmeans"
 _ROUNDING = 1e-9
 
@@ -46,45 +51,43 @@ def _generator(size: Size, path: str) -> Program:
     return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)
 
 
-async def _iterations(facts: Facts, iterations: int) -> list[tuple[int, float]]:
+async def _iterations(evidence: Evidence, iterations: int) -> list[tuple[int, float]]:
     """Return the points and the squared distances of each iteration, added up over its clusters."""
     found = []
     for iteration in range(1, iterations + 1):
-        lines = (await facts.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
+        lines = (await evidence.files.read(f"{_OUTPUT}/centroids-{iteration}")).decode().splitlines()
         columns = [line.split("\t") for line in lines]
         found.append((sum(int(column[0]) for column in columns), sum(float(column[1]) for column in columns)))
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class KMeans(Defaults):
+class KMeans(Workload):
     """Put about ``data`` bytes of points into clusters."""
 
-    name: str = "kmeans"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of the points that were asked for."""
-        return size.data_bytes
+    name, title = "kmeans", "K-means"
+    options = (MAPS, REDUCES, ITERATIONS, CLUSTERS, SEED)
+    flow = DataFlow(read=1, iterations=DEFAULT_ITERATIONS)
+    figures = (INPUT_BYTES, Figure("squared_distances", "sum over the last iteration's clusters, as the job wrote it"))
 
     def input(self, size: Size) -> Input | None:
         """Need the points, around as many centres as clusters are looked for."""
         return generated("points", partial(_generator, size), size.data_bytes, size.replication)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Cluster them, in one job for each iteration."""
-        counts = (size.clusters or DEFAULT_CLUSTERS, size.iterations or DEFAULT_ITERATIONS)
-        return own_program("KMeans", input_path or "", _OUTPUT, *counts, options=reducing(size))
+        counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
+        return {"hadoop": own_program("KMeans", input_path or "", _OUTPUT, *counts, options=reducing(size))}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the centroids."""
         return (_OUTPUT,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that each iteration has all points and is no worse than the one before, and the input's real size."""
         if outcome.exit_status != 0:
-            return Verdict(common_checks(outcome))
-        source = await facts.files.stored(facts.input_place or _OUTPUT)
-        found = await _iterations(facts, size.iterations or DEFAULT_ITERATIONS)
+            return Judgement(common_checks(outcome))
+        source = await evidence.files.stored(evidence.input_place or _OUTPUT)
+        found = await _iterations(evidence, self.iterations(size))
         worse = [number for number, (a, b) in enumerate(pairwise(found), 2) if b[1] > a[1] * (1 + _ROUNDING)]
         costs = ", ".join(f"{cost:.6g}" for _, cost in found)
         checks = (
@@ -94,4 +97,7 @@ class KMeans(Defaults):
             Check("squared distances", not worse, f"by iteration: {costs}" + (f"; {worse} are worse" if worse else "")),
             about("input size", source.length_bytes, size.data_bytes),
         )
-        return Verdict(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})
+        return Judgement(checks, {"input_bytes": float(source.length_bytes), "squared_distances": found[-1][1]})
+
+
+WORKLOADS = (KMeans(),)

@@ -7,26 +7,25 @@ add up to 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
-from assay.workloads.base import (
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
+from assay.workloads.checks import about, common_checks, equal, replicas
+from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    ITERATIONS,
+    MAPS,
+    REDUCES,
+    SEED,
+    DataFlow,
+    Evidence,
+    Judgement,
     Size,
-    Verdict,
-    about,
-    common_checks,
-    equal,
-    generated,
-    generating,
-    own_program,
-    reducing,
-    replicas,
+    Workload,
 )
 
 DEFAULT_ITERATIONS = 3
@@ -47,41 +46,45 @@ def _graph(size: Size, path: str) -> Program:
     return own_program("LinkGraph", _pages(size), path, options=options)
 
 
-@dataclass(frozen=True, slots=True)
-class PageRank(Defaults):
+class PageRank(Workload):
     """Rank the pages of a graph of about ``data`` bytes."""
 
-    name: str = "pagerank"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of the graph that were asked for."""
-        return size.data_bytes
+    name, title = "pagerank", "PageRank"
+    options = (MAPS, REDUCES, ITERATIONS, SEED)
+    flow = DataFlow(read=1, shuffled=1, written=1, iterations=DEFAULT_ITERATIONS)
+    figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
         """Need the graph, with the number of its links."""
         return generated("linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,))
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Rank them, in one job for each iteration."""
-        iterations = size.iterations or DEFAULT_ITERATIONS
         options = {**size.stored, **reducing(size)}
-        return own_program("PageRank", input_path or "", _OUTPUT, _pages(size), iterations, options=options)
+        return {
+            "hadoop": own_program(
+                "PageRank", input_path or "", _OUTPUT, _pages(size), self.iterations(size), options=options
+            )
+        }
 
     def outputs(self) -> tuple[str, ...]:
         """Name the ranks."""
         return (_OUTPUT,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check pages, links, ranks and replicas of the last iteration, and the graph's real size."""
-        stored = await facts.files.stored(_OUTPUT)
-        graph = await facts.files.stored(facts.input_place) if facts.input_place else stored
+        stored = await evidence.files.stored(_OUTPUT)
+        graph = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
         total = (outcome.counter("PAGERANK_SUM_E15") or 0) / _UNITS
         checks = (
             *common_checks(outcome),
             equal("pages", outcome.counter("REDUCE_OUTPUT_RECORDS"), _pages(size), "pages"),
-            equal("links", outcome.counter("PAGERANK_LINKS"), facts.manifest.get(_LINKS, -1), "links"),
+            equal("links", outcome.counter("PAGERANK_LINKS"), evidence.manifest.get(_LINKS, -1), "links"),
             Check("sum of ranks", abs(total - 1) <= _SUM_ERROR_MAX, f"{total:.12f}, expected 1"),
             about("input size", graph.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
-        return Verdict(checks, {"input_bytes": float(graph.length_bytes)})
+        return Judgement(checks, {"input_bytes": float(graph.length_bytes)})
+
+
+WORKLOADS = (PageRank(),)

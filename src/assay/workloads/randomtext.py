@@ -7,24 +7,24 @@ checked by Hadoop's own SortValidator: records, bytes, checksum and order of its
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.base import (
-    DEFAULT_MAPS,
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
+from assay.workloads.checks import about, common_checks, equal, replicas
+from assay.workloads.hadoop_options import DEFAULT_MAPS
+from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    MAPS,
+    REDUCES,
+    WRITTEN_BYTES,
+    DataFlow,
+    Evidence,
+    Judgement,
     Size,
-    Verdict,
-    about,
-    common_checks,
-    equal,
-    generated,
-    replicas,
+    Workload,
 )
 
 TEXT_LINES = "org.apache.hadoop.mapreduce.lib.output.TextOutputFormat"
@@ -52,19 +52,17 @@ def text_input(size: Size, output_format: str) -> Input:
     return generated("randomtext", writer, size.data_bytes, size.replication)
 
 
-@dataclass(frozen=True, slots=True)
-class RandomTextWriter(Defaults):
+class RandomTextWriter(Workload):
     """Write lines of random words."""
 
-    name: str = "randomtextwriter"
+    name, title = "randomtextwriter", "RandomTextWriter"
+    options = (MAPS,)
+    flow = DataFlow(written=1)
+    figures = (WRITTEN_BYTES,)
 
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of text that were asked for; the writer stops a little above."""
-        return size.data_bytes
-
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write the text."""
-        return _writer(size, _WRITTEN, TEXT_LINES)
+        return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map wrote."""
@@ -74,9 +72,9 @@ class RandomTextWriter(Defaults):
         """Name the text."""
         return (_WRITTEN,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that all words that the maps counted lie in HDFS, and their replicas."""
-        stored = await facts.files.stored(_WRITTEN)
+        stored = await evidence.files.stored(_WRITTEN)
         counted = (outcome.counter("BYTES_WRITTEN"), outcome.counter("RECORDS_WRITTEN"))
         expected = (counted[0] or 0) + _BYTES_BESIDE_TEXT * (counted[1] or 0)
         checks = (
@@ -85,28 +83,26 @@ class RandomTextWriter(Defaults):
             about("text size", stored.length_bytes, size.data_bytes),
             replicas(stored, size.replication),
         )
-        return Verdict(checks, {"written_bytes": float(stored.length_bytes)})
+        return Judgement(checks, {"written_bytes": float(stored.length_bytes)})
 
 
-@dataclass(frozen=True, slots=True)
-class Sort(Defaults):
+class Sort(Workload):
     """Sort records of random text by their keys, each reduce its own."""
 
-    name: str = "sort"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of text that were asked for; the writer stops a little above."""
-        return size.data_bytes
+    name, title = "sort", "Sort"
+    options = (MAPS, REDUCES)
+    flow = DataFlow(read=1, shuffled=1, written=1)
+    figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
         """Need the records."""
         return text_input(size, RECORDS)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Sort them; without ``reduces``, the program takes 0.9 times two a node: what YARN calls its most."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
-        return Program("org.apache.hadoop.examples.Sort", arguments, size.stored)
+        return {"hadoop": Program("org.apache.hadoop.examples.Sort", arguments, size.stored)}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the sorted records."""
@@ -117,10 +113,10 @@ class Sort(Defaults):
         arguments = ("-sortInput", input_path or "", "-sortOutput", _SORTED)
         return Program("org.apache.hadoop.mapred.SortValidator", arguments)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check records, replicas, the input's real size, and what the validator found."""
-        stored = await facts.files.stored(_SORTED)
-        source = await facts.files.stored(facts.input_place) if facts.input_place else stored
+        stored = await evidence.files.stored(_SORTED)
+        source = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
         records = outcome.counter("MAP_INPUT_RECORDS") or -1
         checks = [
             *common_checks(outcome),
@@ -129,10 +125,13 @@ class Sort(Defaults):
             replicas(stored, size.replication),
         ]
         if outcome.exit_status == 0:
-            found = facts.check_outcome
+            found = evidence.check_outcome
             passed = found is not None and found.exit_status == 0 and "SUCCESS! Validated" in found.output
             said = " | ".join(found.last_words()) if found else "SortValidator was not run"
             checks.append(
                 Check("sorted output", passed, "records, bytes, checksum and order agree" if passed else said)
             )
-        return Verdict(tuple(checks), {"input_bytes": float(source.length_bytes)})
+        return Judgement(tuple(checks), {"input_bytes": float(source.length_bytes)})
+
+
+WORKLOADS = (RandomTextWriter(), Sort())

@@ -7,43 +7,29 @@ disks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from assay.model.program import Outcome, Program
-from assay.workloads.base import (
-    Defaults,
-    Facts,
-    Size,
-    Verdict,
-    common_checks,
-    equal,
-    generating,
-    nothing_written,
-    own_program,
-    reducing,
-)
+from assay.workloads.checks import common_checks, equal, nothing_written
+from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.workload import MAPS, PAYLOAD, REDUCES, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class Shuffle(Defaults):
+class Shuffle(Workload):
     """Send ``data`` bytes of keys and values from maps to reduces."""
 
-    name: str = "shuffle"
+    name, title = "shuffle", "Shuffle"
+    options = (MAPS, REDUCES, PAYLOAD, SEED)
+    flow = DataFlow(shuffled=1)
+    figures = (Figure("shuffle_bytes", "counter of the bytes that reduces fetched"),)
+    waved = ("maps", "reduces")
 
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all keys and values."""
-        return size.data_bytes
-
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Shuffle them."""
         options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
-        return own_program("Shuffle", size.data_bytes, options=options)
+        return {"hadoop": own_program("Shuffle", size.data_bytes, options=options)}
 
-    def outputs(self) -> tuple[str, ...]:
-        """Leave nothing."""
-        return ()
-
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check that what was sent is what was received, byte for byte."""
         fetched = outcome.counter("REDUCE_SHUFFLE_BYTES")
         checks = (
@@ -59,4 +45,7 @@ class Shuffle(Defaults):
             equal("bytes fetched", fetched, outcome.counter("MAP_OUTPUT_MATERIALIZED_BYTES") or -1),
             nothing_written(outcome),
         )
-        return Verdict(checks, {"shuffle_bytes": float(fetched)} if fetched else {})
+        return Judgement(checks, {"shuffle_bytes": float(fetched)} if fetched else {})
+
+
+WORKLOADS = (Shuffle(),)

@@ -8,25 +8,24 @@ what the queries must come to, in cents, so that nothing is rounded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 from assay.model.program import Outcome, Program
-from assay.workloads.base import (
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
+from assay.workloads.checks import about, common_checks, equal, replicas
+from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.workload import (
+    INPUT_BYTES,
+    MAPS,
+    REDUCES,
+    SEED,
+    DataFlow,
+    Evidence,
+    Figure,
+    Judgement,
     Size,
-    Verdict,
-    about,
-    common_checks,
-    equal,
-    generated,
-    generating,
-    own_program,
-    reducing,
-    replicas,
+    Workload,
 )
 
 VISIT_BYTES = 108
@@ -52,11 +51,11 @@ def _tables_input(size: Size) -> Input:
     return generated("sqltables", partial(_tables, size), size.data_bytes, size.replication, counters=kept)
 
 
-@dataclass(frozen=True, slots=True)
-class SqlQuery(Defaults):
+class SqlQuery(Workload):
     """One of the two queries, over both tables of about ``data`` bytes."""
 
-    name: str
+    options = (MAPS, REDUCES, SEED)
+    figures = (INPUT_BYTES, Figure("groups", "counter of the last job's output records"))
     main_class: str
     visits_read: str
     """Counter of the visits that went into the last job's groups, or into the only job."""
@@ -65,28 +64,24 @@ class SqlQuery(Defaults):
     visits_expected: str
     revenue_expected: str
 
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of the tables that were asked for."""
-        return size.data_bytes
-
     def input(self, size: Size) -> Input | None:
         """Need the tables, with what the queries must come to."""
         return _tables_input(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Run the query."""
         options = {**size.stored, **reducing(size)}
-        return own_program(self.main_class, input_path or "", f"{OUTPUT}/{self.name}", options=options)
+        return {"hadoop": own_program(self.main_class, input_path or "", f"{OUTPUT}/{self.name}", options=options)}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the groups."""
         return (f"{OUTPUT}/{self.name}",)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that no visit and no cent was lost, and the tables' real size."""
-        stored = await facts.files.stored(f"{OUTPUT}/{self.name}")
-        tables = await facts.files.stored(facts.input_place) if facts.input_place else stored
-        expected = facts.manifest
+        stored = await evidence.files.stored(f"{OUTPUT}/{self.name}")
+        tables = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
+        expected = evidence.manifest
         checks = (
             *common_checks(outcome),
             equal("visits", outcome.counter(self.visits_read), expected.get(self.visits_expected, -1), "visits"),
@@ -95,10 +90,27 @@ class SqlQuery(Defaults):
             replicas(stored, size.replication),
         )
         groups = outcome.counter("REDUCE_OUTPUT_RECORDS") or 0
-        return Verdict(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
+        return Judgement(checks, {"input_bytes": float(tables.length_bytes), "groups": float(groups)})
 
 
-SQL_AGGREGATION = SqlQuery(
-    "sql-aggregation", "SqlAggregation", "MAP_INPUT_RECORDS", "GROUPED_REVENUE_CENTS", _VISITS, _REVENUE
-)
-SQL_JOIN = SqlQuery("sql-join", "SqlJoin", "JOINED_VISITS", "JOINED_REVENUE_CENTS", _SELECTED, _SELECTED_REVENUE)
+class SqlAggregation(SqlQuery):
+    """Revenue by visitor; combiners leave little of it to shuffle."""
+
+    name, title = "sql-aggregation", "SQL aggregation"
+    flow = DataFlow(read=1)
+    main_class = "SqlAggregation"
+    visits_read, visits_expected = "MAP_INPUT_RECORDS", _VISITS
+    revenue, revenue_expected = "GROUPED_REVENUE_CENTS", _REVENUE
+
+
+class SqlJoin(SqlQuery):
+    """A year's visits with the ranks of their pages: one visit in twenty, half of its columns, and all rankings."""
+
+    name, title = "sql-join", "SQL join"
+    flow = DataFlow(read=1, shuffled=0.06)
+    main_class = "SqlJoin"
+    visits_read, visits_expected = "JOINED_VISITS", _SELECTED
+    revenue, revenue_expected = "JOINED_REVENUE_CENTS", _SELECTED_REVENUE
+
+
+WORKLOADS = (SqlAggregation(), SqlJoin())

@@ -9,26 +9,25 @@ reduce tasks" (table 2).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.base import (
-    DEFAULT_MAPS,
-    OUTPUT,
-    Defaults,
-    Facts,
-    Input,
+from assay.workloads.checks import about, common_checks, equal, nothing_written, replicas
+from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program
+from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.workload import (
+    MAPS,
+    PAYLOAD,
+    REDUCES,
+    WRITTEN_BYTES,
+    DataFlow,
+    Evidence,
+    Judgement,
     Size,
-    Verdict,
-    about,
-    common_checks,
-    equal,
-    generated,
-    nothing_written,
-    own_program,
-    replicas,
+    Workload,
 )
 
 ROW_BYTES = 100
@@ -38,6 +37,7 @@ _SORTED = f"{OUTPUT}/terasort"
 _REPORT = f"{OUTPUT}/teravalidate"
 _WRITTEN = f"{OUTPUT}/hdfs-write"
 _CHECKSUM = "CHECKSUM"
+_SORTED_COPIES = "mapreduce.terasort.output.replication"
 
 
 def _rows(size: Size) -> int:
@@ -55,11 +55,11 @@ def _teragen(size: Size, path: str) -> Program:
 
 def _copies(size: Size) -> int:
     """Return how many copies of sorted data there are."""
-    return size.sorted_replication or size.replication
+    return int(size.parameters.get(_SORTED_COPIES) or size.replication)
 
 
 def _terasort(size: Size, source: str, target: str) -> Program:
-    options = {"mapreduce.terasort.output.replication": str(_copies(size))}  # its own default is 1
+    options = {_SORTED_COPIES: str(_copies(size))}  # its own default is 1
     if size.reduces:
         options["mapreduce.job.reduces"] = str(size.reduces)
     return Program(f"{_PACKAGE}.TeraSort", (source, target), options)
@@ -74,13 +74,13 @@ def _rows_input(size: Size) -> Input:
     return generated("teragen", rows, _bytes(size), size.replication, counters=(_CHECKSUM,), exact=True)
 
 
-async def _report_check(facts: Facts) -> Check:
+async def _report_check(evidence: Evidence) -> Check:
     """Return the check of TeraValidate's report: no misplaced row, and the checksum that TeraGen counted."""
     text = "".join(
-        [(await facts.files.read(path)).decode(errors="replace") for path in await facts.files.paths(_REPORT)]
+        [(await evidence.files.read(path)).decode(errors="replace") for path in await evidence.files.paths(_REPORT)]
     )
     found = re.search(r"^checksum\t([0-9a-f]+)", text, re.MULTILINE)
-    expected = facts.manifest.get(_CHECKSUM)
+    expected = evidence.manifest.get(_CHECKSUM)
     if re.search(r"^(error|misorder)", text, re.MULTILINE):
         return Check("sorted output", False, f"TeraValidate: {text.strip()[:200]}")
     if found is None or expected is None:
@@ -89,19 +89,24 @@ async def _report_check(facts: Facts) -> Check:
     return Check("sorted output", same, f"TeraValidate's checksum {found[1]}, TeraGen's {expected:x}")
 
 
-@dataclass(frozen=True, slots=True)
-class TeraGen(Defaults):
-    """Write ``data`` bytes of rows."""
-
-    name: str = "teragen"
+class _OfRows(Workload):
+    """What reads or writes rows has whole ones."""
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all rows."""
         return _bytes(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+
+class TeraGen(_OfRows):
+    """Write ``data`` bytes of rows."""
+
+    name, title = "teragen", "TeraGen"
+    options = (MAPS,)
+    flow = DataFlow(written=1)
+
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Generate the rows."""
-        return _teragen(size, _GENERATED)
+        return {"hadoop": _teragen(size, _GENERATED)}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map wrote."""
@@ -111,10 +116,10 @@ class TeraGen(Defaults):
         """Name the rows."""
         return (_GENERATED,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check bytes, replicas and the number of rows."""
-        stored = await facts.files.stored(_GENERATED)
-        return Verdict(
+        stored = await evidence.files.stored(_GENERATED)
+        return Judgement(
             (
                 *common_checks(outcome),
                 equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
@@ -124,23 +129,21 @@ class TeraGen(Defaults):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TeraSort(Defaults):
+class TeraSort(_OfRows):
     """Sort TeraGen's rows."""
 
-    name: str = "terasort"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all rows."""
-        return _bytes(size)
+    name, title = "terasort", "TeraSort"
+    options = (MAPS, REDUCES)
+    flow = DataFlow(read=1, shuffled=1, written=1)
+    copies_parameter = _SORTED_COPIES
 
     def input(self, size: Size) -> Input | None:
         """Need the rows, with the checksum that TeraGen counted."""
         return _rows_input(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Sort them."""
-        return _terasort(size, input_path or "", _SORTED)
+        return {"hadoop": _terasort(size, input_path or "", _SORTED)}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the sorted rows and the report on them."""
@@ -150,30 +153,29 @@ class TeraSort(Defaults):
         """Read the output in order."""
         return _teravalidate(_SORTED, _REPORT)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check bytes, replicas, order and checksum."""
-        stored = await facts.files.stored(_SORTED)
-        validated = facts.check_outcome is not None and facts.check_outcome.exit_status == 0
+        stored = await evidence.files.stored(_SORTED)
+        validated = evidence.check_outcome is not None and evidence.check_outcome.exit_status == 0
         checks = [
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
             replicas(stored, _copies(size)),
         ]
         if outcome.exit_status == 0:
-            report = await _report_check(facts) if validated else Check("sorted output", False, "TeraValidate failed")
+            report = (
+                await _report_check(evidence) if validated else Check("sorted output", False, "TeraValidate failed")
+            )
             checks.append(report)
-        return Verdict(tuple(checks))
+        return Judgement(tuple(checks))
 
 
-@dataclass(frozen=True, slots=True)
-class TeraValidate(Defaults):
+class TeraValidate(_OfRows):
     """Read sorted rows in order."""
 
-    name: str = "teravalidate"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all rows."""
-        return _bytes(size)
+    name, title = "teravalidate", "TeraValidate"
+    options = (MAPS, REDUCES)
+    flow = DataFlow(read=1)
 
     def input(self, size: Size) -> Input | None:
         """Need sorted rows: TeraGen's, sorted."""
@@ -182,51 +184,44 @@ class TeraValidate(Defaults):
         place = wanted.place_in("data")
         return wanted.with_program(_terasort(size, rows.place, place), place=place)
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Validate them."""
-        return _teravalidate(input_path or "", _REPORT)
+        return {"hadoop": _teravalidate(input_path or "", _REPORT)}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the report."""
         return (_REPORT,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the rows that were read, their order and their checksum."""
         checks = [*common_checks(outcome), equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows")]
         if outcome.exit_status == 0:
-            checks.append(await _report_check(facts))
-        return Verdict(tuple(checks))
+            checks.append(await _report_check(evidence))
+        return Judgement(tuple(checks))
 
 
-@dataclass(frozen=True, slots=True)
-class TeraRead(Defaults):
+class TeraRead(_OfRows):
     """Read TeraGen's rows and nothing else."""
 
-    name: str = "teraread"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all rows."""
-        return _bytes(size)
+    name, title = "teraread", "TeraRead"
+    options = (MAPS,)
+    flow = DataFlow(read=1)
 
     def input(self, size: Size) -> Input | None:
         """Need the rows."""
         return _rows_input(size)
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read them."""
-        return own_program("TeraRead", input_path or "", options={})
+        return {"hadoop": own_program("TeraRead", input_path or "", options={})}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map read."""
         return task.hdfs_read_bytes
 
-    def outputs(self) -> tuple[str, ...]:
-        """Leave nothing."""
-        return ()
-
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:  # noqa: ARG002
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check that every row was read and nothing written."""
-        return Verdict(
+        return Judgement(
             (
                 *common_checks(outcome),
                 equal("rows", outcome.counter("MAP_INPUT_RECORDS"), _rows(size), "rows"),
@@ -236,31 +231,34 @@ class TeraRead(Defaults):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HdfsWrite(Defaults):
+class HdfsWrite(Workload):
     """Write ``data`` bytes in one copy, whatever the plan's replication is.
 
     LISA'14, table 2: "HDFS write-only job, like Teragen, except with 1-fold replication". With random payload it is
     Hadoop's RandomWriter that writes, because TeraGen's rows can be compressed.
     """
 
-    name: str = "hdfs-write"
+    name, title = "hdfs-write", "HDFS write"
+    options = (MAPS, PAYLOAD)
+    flow = DataFlow(written=1)
+    copies = 1
+    figures = (WRITTEN_BYTES,)
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all rows; of random records, those that are asked for."""
         return _bytes(size) if size.payload == "pattern" else size.data_bytes
 
-    def program(self, size: Size, input_path: str | None) -> Program:  # noqa: ARG002
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write the rows or records."""
         if size.payload == "pattern":
-            return _teragen(replace(size, replication=1), _WRITTEN)
+            return {"hadoop": _teragen(replace(size, replication=1), _WRITTEN)}
         each = max(1, size.data_bytes // (size.maps or DEFAULT_MAPS))
         options = {
             "mapreduce.randomwriter.totalbytes": str(size.data_bytes),
             "mapreduce.randomwriter.bytespermap": str(each),
             "dfs.replication": "1",
         }
-        return Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)
+        return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
 
     def streamed_bytes(self, task: Task) -> int:
         """Return what a map wrote."""
@@ -270,13 +268,16 @@ class HdfsWrite(Defaults):
         """Name what was written."""
         return (_WRITTEN,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that the maps counted, and that each is there exactly once."""
-        stored = await facts.files.stored(_WRITTEN)
+        stored = await evidence.files.stored(_WRITTEN)
         if size.payload == "pattern":
             length = equal("bytes in HDFS", stored.length_bytes, _bytes(size))
         else:
             # Its file format adds some bytes to each record.
             length = about("bytes in HDFS", stored.length_bytes, size.data_bytes)
         once = equal("one copy", stored.replica_bytes, stored.length_bytes)
-        return Verdict((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
+        return Judgement((*common_checks(outcome), length, once), {"written_bytes": float(stored.length_bytes)})
+
+
+WORKLOADS = (TeraGen(), TeraSort(), TeraValidate(), TeraRead(), HdfsWrite())

@@ -6,47 +6,48 @@ number of words that the maps emitted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
-from assay.workloads.base import OUTPUT, Defaults, Facts, Input, Size, Verdict, about, common_checks, equal, reducing
+from assay.workloads.checks import about, common_checks, equal
+from assay.workloads.hadoop_options import reducing
+from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.randomtext import TEXT_LINES, text_input
+from assay.workloads.workload import INPUT_BYTES, MAPS, REDUCES, DataFlow, Evidence, Judgement, Size, Workload
 
 _OUTPUT = f"{OUTPUT}/wordcount"
 
 
-@dataclass(frozen=True, slots=True)
-class WordCount(Defaults):
+class WordCount(Workload):
     """Count words of random text."""
 
-    name: str = "wordcount"
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of text that were asked for; the writer stops a little above."""
-        return size.data_bytes
+    name, title = "wordcount", "WordCount"
+    options = (MAPS, REDUCES)
+    flow = DataFlow(read=1)
+    figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
         """Need the text."""
         return text_input(size, TEXT_LINES)
 
-    def program(self, size: Size, input_path: str | None) -> Program:
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Count the words."""
-        return Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), reducing(size))
+        return {"hadoop": Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), reducing(size))}
 
     def outputs(self) -> tuple[str, ...]:
         """Name the counts."""
         return (_OUTPUT,)
 
-    async def verdict(self, size: Size, outcome: Outcome, facts: Facts) -> Verdict:
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""
-        stored = await facts.files.stored(facts.input_place) if facts.input_place else None
+        stored = await evidence.files.stored(evidence.input_place) if evidence.input_place else None
         checks = [*common_checks(outcome)]
         if outcome.exit_status != 0:
-            return Verdict(tuple(checks))
+            return Judgement(tuple(checks))
         words, metrics = 0, dict[str, float]()
-        for path in await facts.files.paths(_OUTPUT):
-            lines = (await facts.files.read(path)).decode(errors="replace").splitlines()
+        for path in await evidence.files.paths(_OUTPUT):
+            lines = (await evidence.files.read(path)).decode(errors="replace").splitlines()
             words += sum(int(line.rsplit("\t", 1)[-1]) for line in lines)
         checks.append(equal("words counted", words, outcome.counter("MAP_OUTPUT_RECORDS") or -1, "words"))
         read = outcome.counter("HDFS_BYTES_READ") or 0
@@ -55,4 +56,7 @@ class WordCount(Defaults):
             checks.append(Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"))
             checks.append(about("input size", stored.length_bytes, size.data_bytes))
             metrics["input_bytes"] = float(stored.length_bytes)
-        return Verdict(tuple(checks), metrics)
+        return Judgement(tuple(checks), metrics)
+
+
+WORKLOADS = (WordCount(),)

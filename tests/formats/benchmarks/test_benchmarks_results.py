@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.formats.benchmarks import dfsioe, hibench_report, testdfsio_import, tpcxhs
-from assay.formats.benchmarks.testdfsio import DfsioResult
 from assay.formats.importing import Format
 from assay.formats.tables.printed import java_date_unix_s, utc_of
 from assay.model.imported import Found, Left
 from assay.model.run import RunStatus
+from assay.workloads.testdfsio_output import DfsioResult
 from import_samples import DFSIO, DFSIOE, HEADING, HIBENCH, ROWS, TPCXHS, found, items, left, read_or_refused, source_of
 from mutation import fuzz_count, mutations
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import FormatError
-from assay.formats.benchmarks.testdfsio import DfsioResult, parse_dfsio
+from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
 
 ROUNDED = """\
 ----- TestDFSIO ----- : write

@@ -24,13 +24,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay.errors import FormatError
-from assay.formats.benchmarks.testdfsio import DfsioBlock, DfsioResult, dfsio_blocks
 from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, key, problem
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
 from assay.model.imported import Found, Left
 from assay.model.run import Run
+from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
 
 _LABELS = {
     "operation": re.compile(r"-- Extended Metrics --\s*: *(?P<value>.*)$"),

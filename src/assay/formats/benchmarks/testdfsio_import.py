@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.errors import FormatError
-from assay.formats.benchmarks.testdfsio import DfsioBlock, DfsioResult, dfsio_blocks
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import (
@@ -28,6 +27,7 @@ from assay.formats.tables.printed import (
 )
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Run
+from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
 
 MARK = b"----- TestDFSIO ----- :"
 ENHANCED_MARK = "-- Extended Metrics --"

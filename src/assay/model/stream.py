@@ -1,0 +1,20 @@
+"""What one stream of a program counted by itself, second by second of one clock that all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CountedStream:
+    """One stream: ``slot_bytes[i]`` in the second from ``first_slot + i`` on; start and end in seconds since 1970."""
+
+    start_s: float
+    end_s: float
+    first_slot: int
+    slot_bytes: tuple[int, ...]
+
+    @property
+    def moved_bytes(self) -> int:
+        """Return the bytes of all slots."""
+        return sum(self.slot_bytes)

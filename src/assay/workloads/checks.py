@@ -1,0 +1,43 @@
+"""Checks that several workloads make of an outcome."""
+
+from __future__ import annotations
+
+from assay.model.program import Outcome, Stored
+from assay.model.run import Check
+
+_ABOUT = 0.1
+
+
+def common_checks(outcome: Outcome) -> tuple[Check, ...]:
+    """Return the checks that every workload has: the client's exit status and failed task attempts."""
+    return (
+        Check("exit status", outcome.exit_status == 0, f"the client ended with {outcome.exit_status}"),
+        Check("failed tasks", outcome.failed_tasks == 0, f"{outcome.failed_tasks} task attempts failed"),
+    )
+
+
+def equal(name: str, found: float | None, expected: float, unit: str = "bytes") -> Check:
+    """Return a check that two counts agree exactly."""
+    if found is None:
+        return Check(name, False, f"not reported; expected {expected:,.0f} {unit}")
+    return Check(name, found == expected, f"{found:,.0f} {unit}, expected {expected:,.0f}")
+
+
+def about(name: str, found_bytes: int, wanted_bytes: int) -> Check:
+    """Return a check that generated data has about the size that was asked for: its generator can't hit it exactly."""
+    passed = abs(found_bytes - wanted_bytes) <= _ABOUT * wanted_bytes
+    return Check(name, passed, f"{found_bytes:,} bytes, {wanted_bytes:,} asked for (at most {_ABOUT:.0%} off)")
+
+
+def nothing_written(outcome: Outcome) -> Check:
+    """Return the check that a job left nothing in HDFS."""
+    written = outcome.counter("HDFS_BYTES_WRITTEN") or 0
+    return Check("nothing written", written == 0, f"{written:,} bytes written to HDFS")
+
+
+def replicas(stored: Stored, replication: int) -> Check:
+    """Return the check that all replicas of the output exist."""
+    expected = stored.length_bytes * replication
+    passed = stored.replica_bytes >= expected
+    detail = f"{stored.replica_bytes:,} bytes in replicas, expected {expected:,} ({replication} copies)"
+    return Check("replicas", passed, detail)

@@ -1,0 +1,25 @@
+"""What workloads' programs for Hadoop share: how tasks are counted, and assay's own jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.model.program import OWN_JOBS, Program
+from assay.workloads.workload import Size
+
+DEFAULT_MAPS = 6
+
+
+def generating(size: Size) -> dict[str, str]:
+    """Return the options of assay's own generators: how many maps write, and the seed."""
+    return {"mapreduce.job.maps": str(size.maps or DEFAULT_MAPS), "assay.seed": str(size.seed)}
+
+
+def reducing(size: Size) -> dict[str, str]:
+    """Return the option that sets the number of reduces; {} leaves it to Hadoop, whose default is 1."""
+    return {"mapreduce.job.reduces": str(size.reduces)} if size.reduces else {}
+
+
+def own_program(name: str, *arguments: object, options: Mapping[str, str]) -> Program:
+    """Return one of assay's own programs."""
+    return Program(f"{OWN_JOBS}{name}", tuple(map(str, arguments)), options)

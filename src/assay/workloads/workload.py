@@ -1,0 +1,236 @@
+"""What a workload is to the rest of the house: one module of this folder declares all of it.
+
+Its name and title, the options that it takes, the bytes that it moves, its program on each engine, what it needs before
+it runs, and what makes its output valid. Specification, estimate, room, engine, reports and words ask it.
+
+A workload never talks to a host. It names programs; the engine runs them and hands back an :class:`Outcome`; the
+workload judges it, looking at the file system through :class:`FileSystem`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from assay.model.program import Outcome, Program, Stored
+from assay.model.run import Check, Task
+from assay.model.stream import CountedStream
+from assay.units import parse_bytes
+from assay.workloads.inputs import Input
+
+_COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
+
+
+class FileSystem(Protocol):
+    """What a workload may ask the distributed file system."""
+
+    async def exists(self, path: str) -> bool:
+        """Say whether there is something at ``path``."""
+        ...
+
+    async def stored(self, path: str) -> Stored:
+        """Return files, bytes and replica bytes below ``path``."""
+        ...
+
+    async def read(self, path: str) -> bytes:
+        """Return a small file's content."""
+        ...
+
+    async def paths(self, path: str) -> list[str]:
+        """Return the paths of the files below ``path``, markers left out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option that a plan can give a workload: a whole number above 0, or one of ``choices``."""
+
+    name: str
+    help: str
+    choices: tuple[str, ...] = ()
+
+
+FILES = Option("files", "Number of files, each written or read by one map task.")
+MAPS = Option("maps", "Number of map tasks that generate the data, and so of the files that it lies in.")
+REDUCES = Option("reduces", "Number of reduce tasks of the sorting or counting job.")
+ITERATIONS = Option("iterations", "Number of iterations, each of them a job.")
+PAYLOAD = Option(
+    "payload",
+    "Bytes written or sent: a pattern as in stock jobs, or random ones, which can't be compressed.",
+    ("pattern", "random"),
+)
+SEED = Option("seed", "Seed of everything random in generated data; the same seed makes the same data. 1 if left out.")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A workload's parameters after scaling."""
+
+    data_bytes: int
+    replication: int
+    files: int | None = None
+    maps: int | None = None
+    reduces: int | None = None
+    iterations: int | None = None
+    clusters: int | None = None
+    seed: int = 1
+    payload: str = "pattern"
+    """``pattern``: as stock jobs have it; ``random``: seeded bytes that can't be compressed."""
+    block_bytes: int | None = None
+    """Size of HDFS blocks, input's too; None: the engine's default."""
+    options: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Every option as the plan writes it."""
+    parameters: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The engine parameters of the run."""
+
+    @classmethod
+    def of(cls, data_bytes: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Size:
+        """Return the size that a plan's workload options say (the names are those of the fields), with what engine
+        parameters say of the data.
+        """
+        counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
+        block = parameters.get("dfs.blocksize")
+        return cls(
+            data_bytes,
+            int(parameters["dfs.replication"]),
+            payload=options.get("payload", "pattern"),
+            block_bytes=(int(block) if block.isdecimal() else parse_bytes(block)) if block else None,
+            options=options,
+            parameters=parameters,
+            **counts,
+        )
+
+    @property
+    def stored(self) -> dict[str, str]:
+        """The options that say how data are stored; inputs that differ in them are different inputs."""
+        block = {"dfs.blocksize": str(self.block_bytes)} if self.block_bytes else {}
+        return {"dfs.replication": str(self.replication), **block}
+
+
+@dataclass(frozen=True, slots=True)
+class DataFlow:
+    """Bytes for each byte of a workload's data, uncompressed, in each of its iterations; a few per cent count as 0."""
+
+    read: float = 0
+    """Read from HDFS."""
+    shuffled: float = 0
+    """Sent from maps to reduces: written to intermediate data once, and read from there."""
+    written: float = 0
+    """Written to HDFS, one copy of it."""
+    iterations: int = 1
+    """Where a plan does not say it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A metric that a workload makes, and where that comes from, in words."""
+
+    metric: str
+    source: str
+
+
+INPUT_BYTES = Figure("input_bytes", "length of the input in HDFS")
+WRITTEN_BYTES = Figure("written_bytes", "length of the output in HDFS")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a workload says of an outcome: its checks and its own metrics."""
+
+    checks: tuple[Check, ...]
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    streams: tuple[CountedStream, ...] = ()
+    """What each stream counted by itself; empty where only the job history tells."""
+    logs: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that metrics were made from, for the bundle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a workload can look at besides the outcome."""
+
+    files: FileSystem
+    manifest: Mapping[str, int]
+    """The input's kept counters."""
+    check_outcome: Outcome | None
+    input_place: str | None
+
+
+def waved_of(options: Iterable[str]) -> tuple[str, ...]:
+    """Return those of ``options`` that ``waves`` sets where the workload does not say: files, reduces, or maps."""
+    given = set(options)
+    return next(((name,) for name in ("files", "reduces", "maps") if name in given), ())
+
+
+class Workload(ABC):
+    """One benchmark program with its input and its validity. What is not declared is as most workloads have it."""
+
+    name: str
+    """The name that plans use."""
+    title: str
+    """What screens and reports call it."""
+    options: tuple[Option, ...] = ()
+    """What a plan can give it beside its data."""
+    flow: DataFlow
+    """What a run moves for each byte that it processes."""
+    figures: tuple[Figure, ...] = ()
+    """The metrics that it makes."""
+    copies: int | None = None
+    """Copies that it writes of its output whatever HDFS keeps otherwise; None: as many as HDFS keeps."""
+    copies_parameter: str | None = None
+    """Engine parameter that says how many these are, where the program has one of its own."""
+
+    @property
+    def waved(self) -> tuple[str, ...]:
+        """The options that ``waves`` sets, which is how many tasks the job has: files, else reduces, else maps."""
+        return waved_of(option.name for option in self.options)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that it has a program for."""
+        return tuple(self.programs(Size(1, 1), ""))
+
+    def iterations(self, size: Size) -> int:
+        """Return how often the data flow is gone through."""
+        return size.iterations or self.flow.iterations
+
+    def data_bytes(self, size: Size) -> int:
+        """Return the bytes that a run of ``size`` really processes, or about so many."""
+        return size.data_bytes
+
+    def input(self, size: Size) -> Input | None:  # noqa: ARG002 - what follows is asked of all workloads alike
+        """Return what must be generated before; None when nothing."""
+        return None
+
+    @abstractmethod
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
+        """Return the program that is timed, by the name of each engine that there is one for."""
+
+    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
+        """Return what a task streamed, for the concurrency-gated aggregate; 0 where that figure has no meaning: tasks
+        read, sort and write by turns.
+        """
+        return 0
+
+    def outputs(self) -> tuple[str, ...]:
+        """Return the paths that must not exist before the run, and that are removed after it."""
+        return ()
+
+    def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
+        """Return the paths that must not exist before the run, and that stay after it: another workload's input."""
+        return ()
+
+    def output_copies(self, size: Size) -> int:
+        """Return how many copies of its output a run writes."""
+        told = size.parameters.get(self.copies_parameter) if self.copies_parameter else None
+        return int(told) if told else self.copies or size.replication
+
+    def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
+        """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
+        return None
+
+    @abstractmethod
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+        """Judge a finished run."""

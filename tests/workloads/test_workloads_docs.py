@@ -1,0 +1,34 @@
+"""docs/workloads.md: its table has what workloads declare."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from assay.model.program import OWN_JOBS
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Size
+from paths import ROOT
+
+TEXT = (ROOT / "docs" / "workloads.md").read_text()
+TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**What a write leaves")]
+ROWS = {
+    cells[0].strip("`"): cells
+    for line in TABLE.splitlines()[2:]
+    if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0]
+}
+
+
+def test_the_table_has_every_workload() -> None:
+    assert set(ROWS) == set(workloads())
+
+
+@pytest.mark.parametrize("name", list(workloads()))
+def test_a_row_has_the_options_program_and_input_that_are_declared(name: str) -> None:
+    _, program, needed, options, *_ = ROWS[name]
+    workload, size = workloads()[name], Size(10**9, 3)
+    assert re.findall(r"`(\w+)`", options) == [option.name for option in workload.options]
+    timed = workload.programs(size, "/in")["hadoop"].main_class
+    assert program.startswith(f"{timed.rsplit('.', 1)[-1]}, {'own' if timed.startswith(OWN_JOBS) else 'stock'}")
+    assert (needed == "–" or needed.startswith("none")) == (workload.input(size) is None)

@@ -1,0 +1,179 @@
+"""Adding a workload is one file: whoever deals with workloads asks that file, and none of them is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import assay.workloads
+from assay.errors import SpecificationError
+from assay.explain.run_detail import replication_of
+from assay.model.program import Outcome, Stored
+from assay.planning.estimate import JOB_START_S, expected
+from assay.planning.inputs import kept_by, size_of
+from assay.planning.order import PlannedRun, schedule
+from assay.planning.room import claims_of
+from assay.spec import expand, json_schema, load_plan
+from assay.statistics.factors import circumstances
+from assay.wording.titles import workload_title
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Evidence
+from builders import make_run
+
+MODULE = '''
+"""Reverse: reads lines, sends each to a reduce, and writes it backwards, twice over."""
+
+from assay.model.program import Program
+from assay.workloads.checks import common_checks, equal
+from assay.workloads.inputs import OUTPUT, generated
+from assay.workloads.workload import MAPS, DataFlow, Judgement, Option, Workload
+
+
+class Reverse(Workload):
+    """Write lines backwards."""
+
+    name, title = "reverse", "Lines backwards"
+    options = (MAPS, Option("turns", "How often a line is turned."), Option("by", "What is turned.", ("word", "line")))
+    flow = DataFlow(read=1, shuffled=1, written=2)
+    waved = ("turns",)
+    copies = 1
+
+    def input(self, size):
+        return generated("lines", lambda path: Program("x.Lines", (path,), size.stored), size.data_bytes, 2)
+
+    def programs(self, size, input_path):
+        turns = size.options.get("turns", "1")
+        return {"hadoop": Program("x.Reverse", (input_path or "", f"{OUTPUT}/reverse", turns))}
+
+    def outputs(self):
+        return (f"{OUTPUT}/reverse",)
+
+    async def judge(self, size, outcome, evidence):
+        stored = await evidence.files.stored(f"{OUTPUT}/reverse")
+        doubled = equal("bytes in HDFS", stored.length_bytes, 2 * size.data_bytes)
+        return Judgement((*common_checks(outcome), doubled))
+
+
+WORKLOADS = (Reverse(),)
+'''
+CLUSTER = """\
+cluster: c
+node_types:
+  worker:
+    cores: 6
+    memory: 16GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {kind: hdd, count: 2, read: 100MB/s, write: 100MB/s, capacity: 500GB, directories: [/h1, /h2]}
+nodes:
+  head: {type: worker, roles: [master], addresses: [10.0.0.1]}
+  data: {type: worker, roles: [worker], addresses: [10.0.0.2, 10.0.0.3]}
+"""
+PLAN = """\
+plan: p
+cluster: cluster.yaml
+parameters: {dfs.replication: 2}
+workloads:
+  - reverse: {data: 100GB, maps: 4, by: word}
+factors:
+  reverse.turns: [3, 5]
+layout: HD2
+repetitions: 1
+"""
+
+
+class OneFile:
+    """A file system in which everything has one length."""
+
+    def __init__(self, length_bytes: int) -> None:
+        self.length_bytes = length_bytes
+
+    async def exists(self, path: str) -> bool:
+        return True
+
+    async def stored(self, path: str) -> Stored:
+        return Stored(1, self.length_bytes, self.length_bytes)
+
+    async def read(self, path: str) -> bytes:
+        return b""
+
+    async def paths(self, path: str) -> list[str]:
+        return [path]
+
+
+@pytest.fixture(autouse=True)
+def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tmp_path / "more"
+    folder.mkdir()
+    (folder / "reverse.py").write_text(MODULE)
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    monkeypatch.setattr(assay.workloads, "__path__", [*assay.workloads.__path__, str(folder)])
+    yield
+    monkeypatch.undo()
+    assert "reverse" not in workloads()
+
+
+def planned(folder: Path) -> list[PlannedRun]:
+    plan = load_plan(folder / "plan.yaml")
+    return schedule(plan, expand(plan))
+
+
+def test_a_plan_names_it_with_its_own_options_and_is_checked_by_them(tmp_path: Path) -> None:
+    runs = planned(tmp_path)
+    assert sorted(run.workload.parameters["turns"] for run in runs) == ["3", "5"]
+    assert json_schema("plan")["$defs"]["reverse"]["properties"]["by"]["enum"] == ["word", "line"]
+    for old, new, words in (
+        ("by: word", "by: page", "plan.yaml:5: by: unknown by 'page'; valid: word, line"),
+        ("maps: 4", "reduces: 4", "valid: data, data_per_node, waves, label, maps, turns, by"),
+        ("[3, 5]", "[3, x]", "plan.yaml:7: reverse.turns: 'x' is not a whole number"),
+        ("maps: 4", "waves: 4", "waves sets reverse's turns"),
+    ):
+        (tmp_path / "plan.yaml").write_text(PLAN.replace(old, new))
+        with pytest.raises(SpecificationError) as caught:
+            planned(tmp_path)
+        assert words in str(caught.value)
+
+
+def test_time_and_room_follow_from_its_data_flow(tmp_path: Path) -> None:
+    """Read once and shuffled, 200 GB are read, and 100 GB of map output and 200 GB of output in one copy are written:
+    at half of 200 MB/s on each of two workers.
+    """
+    plan = load_plan(tmp_path / "plan.yaml")
+    run = planned(tmp_path)[0]
+    assert expected(run, plan, []).duration_s == pytest.approx(JOB_START_S + (200e9 + 300e9) / 200e6)
+    [claim] = claims_of(plan, [run]).passing
+    assert [part.bytes for part in claim.hdfs] == [200e9]
+    assert claim.intermediate is not None
+    assert claim.intermediate.bytes == 2 * 100e9
+    assert [(kept.name, kept.data_bytes, kept.copies) for kept in kept_by(run, plan)] == [("lines", 100 * 10**9, 2)]
+
+
+def test_screens_and_comparisons_know_it(tmp_path: Path) -> None:
+    assert workload_title("reverse") == "Lines backwards"
+    options = {"program": "reverse", "turns": "8", "waves": "2"}
+    run = make_run(workload="reverse", workload_parameters=options, parameters={"dfs.replication": "3"})
+    assert replication_of(run) == 1
+    assert "reverse.turns" not in circumstances(run, "layout"), "what waves set is not a difference of its own"
+
+
+def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:
+    plan = load_plan(tmp_path / "plan.yaml")
+    run = planned(tmp_path)[0]
+    workload, size = workloads()["reverse"], size_of(run, plan)
+    program = workload.programs(size, "/in")[plan.engine]
+    assert program.arguments == ("/in", "/assay/output/reverse", run.workload.parameters["turns"])
+    for length_bytes, broken in ((200 * 10**9, []), (100 * 10**9, ["bytes in HDFS"])):
+        evidence = Evidence(OneFile(length_bytes), {}, None, "/in")
+        judged = asyncio.run(workload.judge(size, Outcome(0, "", {}, 0, 1.0), evidence))
+        assert [check.name for check in judged.checks if not check.passed] == broken
+
+
+def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "more" / "again.py").write_text(MODULE)
+    assay.workloads.__path__.append(str(tmp_path))  # another key of the catalogue's cache
+    with pytest.raises(ValueError, match="two workloads are called 'reverse'"):
+        workloads()
