@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.cli.run_text import metric_text, phase_bars
+from assay.cli.run_text import phase_bars
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.questions.observed import observed, with_figures
 from assay.repository import Repository
@@ -157,7 +157,7 @@ def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "per stream 12.35 MB/s from TestDFSIO" in lines
     assert "hdfs read 500 MB" in lines
-    assert "cpu busy 87.6 %" in lines
+    assert "cpu busy share 87.6 %" in lines
     assert "phases job history" in lines
 
 
@@ -297,22 +297,6 @@ def test_verify_lists_damage_and_ends_with_code_6(stored: Path) -> None:
     table = assay("verify", "--repository", stored)
     assert (table.returncode, "baseline.json" in table.stdout) == (6, True)
     assert "1 problem in 1 bundle" in table.stderr
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "expected"),
-    [
-        ("job_throughput_mb_per_s", 7.0, ("job throughput", "7 MB/s")),
-        ("throughput_mib_per_s", 1234.56, ("throughput", "1,234.6 MiB/s")),
-        ("link_bits_per_s", 1e9, ("link", "1 Gbit/s")),
-        ("disk_read_bytes_per_s", 1.2e8, ("disk read", "120 MB/s")),
-        ("exec_time_s", 12.345, ("exec time", "12.35 s")),
-        ("random_read_iops", 120.0, ("random read", "120 IOPS")),
-        ("tasks", 6.0, ("tasks", "6")),
-    ],
-)
-def test_a_metrics_unit_comes_from_its_name(name: str, value: float, expected: tuple[str, str]) -> None:
-    assert metric_text(name, value) == expected
 
 
 def test_phase_bars_stand_where_the_phases_are() -> None:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.cli.run_tables import purposes_table
 from assay.explain.devices import Observation, Purpose, imbalances, workers
 from assay.explain.job_figures import job_figures
 from assay.explain.phases import divide, occupancy, phases_of_job, phases_of_run
 from assay.explain.run_detail import detail_metrics, replication_of, request_limits_note, run_detail
+from assay.explain.run_tables import purposes_table
 from assay.explain.tasks import ATTEMPTS_SHOWN_MAX, lanes, summarise_kinds, timeline
 from assay.model.run import Phase, Task
 from assay.model.trace import Trace

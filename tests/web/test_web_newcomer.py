@@ -16,7 +16,6 @@ from assay.model.run import Origin, Run
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
-from assay.web.shown import metric_text
 from browser_support import DRAWN_MS, Watched, watched_page
 from builders import make_run, make_trace, study_runs
 from web_support import served
@@ -182,19 +181,6 @@ def test_the_api_gives_the_same_reasons(watched: Watched) -> None:
     assert page.locator(".reasons li").all_inner_texts() == found["sentences"]
     full_size = ask(f"{address}/why", params=asked | {"origin": "measured"})
     assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("disk_read_bytes_per_request", 31_440.0, ("disk read request", "31.4 kB")),
-        ("gc_share", 0.00495, ("gc share", "0.495 %")),
-        ("spilled_records", 2e6, ("spilled records", "2,000,000")),
-        ("disk_write_await_ms", 236.2, ("disk write await", "236.2 ms")),
-    ],
-)
-def test_a_figure_has_its_unit(name: str, value: float, told: tuple[str, str]) -> None:
-    assert metric_text(name, value) == told
 
 
 def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: Watched) -> None:

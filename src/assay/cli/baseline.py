@@ -12,7 +12,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table
 from assay.model.baseline import DEVIATION_MAX, Baseline, Measurement
 from assay.model.cluster import Cluster
-from assay.units import format_bit_rate, format_byte_rate
+from assay.wording.metrics import metric_text
 
 if TYPE_CHECKING:
     from assay.hosts import Transport
@@ -78,18 +78,6 @@ def _json(measured: Baseline) -> dict[str, Any]:
     }
 
 
-def _amount(one: Measurement, value: float | None) -> str:
-    if value is None:
-        return ""
-    if one.metric.endswith("bytes_per_s"):
-        return format_byte_rate(value)
-    return format_bit_rate(value) if one.metric.endswith("bits_per_s") else f"{value:.0f} IOPS"
-
-
-def _figure(metric: str) -> str:
-    return metric.removesuffix("_bytes_per_s").removesuffix("_bits_per_s").removesuffix("_iops").replace("_", " ")
-
-
 def _marks(one: Measurement) -> str:
     return ", ".join(word for word, holds in (("modelled", one.modelled), ("off", one.is_off)) if holds)
 
@@ -101,9 +89,8 @@ def _print(measured: Baseline) -> None:
             (
                 one.node,
                 one.subject,
-                _figure(one.metric),
-                _amount(one, one.value),
-                _amount(one, one.expected),
+                *metric_text(one.metric, one.value),
+                "" if one.expected is None else metric_text(one.metric, one.expected)[1],
                 "" if one.deviation is None else f"{one.deviation:+.1%}",
                 _marks(one),
             )

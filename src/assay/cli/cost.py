@@ -12,18 +12,11 @@ from assay.cli.speedup import read_table
 from assay.questions.plain import to_plain
 from assay.wording.amounts import money, money_interval
 from assay.wording.language import plural
-from assay.wording.numbers import NOTHING, seconds
+from assay.wording.numbers import NOTHING, probability, seconds
 from assay.wording.titles import workload_title
 
 if TYPE_CHECKING:
-    from assay.model.price import PriceBook
-    from assay.questions.planes import FlipRow, PlaneRow, PlaneView, Question, Take
-    from assay.repository import Repository
-    from assay.statistics.run_table import RunTable
-
-
-def _share(value: float) -> str:
-    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
+    from assay.questions.planes import FlipRow, PlaneRow, PlaneView, Take
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
@@ -44,8 +37,8 @@ def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
         money(row.cost, view.currency),
         money_interval(row.cost_low, row.cost_high, view.currency),
         "yes" if row.on_front else "no",
-        _share(row.front_probability),
-        _share(row.cheapest_probability),
+        probability(row.front_probability),
+        probability(row.cheapest_probability),
     )
 
 
@@ -117,16 +110,6 @@ def _print(view: PlaneView) -> None:
         click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
     for label, why in view.unpriced.items():
         click.echo(f"left out: {label}: {why}")
-
-
-def views_of(opened: Repository, table: RunTable, book: PriceBook, question: Question) -> list[PlaneView]:
-    """Return the planes of a table, with what one run of each cluster and layout said of its cluster."""
-    from assay.questions.planes import facts_of, plane_views
-    from assay.statistics.keys import first_rows, groups_by
-
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    examples = opened.runs_at(table, first_rows(groups_by(table, places)).tolist())
-    return plane_views(table, facts_of(examples), book, question)
 
 
 @click.command("cost")

@@ -12,9 +12,7 @@ from assay.errors import SpecificationError
 from assay.explain.profile import REFERENCE, Profile, ProfileRow, profile
 from assay.questions.observed import with_figures
 from assay.questions.plain import to_plain
-from assay.units import format_bytes
-
-_NOTHING = "–"
+from assay.wording.numbers import NOTHING, share, size
 
 
 @click.command("profile")
@@ -47,7 +45,7 @@ def profile_command(reference: str, layout: str | None, as_json: bool, repositor
 
 
 def _configuration(row: ProfileRow) -> str:
-    return " ".join(part for part in (row.layout, row.context) if part) or _NOTHING
+    return " ".join(part for part in (row.layout, row.context) if part) or NOTHING
 
 
 def _ratios(row: ProfileRow) -> tuple[str, ...]:
@@ -56,19 +54,13 @@ def _ratios(row: ProfileRow) -> tuple[str, ...]:
         row.workload,
         _configuration(row),
         str(row.n),
-        *(_NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios),
+        *(NOTHING if ratio is None else f"{ratio:.2f}" for ratio in ratios),
     )
 
 
 def _amounts(row: ProfileRow) -> tuple[str, ...]:
     amounts = (row.input_bytes, row.shuffle_bytes, row.output_bytes, row.stored_bytes)
-    busy = _NOTHING if row.cpu_busy_share is None else f"{100 * row.cpu_busy_share:.3g} %"
-    return (
-        row.workload,
-        _configuration(row),
-        *(_NOTHING if amount is None else format_bytes(amount) for amount in amounts),
-        busy,
-    )
+    return (row.workload, _configuration(row), *map(size, amounts), share(row.cpu_busy_share))
 
 
 def _notes(found: Profile) -> list[str]:

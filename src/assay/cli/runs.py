@@ -13,8 +13,9 @@ import click
 import msgspec
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
-from assay.cli.run_text import cold_text, configuration_text, part_lines, run_lines
+from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
+from assay.explain.run_tables import cold_text
 from assay.model.run import Run, RunStatus
 from assay.questions.observed import Observed, observed
 from assay.questions.plain import to_plain

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from assay.explain.phases import rank
 from assay.model.run import Origin, Run
 from assay.statistics.factors import group_runs
 from assay.statistics.intervals import geometric_mean
 
 THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
-PHASE_ORDER = ("setup", "map", "shuffle", "merge", "reduce", "cleanup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,6 @@ class LevelSummary:
     """The run whose time is nearest to the median: the one whose trace is worth showing."""
 
 
-def _phase_rank(name: str) -> tuple[int, str]:
-    return (PHASE_ORDER.index(name) if name in PHASE_ORDER else len(PHASE_ORDER), name)
-
-
 def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
     """Return each phase's medians over the runs that have it, in the order in which Hadoop goes through them."""
     found: dict[str, list[tuple[float, float, float]]] = {}
@@ -68,7 +64,7 @@ def phase_medians(runs: Sequence[Run]) -> tuple[PhaseSummary, ...]:
             span = (min(p.start_s for p in parts), max(p.end_s for p in parts), sum(p.duration_s for p in parts))
             found.setdefault(name, []).append(span)
     summaries = []
-    for name in sorted(found, key=_phase_rank):
+    for name in sorted(found, key=rank):
         starts, ends, durations = zip(*found[name], strict=True)
         summaries.append(PhaseSummary(name, median(starts), median(ends), median(durations), len(starts)))
     return tuple(summaries)

@@ -21,6 +21,7 @@ from assay.charts.speedups import matched_forest
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.compare.side_by_side import SIDES_MAX
 from assay.errors import SpecificationError
+from assay.explain.run_tables import run_sections
 from assay.explain.series import SeriesName, series_of
 from assay.explain.tasks import timeline
 from assay.questions.observed import Observed
@@ -32,6 +33,7 @@ from assay.web.context import Context, ContextOf, NotFoundError, get_context, ge
 from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
 from assay.web.vega import Script, versions
 from assay.wording import amounts, language, numbers, ratios, titles
+from assay.wording.metrics import metric_text
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 READERS = [Depends(require(Role.READ))]
@@ -66,6 +68,7 @@ def _environment() -> Environment:
     )
     environment.filters.update(
         seconds=numbers.seconds,
+        tenths=numbers.tenths,
         ratio=ratios.ratio,
         money=amounts.money,
         moment=language.moment,
@@ -74,6 +77,7 @@ def _environment() -> Environment:
         bytes=format_bytes,
         duration=format_duration,
         short=shown.short,
+        first_capital=language.capitalised,
         query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
         scale=lambda text: titles.scale_text(float(text)),
@@ -82,11 +86,11 @@ def _environment() -> Environment:
         interval=ratios.interval,
         interval_s=shown.interval_s,
         money_interval=amounts.money_interval,
-        metric_text=shown.metric_text,
+        metric_text=metric_text,
         facet_title=shown.facet_title,
         level_text=shown.level_text,
         origin=shown.origin,
-        share=shown.share,
+        share=numbers.probability,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],
         meanings=shown.meanings,
         claims_of=shown.claims_of,
@@ -260,11 +264,8 @@ def run(
         node=node,
         start_s=start_s,
         end_s=end_s,
-        tasks=shown.task_counts(close.tasks),
-        close=close.detail,
+        sections=run_sections(close.run, close.detail, detail.files),
         drawn=_close_charts(close, palette(context.store.table(), "layout")),
-        configuration=shown.configuration(detail.run),
-        facts=shown.facts(detail.run.environment),
     )
 
 

@@ -6,17 +6,13 @@ In: values of other rooms. Out: texts and lists for templates. Nothing is measur
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 from urllib.parse import urlencode
 
 from assay.errors import AssayError
 from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse
-from assay.model.run import Run, Task
 from assay.statistics.run_table import DESCRIPTIVE, RunTable
-from assay.units import format_bit_rate, format_byte_rate, format_bytes
 from assay.web import api_views
 from assay.web.context import Context
 from assay.web.models import CostPlane, CostQuestion
@@ -47,9 +43,7 @@ _TITLES = {
     "mapreduce.map.output.compress.codec": "Compression codec",
     "dfs.blocksize": "HDFS block size",
 }
-_FACTS_MAX = 400
 _SHORT = 13
-_WHOLE_FROM = 10_000
 
 
 def short(run_id: str) -> str:
@@ -76,11 +70,6 @@ def level_text(name: str, level: str) -> str:
 def interval_s(low_s: float | None, high_s: float | None) -> str:
     """Return an interval of seconds, or a dash."""
     return NOTHING if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
-
-
-def share(value: float) -> str:
-    """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
-    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1 %" if value < 0.5 else ">99 %"
 
 
 def digest(content: bytes) -> str:
@@ -172,58 +161,6 @@ def levels(table: RunTable, name: str) -> list[str]:
         return []
     present = {int(code) for code in set(column.codes.tolist()) if code >= 0}
     return [level for code, level in enumerate(column.levels) if code in present]
-
-
-def task_counts(tasks: Sequence[Task]) -> list[tuple[str, str, int]]:
-    """Return how many attempts of each kind ended how."""
-    counts = Counter((task.kind, task.status) for task in tasks)
-    return [(kind, status, number) for (kind, status), number in sorted(counts.items())]
-
-
-def configuration(run: Run) -> dict[str, str]:
-    """Return what a run was made with."""
-    found = {"Cluster": run.cluster, "Engine": f"{run.engine} {run.engine_version}".strip()}
-    if run.data_bytes is not None:
-        found["Data"] = format_bytes(run.data_bytes)
-    found |= {f"{run.workload}: {name}": text for name, text in run.workload_parameters.items()}
-    found |= {facet_title(name): text for name, text in run.levels.items()}
-    return {name: text for name, text in (found | dict(run.parameters)).items() if text}
-
-
-def facts(environment: Mapping[str, Any], prefix: str = "") -> list[tuple[str, str]]:
-    """Return a record of the hosts as flat lines, cut at a bound."""
-    found: list[tuple[str, str]] = []
-    for name, value in environment.items():
-        path = f"{prefix}{name}"
-        if isinstance(value, Mapping):
-            found += facts(value, f"{path} › ")
-        elif value is not None:
-            found.append((path, str(value)[:300]))
-        if len(found) > _FACTS_MAX:
-            return [*found[:_FACTS_MAX], ("…", "and more: the API has all of it")]
-    return found
-
-
-def metric_text(name: str, value: float) -> tuple[str, str]:
-    """Return a metric's name in words and its value with its unit."""
-    units: dict[str, Any] = {
-        "_mb_per_s": "MB/s",
-        "_bits_per_s": format_bit_rate,
-        "_bytes_per_s": format_byte_rate,
-        "_bytes": format_bytes,
-        "_bytes_per_request": format_bytes,
-        "_ms": "ms",
-        "_s": "s",
-        "_iops": "IOPS",
-        "_percent": "%",
-        "_share": lambda share: f"{100 * share:.3g} %",
-    }
-    kept = {"_bytes_per_request": " request", "_share": " share"}  # without it the name would say something else
-    for ending, unit in units.items():
-        if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ") + kept.get(ending, "")
-            return words, f"{value:,.4g} {unit}" if isinstance(unit, str) else unit(value)
-    return name.replace("_", " "), f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:,.4g}"
 
 
 def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:

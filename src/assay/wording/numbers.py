@@ -14,6 +14,11 @@ def seconds(value: float | None) -> str:
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
+def tenths(value: float | None) -> str:
+    """Return seconds to the tenth, however many: places within a run, and parts that add up to it."""
+    return NOTHING if value is None else f"{value:,.1f}"
+
+
 def rate(value: float | None) -> str:
     """Return MB/s with three digits or so."""
     if value is None:
@@ -27,8 +32,13 @@ def size(value: float | None) -> str:
 
 
 def share(value: float | None) -> str:
-    """Return a share of 1 as a percentage."""
-    return NOTHING if value is None else f"{100 * value:.0f} %"
+    """Return a share of 1 in per cent with three digits: ``12.3 %``."""
+    return NOTHING if value is None else f"{100 * value:.3g} %"
+
+
+def probability(value: float) -> str:
+    """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
+    return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
 
 
 def count(value: float) -> str:

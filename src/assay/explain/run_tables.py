@@ -1,24 +1,30 @@
-"""One run's phases, tasks, disks and nodes as tables for a terminal of 80 columns.
+"""One run as tables of text, section by section: what the terminal and the page show of it.
 
-In: a :class:`assay.explain.run_detail.RunDetail`. Out: tables, and lines of text. Nothing is computed here but widths.
+In: a run, its :class:`~assay.explain.run_detail.RunDetail`, and the bundle's files. Out: :class:`TextTable`s that fit a
+terminal of 80 columns. Nothing is computed here.
 """
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 from assay.explain.devices import DeviceUse, Purpose, Transfers
 from assay.explain.phases import Breakdown
-from assay.explain.run_detail import RunDetail, request_limits_note
+from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_note
 from assay.explain.tasks import KindSummary
-from assay.model.run import Job, Task
+from assay.model.run import CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
+from assay.wording.metrics import metric_text
+from assay.wording.numbers import NOTHING, share, size, tenths
+from assay.wording.table import TextTable
+from assay.wording.titles import scale_text
 
-NOTHING = "–"
-_FIGURE = re.compile(r"–|[0-9][0-9.,]*(?: [%A-Za-z]+)?")
+_COLD = {True: "cold", False: "warm", None: "not known"}
+_MARK = {True: "✓", False: "✗"}
+_RECORDED_MAX = 400
+_RECORDED_CHARACTERS_MAX = 300
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
 _WIDTH = 80
@@ -31,54 +37,87 @@ _PURPOSES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A table with a title; every column whose cells are figures stands to the right."""
+def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[str, TextTable]:
+    """Return all that is shown of a run, in order; what is empty is left out.
 
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    def lines(self) -> list[str]:
-        """Return the table, then its notes, without the title; empty without rows."""
-        if not self.rows:
-            return list(self.notes)
-        columns = list(zip(self.headers, *self.rows, strict=True))
-        widths = [max(map(len, column)) for column in columns]
-        right = [all(_is_figure(cell) for cell in column[1:]) for column in columns]
-        table = [
-            "  ".join(
-                cell.rjust(width) if numeric else cell.ljust(width)
-                for cell, width, numeric in zip(row, widths, right, strict=True)
-            ).rstrip()
-            for row in (self.headers, *self.rows)
-        ]
-        return [*table, *self.notes]
-
-
-def _is_figure(cell: str) -> bool:
-    return not cell or _FIGURE.fullmatch(cell) is not None
+    ``files``: the bundle's, with their sizes in bytes.
+    """
+    found = {
+        "configuration": TextTable.of_pairs("configuration", _configuration(run)),
+        "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
+        "time": phase_table(detail.breakdown, "where the time went"),
+        "jobs": jobs_table(detail),
+        "tasks": kinds_table(detail),
+        "data": data_table(detail),
+        "disks": disks_table(detail),
+        "purposes": purposes_table(detail),
+        "nodes": nodes_table(detail),
+        "checks": TextTable("checks", notes=tuple(f"{_MARK[c.passed]} {c.name}: {c.detail}" for c in run.checks)),
+        "metrics": metrics_table(run, detail),
+        "caches": TextTable(f"caches before the run: {cold_text(run.cold)}", notes=tuple(map(_cache_line, run.caches))),
+        "warnings": TextTable("warnings", notes=tuple(run.warnings)),
+        "sources": TextTable.of_pairs("where it came from", run.sources),
+        "environment": TextTable("environment", (), tuple(_recorded(run.environment))),
+        "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
+    }
+    return {name: table for name, table in found.items() if table}
 
 
-def _bytes(value: float | None) -> str:
-    return NOTHING if value is None else format_bytes(value)
+def cold_text(cold: bool | None) -> str:
+    """Return ``cold``, ``warm`` or ``not known``."""
+    return _COLD[cold]
 
 
-def _seconds(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,.1f}"
+def _configuration(run: Run) -> dict[str, str]:
+    scale = "" if run.lab_scale is None else f", a lab at {scale_text(run.lab_scale)} of full size"
+    return {
+        "cluster": f"{run.cluster}{scale}",
+        "engine": f"{run.engine} {run.engine_version}".strip(),
+        "data": "not known" if run.data_bytes is None else format_bytes(run.data_bytes),
+        "plan": f"{run.plan} (campaign {run.campaign_id}, block {run.block}, position {run.position}, "
+        f"attempt {run.attempt})",
+        **{f"workload: {name}": value for name, value in run.workload_parameters.items()},
+        **run.levels,
+        **run.parameters,
+    }
 
 
-def _share(value: float | None) -> str:
-    return NOTHING if value is None else f"{100 * value:.3g} %"
+def _phase_cells(phase: Phase) -> tuple[str, ...]:
+    return phase.name, tenths(phase.start_s), tenths(phase.end_s), tenths(phase.duration_s)
+
+
+def _recorded(environment: Mapping[str, Any], within: str = "") -> list[tuple[str, str]]:
+    """Return a record of the hosts as flat lines, cut at a bound."""
+    found: list[tuple[str, str]] = []
+    for name, value in environment.items():
+        if isinstance(value, Mapping):
+            found += _recorded(value, f"{within}{name} › ")
+        elif value is not None:
+            found.append((f"{within}{name}", str(value)[:_RECORDED_CHARACTERS_MAX]))
+        if len(found) > _RECORDED_MAX:
+            return [*found[:_RECORDED_MAX], ("…", "and more: `assay show --json` and the API have all of it")]
+    return found
+
+
+def metrics_table(run: Run, detail: RunDetail) -> TextTable:
+    """Return the metrics that no other section shows, each with its source."""
+    elsewhere = detail_metrics(detail)
+    shown = {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
+    rows = ((name, *metric_text(name, value)) for name, value in shown.items())
+    sourced = tuple((*text, f"from {run.sources[name]}" if name in run.sources else "") for name, *text in rows)
+    return TextTable("metrics", (), sourced)
+
+
+def _cache_line(cache: CacheState) -> str:
+    text = f"{cache.node}: cached {format_bytes(cache.cached_before_bytes)} → {format_bytes(cache.cached_after_bytes)}"
+    if cache.data_resident_before_bytes is not None and cache.data_resident_after_bytes is not None:
+        before, after = format_bytes(cache.data_resident_before_bytes), format_bytes(cache.data_resident_after_bytes)
+        text += f", of the data files {before} → {after}"
+    return text if cache.dropped else f"{text}; not dropped: {cache.reason or 'no reason was recorded'}"
 
 
 def _ms(seconds: float | None) -> str:
     return NOTHING if seconds is None else f"{1000 * seconds:.3g} ms"
-
-
-def _count(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:,.0f}"
 
 
 def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> TextTable:
@@ -87,17 +126,17 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
     rows = [
         (
             p.name,
-            _seconds(p.start_s),
-            _seconds(p.end_s),
-            _seconds(p.active_s),
-            _seconds(p.alone_s),
-            _seconds(p.share_s),
+            tenths(p.start_s),
+            tenths(p.end_s),
+            tenths(p.active_s),
+            tenths(p.alone_s),
+            tenths(p.share_s),
             f"{100 * p.share_s / whole_s:.0f} %" if whole_s > 0 else NOTHING,
         )
         for p in breakdown.phases
     ]
     if rows:
-        rows.append(("all", _seconds(breakdown.start_s), _seconds(breakdown.end_s), "", "", _seconds(whole_s), "100 %"))
+        rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(whole_s), "100 %"))
     shown = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
     notes = [f"{' and '.join(each.names)} at once: {format_duration(each.duration_s)}" for each in shown]
     hidden = len(breakdown.overlaps) - len(shown)
@@ -113,8 +152,8 @@ def jobs_table(detail: RunDetail) -> TextTable:
         (
             each.job.job_id,
             each.job.name[:24],
-            _seconds(each.job.submit_s),
-            _seconds(each.job.finish_s - each.job.submit_s),
+            tenths(each.job.submit_s),
+            tenths(each.job.finish_s - each.job.submit_s),
             str(each.job.maps),
             str(each.job.reduces),
             each.job.status,
@@ -138,8 +177,8 @@ def kinds_table(detail: RunDetail) -> TextTable:
             str(kind.killed),
             str(kind.at_once_max),
             str(kind.waves),
-            _seconds(kind.median_s),
-            _seconds(kind.longest_s),
+            tenths(kind.median_s),
+            tenths(kind.longest_s),
             str(len(kind.stragglers)),
         )
         for kind in kinds
@@ -164,7 +203,7 @@ def _short(name: str) -> str:
     return rest.partition("_")[2] if head in ("attempt", "task", "job") and rest.count("_") else name
 
 
-def data_lines(detail: RunDetail) -> dict[str, str]:
+def data_table(detail: RunDetail) -> TextTable:
     """Return what the jobs' counters say about data, places and memory; without what they do not tell."""
     f = detail.figures
     copies = f", times {detail.replication} copies" if detail.replication and detail.replication > 1 else ""
@@ -193,7 +232,7 @@ def data_lines(detail: RunDetail) -> dict[str, str]:
         if gc_s is None
         else format_duration(gc_s) + (f", {100 * gc_s / busy_s:.2g} % of the attempts' time" if busy_s > 0 else ""),
     }
-    return {name: text for name, text in found.items() if text is not None}
+    return TextTable.of_pairs("data", {name: text for name, text in found.items() if text is not None})
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -211,13 +250,13 @@ def disks_table(detail: RunDetail) -> TextTable:
 
 def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
     t = use.transfers
-    busy, queue = _share(use.busy_share), NOTHING if use.queue is None else f"{use.queue:.2f}"
+    busy, queue = share(use.busy_share), NOTHING if use.queue is None else f"{use.queue:.2f}"
     yield (
         use.device,
         _PURPOSES[use.purpose],
         "read",
-        _bytes(t.read_bytes),
-        _bytes(t.read_request_bytes),
+        size(t.read_bytes),
+        size(t.read_request_bytes),
         _merged(t.read_merges, t.reads),
         _ms(t.read_await_s),
         busy,
@@ -227,8 +266,8 @@ def _device_rows(use: DeviceUse) -> Iterator[tuple[str, ...]]:
         "",
         "",
         "write",
-        _bytes(t.write_bytes),
-        _bytes(t.write_request_bytes),
+        size(t.write_bytes),
+        size(t.write_request_bytes),
         _merged(t.write_merges, t.writes),
         _ms(t.write_await_s),
         "",
@@ -240,7 +279,7 @@ def _merged(merges: float | None, requests: float | None) -> str:
     """Return the share of requests that the kernel joined to others."""
     if merges is None or requests is None:
         return NOTHING
-    return _share(merges / (merges + requests) if merges + requests else 0.0)
+    return share(merges / (merges + requests) if merges + requests else 0.0)
 
 
 def purposes_table(detail: RunDetail) -> TextTable:
@@ -255,12 +294,12 @@ def purposes_table(detail: RunDetail) -> TextTable:
         rows.append(
             (
                 _PURPOSES[purpose],
-                _bytes(t.read_bytes),
-                _bytes(t.read_request_bytes),
-                _bytes(t.write_bytes),
-                _bytes(t.write_request_bytes),
-                _bytes(wanted.read_bytes if wanted else None),
-                _bytes(wanted.write_bytes if wanted else None),
+                size(t.read_bytes),
+                size(t.read_request_bytes),
+                size(t.write_bytes),
+                size(t.write_request_bytes),
+                size(wanted.read_bytes if wanted else None),
+                size(wanted.write_bytes if wanted else None),
             )
         )
     headers = ("what for", "read", "B/request", "written", "B/request", "asked: read", "written")
@@ -285,11 +324,11 @@ def nodes_table(detail: RunDetail) -> TextTable:
         (
             node.node,
             str(node.attempts),
-            _seconds(node.cpu_s),
-            _bytes(node.disk_read_bytes),
-            _bytes(node.disk_write_bytes),
-            _bytes(node.nic_receive_bytes),
-            _bytes(node.nic_transmit_bytes),
+            tenths(node.cpu_s),
+            size(node.disk_read_bytes),
+            size(node.disk_write_bytes),
+            size(node.nic_receive_bytes),
+            size(node.nic_transmit_bytes),
         )
         for node in detail.nodes
     )
@@ -309,11 +348,11 @@ def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
             task.node,
             task.kind,
             "slow" if task.attempt_id and task.attempt_id in slow else task.status,
-            _seconds(task.start_s),
-            _seconds(task.end_s - task.start_s),
-            _seconds(task.shuffle_end_s),
-            _seconds(task.merge_end_s),
-            _seconds(task.gc_s),
+            tenths(task.start_s),
+            tenths(task.end_s - task.start_s),
+            tenths(task.shuffle_end_s),
+            tenths(task.merge_end_s),
+            tenths(task.gc_s),
         )
         for task in tasks
     )
@@ -326,5 +365,5 @@ def counter_tables(jobs: Sequence[Job]) -> Iterator[TextTable]:
     """Yield each job's counters, a table for each group."""
     for job in jobs:
         for group, counters in job.counters.items():
-            rows = tuple((name, _count(value)) for name, value in counters.items())
+            rows = tuple((name, f"{value:,}") for name, value in counters.items())
             yield TextTable(f"{job.job_id} {group.rpartition('.')[2]}", ("counter", "total"), rows)

@@ -1,0 +1,47 @@
+"""A metric as people read it: its name in words, and its value with the unit that the name ends in.
+
+A name such as ``disk_read_bytes_per_request`` says what is counted and in which unit; :data:`UNITS` is the one table of
+those endings. Terminal, page and report all show what :func:`metric_text` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from assay.units import format_bit_rate, format_byte_rate, format_bytes
+from assay.wording.numbers import share
+
+UNITS: Mapping[str, str | Callable[[float], str]] = {
+    "_bytes_per_request": format_bytes,
+    "_mib_per_s": "MiB/s",
+    "_mb_per_s": "MB/s",
+    "_records_per_s": "records/s",
+    "_bits_per_s": format_bit_rate,
+    "_bytes_per_s": format_byte_rate,
+    "_bytes": format_bytes,
+    "_mib": "MiB",
+    "_mb": "MB",
+    "_ms": "ms",
+    "_s": "s",
+    "_iops": lambda value: f"{value:,.0f} IOPS",
+    "_percent": "%",
+    "_share": share,
+}
+"""The end of a name to its unit, or to what writes a value with one. The longer stand first: the first counts."""
+_SAID = {"_bytes_per_request": " request", "_share": " share"}
+"""What stays in a name's words, which would say something else without it."""
+
+
+def metric_text(name: str, value: float) -> tuple[str, str]:
+    """Return a metric's name in words and its value with its unit: ``disk read request``, ``64 kB``."""
+    for ending, unit in UNITS.items():
+        if name.endswith(ending):
+            words = name.removesuffix(ending).replace("_", " ") + _SAID.get(ending, "")
+            return words, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
+    return name.replace("_", " "), _number(value)
+
+
+def _number(value: float) -> str:
+    if value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.1f}"

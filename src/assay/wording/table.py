@@ -1,0 +1,37 @@
+"""A table of text: its cells are written, how they stand on a screen or a page is for those to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_FIGURE = re.compile(r"–|-?[0-9][0-9.,]*(?: [%A-Za-z/]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table with a title, and lines below it. Without headers the first column names what stands beside it."""
+
+    title: str
+    headers: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_pairs(cls, title: str, values: Mapping[str, str]) -> TextTable:
+        """Return a table of names and what each has."""
+        return cls(title, (), tuple(values.items()))
+
+    @property
+    def right(self) -> tuple[bool, ...]:
+        """Which columns stand to the right: those whose cells are figures."""
+        return tuple(all(_is_figure(cell) for cell in column) for column in zip(*self.rows, strict=True))
+
+    def __bool__(self) -> bool:
+        """Say whether it has anything to show."""
+        return bool(self.rows or self.notes)
+
+
+def _is_figure(cell: str) -> bool:
+    return not cell or _FIGURE.fullmatch(cell) is not None

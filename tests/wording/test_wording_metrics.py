@@ -1,0 +1,35 @@
+"""A metric is the same text wherever it is shown: its unit comes from its name, by one table."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.wording.metrics import UNITS, metric_text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("job_throughput_mb_per_s", 7.0, ("job throughput", "7 MB/s")),
+        ("throughput_mib_per_s", 1234.56, ("throughput", "1,234.6 MiB/s")),
+        ("link_bits_per_s", 1e9, ("link", "1 Gbit/s")),
+        ("disk_read_bytes_per_s", 1.2e8, ("disk read", "120 MB/s")),
+        ("disk_read_bytes_per_request", 31_440.0, ("disk read request", "31.4 kB")),
+        ("disk_write_await_ms", 236.2, ("disk write await", "236.2 ms")),
+        ("exec_time_s", 12.345, ("exec time", "12.35 s")),
+        ("exec_time_s", 12_345.67, ("exec time", "12,345.7 s")),
+        ("gc_share", 0.00495, ("gc share", "0.495 %")),
+        ("random_read_iops", 120.4, ("random read", "120 IOPS")),
+        ("sorted_records_per_s", 2e6, ("sorted", "2,000,000 records/s")),
+        ("spilled_records", 2e6, ("spilled records", "2,000,000")),
+        ("tasks", 6.0, ("tasks", "6")),
+        ("spill_ratio", 1.03125, ("spill ratio", "1.031")),
+    ],
+)
+def test_a_metrics_unit_comes_from_its_name(name: str, value: float, told: tuple[str, str]) -> None:
+    assert metric_text(name, value) == told
+
+
+def test_no_ending_hides_a_longer_one() -> None:
+    endings = list(UNITS)
+    assert [end for i, end in enumerate(endings) for other in endings[:i] if end.endswith(other)] == []
