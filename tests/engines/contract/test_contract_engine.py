@@ -1,0 +1,174 @@
+"""What every running engine and its storage promise: held against each, started once for all of these tests."""
+
+from __future__ import annotations
+
+import asyncio
+import os.path
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+
+from assay.engines.contract import Engine, ProviderKind
+from assay.errors import EngineError
+from assay.hosts.local import LocalTransport
+from assay.model.layout import Layout
+from contract_subjects import DATA_BYTES, PARAMETERS, SUBJECTS, Subject
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+KINDS = {"map", "reduce", "shuffle_map", "result", "task"}
+PHASES = {"setup", "map", "shuffle", "merge", "reduce", "cleanup"}
+LIMIT_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """An engine that runs, and what provokes it."""
+
+    subject: Subject
+    engine: Engine
+    home: Path
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module", params=PARAMETERS)
+async def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Running]:
+    subject = SUBJECTS[request.param]
+    home = tmp_path_factory.mktemp("contract") / "home"
+    transports = {"node": LocalTransport("node")}
+    provider = subject.kind.provider(ProviderKind.DEPLOYED, subject.cluster(home), transports)
+    await provider.open(lambda _: None)
+    try:
+        yield Running(subject, (await provider.provide(subject.configuration(), print)).engine, home)
+    finally:
+        await provider.close()
+
+
+async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engines(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    shown: list[str] = []
+    before = time.time()
+    done = await engine.run(
+        subject.writes("/assay/output/a"), subject.base, timeout_s=LIMIT_S, label="job", show=shown.append
+    )
+    assert done.outcome.exit_status == 0, done.outcome.output
+    assert not done.outcome.timed_out
+    assert done.outcome.failed_tasks == 0
+    assert before - 1 <= done.started_unix_s <= time.time()
+    stored = await engine.storage.stored("/assay/output/a")
+    assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, DATA_BYTES, DATA_BYTES)
+    assert shown
+    assert "job.log" in done.logs
+
+    took_s = done.outcome.duration_s
+    assert 0 < took_s <= time.time() - before
+    assert {job.status for job in done.jobs} == {"succeeded"}
+    assert {task.job_id for task in done.tasks} <= {job.job_id for job in done.jobs}
+    assert {task.kind for task in done.tasks} <= KINDS
+    assert {phase.name for phase in done.phases} <= PHASES
+    assert {task.node for task in done.tasks} <= set(engine.addresses)
+    for start_s, end_s in [(task.start_s, task.end_s) for task in done.tasks] + [
+        (phase.start_s, phase.end_s) for phase in done.phases
+    ]:
+        assert -0.5 <= start_s <= end_s <= took_s + 2
+    told = {"duration_s", *(["tasks"] if done.tasks else []), *(["phases"] if done.phases else [])}
+    assert told == set(done.sources)
+
+
+async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    program = subject.fails("/assay/nowhere")
+    done = await engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print)
+    assert done.outcome.exit_status != 0
+    assert not done.outcome.timed_out
+    assert not done.outcome.host_lost
+    assert any("nowhere" in line for line in done.outcome.last_words())
+    assert await engine.trouble() is None
+
+
+async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    program = subject.endless("/assay/output/endless")
+    done = await engine.run(
+        program, subject.base, timeout_s=12 if subject.name == "hadoop" else 1, label="j", show=print
+    )
+    assert (done.outcome.exit_status, done.outcome.timed_out) == (124, True)
+    await engine.storage.delete("/assay/output/endless")
+    assert await engine.trouble() is None
+
+
+async def test_a_program_that_is_cancelled_is_ended(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    program = subject.endless("/assay/output/cancelled")
+    work = asyncio.create_task(engine.run(program, subject.base, timeout_s=LIMIT_S, label="j", show=print))
+    await asyncio.sleep(1.0)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await engine.storage.delete("/assay/output/cancelled")
+
+
+async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    await engine.run(subject.writes("/assay/output/b"), subject.base, timeout_s=LIMIT_S, label="job", show=print)
+    program = subject.checks("/assay/output/b", "/assay/output/report")
+    done = await engine.check(program, subject.base, reads_bytes=DATA_BYTES, timeout_s=LIMIT_S, show=print)
+    assert done.outcome.exit_status == 0, done.outcome.output
+    assert "check.log" in done.logs
+    assert [await engine.storage.read(path) for path in await engine.storage.paths("/assay/output/report")]
+
+
+async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -> None:
+    subject, engine = running.subject, running.engine
+    found = engine.effective_parameters({**subject.base, **subject.carried})
+    assert found.items() >= dict(subject.carried).items()
+    assert set(found) >= {default.name for default in subject.kind.rules.defaults}
+
+
+async def test_its_nodes_and_folders_are_there(running: Running) -> None:
+    assert set(running.engine.addresses) == {"node"}
+    folders = [folder for names in running.engine.data_directories.values() for folder in names]
+    assert folders
+    assert all(map(os.path.isdir, folders))
+    assert all(isinstance(log, bytes) for log in (await running.engine.logs()).values())
+
+
+async def test_what_is_written_can_be_read_listed_and_deleted(running: Running) -> None:
+    storage = running.engine.storage
+    await storage.write("/assay/input/x/one", b"1")
+    await storage.write("/assay/input/x/deep/two", b"22")
+    await storage.write("/assay/input/x/_SUCCESS", b"marker")
+    await storage.write("/assay/input/x/one", b"333")
+    assert await storage.read("/assay/input/x/one") == b"333"
+    assert sorted(await storage.paths("/assay/input/x")) == ["/assay/input/x/deep/two", "/assay/input/x/one"]
+    stored = await storage.stored("/assay/input/x")
+    assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, 5, 5)
+    assert await storage.exists("/assay/input/x")
+    await storage.delete("/assay/input/x")
+    assert not await storage.exists("/assay/input/x")
+    await storage.delete("/assay/input/x")
+
+
+async def test_what_is_not_there_is_nothing_to_list_and_an_error_to_read(running: Running) -> None:
+    storage = running.engine.storage
+    assert not await storage.exists("/assay/none")
+    assert await storage.paths("/assay/none") == []
+    assert (await storage.stored("/assay/none")).files == 0
+    with pytest.raises(EngineError):
+        await storage.read("/assay/none")
+
+
+async def test_a_layout_without_a_wish_has_nothing_to_check_of_placement(running: Running) -> None:
+    assert await running.engine.storage.placements(Layout("SSD", (), ()), ["/assay"]) == ()
+
+
+async def test_a_daemon_that_died_is_trouble_in_words(running: Running) -> None:
+    """The last of these tests: the engine is broken after it."""
+    running.subject.requires("daemons")
+    assert running.subject.disturb is not None
+    assert await running.engine.trouble() is None
+    running.subject.disturb(running.engine, running.home)
+    await asyncio.sleep(1.0)
+    assert "died" in (await running.engine.trouble() or "")

@@ -1,0 +1,126 @@
+"""The engines that the contract's suite is held against, with what it needs to provoke each of them, and their gaps.
+
+A new engine is one more :class:`Subject` here. What it can't do is a gap: named, with the reason, and skipped by name.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from assay.engines.catalogue import engine_kind
+from assay.engines.contract import Engine, EngineKind
+from assay.model import containers
+from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
+from assay.model.layout import Directories, Layout
+from assay.model.plan import Configuration
+from assay.model.program import Program
+from campaign_support import java_processes
+from toy_engine import TOY
+
+DATA_BYTES = 1_000_000
+EXAMPLES = "org.apache.hadoop.examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One engine under test."""
+
+    name: str
+    kind: EngineKind
+    base: Mapping[str, str]
+    """Parameters of its configurations."""
+    carried: Mapping[str, str]
+    """A parameter that a job carries, with a value that differs from what holds otherwise."""
+    restarting: Mapping[str, str]
+    """One that needs a restart."""
+    impossible: Mapping[str, str]
+    """Parameters that can't be."""
+    writes: Callable[[str], Program]
+    """A program that writes :data:`DATA_BYTES` in two files below a path."""
+    checks: Callable[[str, str], Program]
+    """A program that checks what lies below the one path, and writes its report below the other."""
+    fails: Callable[[str], Program]
+    """A program that reads a path where there is nothing."""
+    endless: Callable[[str], Program]
+    """A program that would take minutes; it works below a path."""
+    left: Callable[[Path], object]
+    """What of it still runs on this machine with the given home, in any form that is false when there is nothing."""
+    disturb: Callable[[Engine, Path], None] | None = None
+    """Breaks it, so that it is in trouble."""
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    """What it can't do, with the reason."""
+
+    def requires(self, ability: str) -> None:
+        """Skip the test, saying why, where the engine lacks ``ability``."""
+        if ability in self.gaps:
+            pytest.skip(f"gap of {self.name}: {ability}: {self.gaps[ability]}")
+
+    def cluster(self, home: Path) -> Cluster:
+        """Return this machine as a cluster of one node, with a disk in a folder beside ``home``."""
+        disk = home.parent / "disk"
+        disk.mkdir(parents=True, exist_ok=True)
+        device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**11, directory=str(disk))
+        machine = NodeType("machine", 2, 8 * 2**30, (device,), Nic(1e10))
+        node = Node("node", machine, frozenset({Role.MASTER, Role.WORKER}))
+        return Cluster(f"contract-{self.name}-{home.parent.name}", Placement.LOCAL, (node,), home=str(home))
+
+    def configuration(self, extra: Mapping[str, str] | None = None, layout: str = "SSD") -> Configuration:
+        """Return a configuration with its base parameters and ``extra``."""
+        directories = (Directories("ssd"),)
+        return Configuration({}, Layout(layout, directories, directories), {**self.base, **(extra or {})})
+
+
+def _teragen(rows: int, path: str, maps: int = 2) -> Program:
+    return Program(f"{EXAMPLES}.terasort.TeraGen", (str(rows), path), {"mapreduce.job.maps": str(maps)})
+
+
+def _kill_datanode(_engine: Engine, home: Path) -> None:
+    [pid] = java_processes("datanode.DataNode", str(home))
+    os.kill(pid, signal.SIGKILL)
+
+
+HADOOP = Subject(
+    name="hadoop",
+    kind=engine_kind("hadoop"),
+    base={"dfs.replication": "1", "dfs.blocksize": "16MiB"},
+    carried={"mapreduce.task.io.sort.mb": "16"},
+    restarting={containers.NODE_MEMORY: "2048"},
+    impossible={containers.MAP_MEMORY: "999999"},
+    writes=lambda path: _teragen(DATA_BYTES // 100, path),
+    checks=lambda path, report: Program(f"{EXAMPLES}.terasort.TeraValidate", (path, report)),
+    fails=lambda path: Program(f"{EXAMPLES}.WordCount", (path, f"{path}-out")),
+    endless=lambda path: _teragen(2_000_000_000, path, maps=1),
+    left=lambda home: java_processes(str(home)),
+    disturb=_kill_datanode,
+)
+
+
+def _sh(script: str) -> Program:
+    return Program("sh", ("-ec", script))
+
+
+TOY_SUBJECT = Subject(
+    name="toy",
+    kind=TOY,
+    base={"dfs.replication": "1"},
+    carried={"toy.speed": "2"},
+    restarting={"toy.daemon": "2"},
+    impossible={"toy.not.there": "1"},
+    writes=lambda path: _sh(
+        f'mkdir -p "$STORE{path}"; for n in 1 2; do head -c {DATA_BYTES // 2} /dev/zero > "$STORE{path}/part-$n"; done'
+    ),
+    checks=lambda path, report: _sh(f'mkdir -p "$STORE{report}"; ls "$STORE{path}" > "$STORE{report}/names"'),
+    fails=lambda path: _sh(f'cat "$STORE{path}"'),
+    endless=lambda _path: _sh("echo going; sleep 300"),
+    left=lambda home: (home / "held").exists(),
+    gaps={"daemons": "it has none, so that none can die"},
+)
+
+SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP}
+PARAMETERS = [pytest.param("toy"), pytest.param("hadoop", marks=pytest.mark.hadoop)]
