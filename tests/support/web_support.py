@@ -10,14 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import uvicorn
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from assay.model.run import Check, Origin, Phase, RunStatus
 from assay.repository import Repository
 from assay.web.app import create_app
+from assay.web.door import Limits
 from assay.web.security import Role, read_tokens
+from assay.web.server import server
 from builders import make_run, make_trace, study_runs
 
 READ, UPLOAD = "reading-token-of-the-tests", "uploading-token-of-the-tests"
@@ -68,20 +69,24 @@ def guarded(root: Path, folder: Path, **options: Any) -> TestClient:
 
 
 @contextmanager
-def served(app: FastAPI, **tls: Path) -> Iterator[str]:
-    """Serve ``app`` on a free port of loopback and yield its address; ``tls``: uvicorn's options of files."""
+def served(
+    app: FastAPI, *, certificate: Path | None = None, key: Path | None = None, limits: Limits | None = None
+) -> Iterator[str]:
+    """Serve ``app`` on a free port of loopback and yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = uvicorn.Config(app, log_level="critical" if tls else "error", **tls)  # type: ignore[arg-type]
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        port = listener.getsockname()[1]
+        level = "critical" if certificate else "error"
+        started, door = server(app, listener, limits or Limits(), certificate=certificate, key=key, log_level=level)
+        thread = threading.Thread(target=started.run, kwargs={"sockets": [door]}, daemon=True)
         thread.start()
         for _ in range(1000):
-            if server.started:
+            if started.started:
                 break
             time.sleep(0.01)
-        assert server.started
+        assert started.started
         try:
-            yield f"http{'s' if tls else ''}://127.0.0.1:{listener.getsockname()[1]}"
+            yield f"http{'s' if certificate else ''}://127.0.0.1:{port}"
         finally:
-            server.should_exit = True
+            started.should_exit = True
             thread.join(timeout=10)
+            door.close()

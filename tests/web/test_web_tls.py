@@ -77,7 +77,7 @@ def server(folder: Path) -> Iterator[str]:
 
 def _secured(folder: Path, name: str):  # type: ignore[no-untyped-def]
     app = create_app(folder / "repository", tokens=read_tokens(folder / "tokens"))
-    return served(app, ssl_certfile=folder / f"{name}.pem", ssl_keyfile=folder / f"{name}.key")
+    return served(app, certificate=folder / f"{name}.pem", key=folder / f"{name}.key")
 
 
 def command(*words: str | Path, authority: Path | None, token: str = READ) -> tuple[int, str]:

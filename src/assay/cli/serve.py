@@ -40,6 +40,20 @@ DEFAULT_PORT = 8710
 )
 @click.option("--campaigns", is_flag=True, help="Let tokens with the role run start campaigns on those clusters.")
 @click.option("--upload-limit", default="8GB", show_default=True, help="Largest bundle that is taken.")
+@click.option(
+    "--connections",
+    type=click.IntRange(4, 100_000),
+    default=500,
+    show_default=True,
+    help="Connections at once, in all.",
+)
+@click.option(
+    "--connections-per-address",
+    type=click.IntRange(2, 100_000),
+    default=100,
+    show_default=True,
+    help="Connections at once from one address; behind a proxy all come from one.",
+)
 def serve(
     repository: Path,
     host: str,
@@ -51,14 +65,16 @@ def serve(
     clusters: Path | None,
     campaigns: bool,
     upload_limit: str,
+    connections: int,
+    connections_per_address: int,
 ) -> None:
     """Show the repository in a browser, and offer it to `assay pull` and `assay push`."""
-    import uvicorn  # imported here: the web libraries are slow to load
-
-    from assay.spec import load_prices
+    from assay.spec import load_prices  # imported here: the web libraries are slow to load
     from assay.units import parse_bytes
     from assay.web.app import create_app
+    from assay.web.door import Limits
     from assay.web.security import is_loopback, read_tokens
+    from assay.web.server import counted_log, server
 
     if (certificate is None) != (key is None):
         raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
@@ -98,11 +114,11 @@ def serve(
     with _listening(host, port) as listener:
         scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
-        config = uvicorn.Config(
-            app, log_level="warning", ssl_certfile=certificate, ssl_keyfile=key, server_header=False
-        )
         threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
-        uvicorn.Server(config).run(sockets=[listener])
+        limits = Limits(connections, connections_per_address)
+        with counted_log():
+            started, door = server(app, listener, limits, certificate=certificate, key=key)
+            started.run(sockets=[door])
 
 
 def _check_certificate(certificate: Path | None, key: Path | None) -> None:

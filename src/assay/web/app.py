@@ -33,8 +33,8 @@ from assay.web import (
     pages_plan,
     pages_why,
 )
-from assay.web.context import Context, DeniedError, NotFoundError, bearer_of
-from assay.web.security import COOKIE, HEADERS, SAFE_METHODS, Guard, Refusal, Roles
+from assay.web.context import Context, DeniedError, NotFoundError, bearer_of, tried
+from assay.web.security import COOKIE, HEADERS, LOGIN_BYTES_MAX, NO_TOKEN, SAFE_METHODS, Guard, Refusal, Roles
 from assay.web.store import Store
 
 UPLOAD_BYTES_MAX = 8 * 10**9
@@ -126,11 +126,23 @@ class Gate:
             await send(message)
 
         request = Request(scope)
-        refusal = _refusal(request)
+        refusal = _refusal(request) or await _wrong_token(request)
         if refusal is not None:
             await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)
             return
         await self._app(scope, receive, guarded)
+
+
+async def _wrong_token(request: Request) -> Refusal | None:
+    """Return why a request is not answered because of its token; what changes something is not even read without."""
+    guard: Guard = request.app.state.context.guard
+    bearer, api = bearer_of(request), request.url.path.startswith("/api/")
+    if not guard.tokens:
+        return None
+    roles = guard.roles(None, request.cookies.get(COOKIE)) if bearer is None else await tried(request, bearer)
+    if isinstance(roles, Refusal):
+        return roles
+    return NO_TOKEN if api and not roles and request.method not in SAFE_METHODS else None
 
 
 def _refusal(request: Request) -> Refusal | None:
@@ -147,9 +159,10 @@ def _refusal(request: Request) -> Refusal | None:
         )
         size = request.headers.get("content-length", "0")
         chunked = "transfer-encoding" in request.headers
-        large = chunked or not size.isdecimal() or int(size) > BODY_BYTES_MAX
+        most = LOGIN_BYTES_MAX if request.url.path == "/login" else BODY_BYTES_MAX
+        large = chunked or not size.isdecimal() or int(size) > most
         if refusal is None and request.method != "PUT" and large:
-            refusal = Refusal(413, "the request is too large", f"at most {BODY_BYTES_MAX:,} bytes")
+            refusal = Refusal(413, "the request is too large", f"at most {most:,} bytes")
     return refusal
 
 

@@ -5,6 +5,7 @@ Handlers take these by FastAPI's dependencies; there are no globals.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from assay import __version__
 from assay.errors import AssayError
 from assay.model.price import PriceBook
 from assay.web.models import Problem
-from assay.web.security import COOKIE, Guard, Role, Roles
+from assay.web.security import COOKIE, NO_TOKEN, Guard, Refusal, Role, Roles
 from assay.web.store import Store
 
 API_VERSION = 1
@@ -98,14 +99,18 @@ def require(role: Role) -> Callable[[Request], None]:
             )
         if roles:
             raise DeniedError(403, f"this token has no role {role!s}", "ask for another token")
-        raise DeniedError(
-            401,
-            "this server asks for a token",
-            "Authorization: Bearer TOKEN; `assay pull` and `push`: "
-            "--token-file FILE or ASSAY_TOKEN; in a browser: /login",
-        )
+        raise DeniedError(NO_TOKEN.status, NO_TOKEN.message, NO_TOKEN.hint)
 
     return check
+
+
+async def tried(request: Request, token: str) -> Roles | Refusal:
+    """Return the roles of a token that somebody shows, or why it is not looked at; a wrong one takes its time."""
+    guard = get_context(request).guard
+    found = guard.tried(request.client.host if request.client else "", token)
+    if not found:
+        await asyncio.sleep(guard.wrong_s)
+    return found
 
 
 ContextOf = Annotated[Context, Depends(get_context)]
@@ -120,6 +125,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         409: "The repository can't answer that as it is.",
         421: "This server answers on its own machine alone.",
         422: "A parameter is wrong.",
+        429: "Too many wrong tokens.",
     }.items()
 }
 """The answers besides the good one, for the documentation."""

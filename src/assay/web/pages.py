@@ -29,8 +29,8 @@ from assay.questions.overview import counts_of, usual_baseline
 from assay.statistics.run_table import RunTable
 from assay.units import format_bytes, format_duration
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why, shown
-from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require
-from assay.web.security import COOKIE, HEADERS, SESSION_S, Role
+from assay.web.context import Context, ContextOf, NotFoundError, get_context, get_roles, require, tried
+from assay.web.security import COOKIE, HEADERS, LOGIN_BYTES_MAX, SESSION_S, Refusal, Role
 from assay.web.vega import Script, versions
 from assay.wording import amounts, language, numbers, ratios, titles
 from assay.wording.metrics import metric_text
@@ -41,7 +41,6 @@ PAGE_RUNS = 50
 ODD_SHOWN = 100
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _KEPT = "public, max-age=31536000, immutable"
-_LOGIN_BYTES_MAX = 4000
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
 TRACES: Mapping[str, tuple[str, str, str]] = {
@@ -426,10 +425,12 @@ def login(request: Request, next: Annotated[str, Query(max_length=2000)] = "/") 
 @router.post("/login")
 async def login_with(request: Request) -> Response:
     """Open a session for a token that is known."""
-    form = parse_qs((await request.body())[:_LOGIN_BYTES_MAX].decode("utf-8", "replace"))
+    form = parse_qs((await request.body())[:LOGIN_BYTES_MAX].decode("utf-8", "replace"))
     target = form.get("next", ["/"])[0]
     guard = get_context(request).guard
-    roles = guard.roles_of_token(form.get("token", [""])[0])
+    roles = await tried(request, form.get("token", [""])[0])
+    if isinstance(roles, Refusal):
+        return error_page(request, roles.status, roles.message, None, roles.hint)
     if not roles:
         return page_of(request, "login", status=403, next=target, wrong=True)
     answer = RedirectResponse(shown.own_path(target), status_code=303)

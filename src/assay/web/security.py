@@ -8,7 +8,7 @@
   ``Origin``): no other site can make a browser do it.
 - Every answer forbids inline scripts, foreign sources, frames and guessing of types.
 
-Tokens are kept as SHA-256 and compared in constant time.
+Tokens are kept as SHA-256 and compared in constant time; wrong ones are answered slowly, and not many of them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import ip_address
+from math import ceil
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from assay.errors import SpecificationError
+from assay.web.tries import Tries
 
 COOKIE: Final = "assay_session"
 SESSION_S: Final = 12 * 3600.0
 SESSIONS_MAX: Final = 1000
 TOKEN_LENGTH_MIN: Final = 20
+LOGIN_BYTES_MAX: Final = 10_000
 _FILE_BYTES_MAX = 100_000
 SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 HEADERS: Final = {
@@ -65,6 +68,13 @@ class Refusal:
     hint: str
 
 
+NO_TOKEN: Final = Refusal(
+    401,
+    "this server asks for a token",
+    "Authorization: Bearer TOKEN; `assay pull` and `push`: --token-file FILE or ASSAY_TOKEN; in a browser: /login",
+)
+
+
 @dataclass(slots=True)
 class Guard:
     """What the server asks of requests. ``tokens``: SHA-256 (hex) to roles; empty: loopback without tokens."""
@@ -72,6 +82,9 @@ class Guard:
     tokens: Mapping[str, Roles]
     sessions: dict[str, tuple[float, Roles]] = field(default_factory=dict)
     """SHA-256 of a session's secret to its end (Unix time) and roles."""
+    tries: Tries = field(default_factory=Tries)
+    wrong_s: float = 1.0
+    """How long whoever shows a wrong token waits for the answer."""
 
     def roles(self, bearer: str | None, cookie: str | None) -> Roles:
         """Return what a request may do; nothing when it has to show a token first."""
@@ -91,6 +104,19 @@ class Guard:
             if hmac.compare_digest(known, hashed):
                 found = roles | {Role.READ}
         return found
+
+    def tried(self, address: str, token: str) -> Roles | Refusal:
+        """Return the roles of a token that somebody at an address shows, none for a wrong one, or why it isn't read."""
+        hashed = _hashed(token)
+        wait_s = self.tries.wait_s(address, hashed)
+        if wait_s > 0:
+            return Refusal(429, "too many wrong tokens came from your address", f"try again in {ceil(wait_s)} s")
+        roles = self.roles_of_token(token)
+        if roles:
+            self.tries.right(address, hashed)
+        else:
+            self.tries.wrong(address)
+        return roles
 
     def open_session(self, roles: Roles) -> str:
         """Return the secret of a new session with these roles."""
