@@ -171,7 +171,7 @@ def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
     assert invoke(import_results, "table", str(table), *words, *repository).exit_code == 0
     shown = invoke(changes, *repository)
     assert "2026-03-13" in shown.output
-    assert "1 changes" in shown.output
+    assert "1 changes in 1 configurations" in shown.output
     (history,) = json.loads(invoke(changes, "--json", *repository).output)
     assert history["changes"][0]["ratio"]["value"] == pytest.approx(151 / 101, rel=0.01)
 

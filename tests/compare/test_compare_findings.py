@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from assay.compare.findings import Answer, Finding, findings
 from assay.model.run import Origin, Run
-from assay.quality.changes import change_places, changes_of, histories
 from assay.statistics.run_table import table_of
 from builders import make_run
 
@@ -147,49 +144,3 @@ def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -
 def test_origins_are_answered_apart() -> None:
     runs = [make_run(origin=origin, lab_scale=None) for origin in (Origin.MEASURED, Origin.PUBLISHED)]
     assert list(findings(table_of(runs))) == ["measured", "published"]
-
-
-def history(levels: list[tuple[int, float]], seed: int = 1) -> NDArray[np.float64]:
-    rng = np.random.default_rng(seed)
-    return np.concatenate([level * np.exp(rng.normal(0, 0.03, n)) for n, level in levels])
-
-
-def test_changes_are_found_with_their_dates_and_sizes() -> None:
-    times = history([(20, 100.0), (20, 120.0), (20, 100.0)])
-    found = changes_of(np.arange(0.0, 60 * 3600, 3600), times)
-    assert [change.index for change in found] == [pytest.approx(20, abs=1), pytest.approx(40, abs=1)]
-    assert found[0].ratio.value == pytest.approx(1.2, rel=0.03)
-    assert found[1].ratio.value == pytest.approx(1 / 1.2, rel=0.03)
-    assert found[0].first_after_unix_s - found[0].last_before_unix_s == 3600.0
-    assert (found[0].ratio.low or 0) > 1
-
-
-def test_steady_histories_raise_few_alarms_and_an_outlier_none() -> None:
-    alarms = sum(bool(change_places(np.log(history([(30, 100.0)], seed)))) for seed in range(100))
-    assert alarms <= 4
-    times = history([(30, 100.0)], seed=2)
-    times[17] = 5000.0
-    assert change_places(np.log(times)) == []
-
-
-def test_the_same_history_gives_the_same_answer_in_any_order_of_rows() -> None:
-    times, when = history([(15, 100.0), (15, 130.0)]), np.arange(0.0, 1800, 60)
-    order = np.random.default_rng(0).permutation(30)
-    assert changes_of(when, times) == changes_of(when[order], times[order])
-    with pytest.raises(ValueError, match="positive"):
-        changes_of(np.array([1.0]), np.array([0.0]))
-
-
-def test_histories_are_kept_apart_by_configuration() -> None:
-    start = datetime(2026, 1, 5, tzinfo=UTC)
-    runs = []
-    for number, (old, new) in enumerate(zip(history([(12, 100.0), (12, 140.0)]), history([(24, 50.0)]), strict=True)):
-        when = (start + timedelta(hours=number)).isoformat()
-        runs += [
-            make_run(layout="HDD", duration_s=float(old), started_at=when),
-            make_run(layout="SSD", duration_s=float(new), started_at=when),
-        ]
-    (found,) = histories(table_of(runs))
-    assert runs[found.position].layout == "HDD"
-    assert (found.runs, len(found.changes)) == (24, 1)
-    assert histories(table_of(runs[:10])) == []

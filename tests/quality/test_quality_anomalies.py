@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,3 +133,14 @@ def test_alojas_own_label_is_found_without_having_seen_it() -> None:
     assert (int(invalid.sum()), len(table)) == (1365, 5907)
     assert (flagged & invalid).sum() / invalid.sum() >= 0.99
     assert (flagged & invalid).sum() / flagged.sum() >= 0.99
+
+
+def test_the_most_serious_comes_first_whatever_its_kind() -> None:
+    quick = [make_run(workload="sort", duration_s=s) for s in (50.0, 101.0, 99.0, 100.0, 100.5)]
+    slow = [make_run(workload="terasort", duration_s=s) for s in (3700.0, 101.0, 99.0, 100.0, 100.5)]
+    uneven = [
+        replace(make_run(workload="wordcount", duration_s=s), metrics={"cpu_imbalance": i})
+        for s, i in ((100.0, 1.6), (101.0, 1.0), (99.0, 1.1), (100.0, 1.0), (100.5, 1.0))
+    ]
+    kinds = [found.kind for found in find_anomalies(table_of([*uneven, *quick, *slow])).listed()]
+    assert kinds == [Kind.TOO_SLOW, Kind.TOO_FAST, Kind.IMBALANCE]

@@ -265,7 +265,8 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
     from assay.quality.changes import RUNS_MIN, histories
 
     _, table = read_table(repository, where)
-    found = histories(table)
+    searched = histories(table)
+    found = searched.changed
     if as_json:
         rows = [(_configuration(table, item.position), item) for item in found]
         print_json([{"configuration": facts, **_finite(asdict(item))} for facts, item in rows])
@@ -288,9 +289,12 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
         print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
     more = f"; the first {limit} are shown" if len(cells) > limit else ""
     click.echo(
-        f"{len(cells)} changes in configurations with at least {RUNS_MIN} valid runs{more}. "
-        "Time: after / before, above 1 is slower."
+        f"{len(cells)} changes in {searched.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
+        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by {searched.correlation:.2f}, which is "
+        "allowed for."
     )
+    if searched.runs_without_start:
+        click.echo(f"{searched.runs_without_start} valid runs are left out: nothing tells when they started.")
 
 
 def _configuration(table: RunTable, position: int) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Which runs are not what their configuration lets one expect: flagged with the reason, never dropped.
 
-In: runs as a table (durations in s, metrics by name). Out: anomalies, the most serious first, of these kinds:
+In: runs as a table (durations in s, metrics by name). Out: anomalies, the most serious first (how many times what was
+found is off what was expected, whatever the kind), of these kinds:
 
 - *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
 - *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
@@ -42,6 +43,8 @@ FEW_BYTES_WORK = 0.25
 RUNS_OF_WORK_MIN = 10
 IMBALANCE_MIN = 1.5
 IMBALANCE_SUFFIX = "_imbalance"
+_FARTHEST = np.log(1000.0)
+"""How many times off two anomalies are makes no difference beyond this: nothing where something should be."""
 _ALIKE = ("workload", "data_bytes", "engine", "origin", "lab_scale", "cluster", "layout", "cold")
 
 
@@ -77,7 +80,7 @@ class Anomaly:
 
 @dataclass(frozen=True, slots=True)
 class Anomalies:
-    """All odd runs of a table, as columns sorted by seriousness."""
+    """All odd runs of a table, as columns; what is most times off comes first, of whatever kind."""
 
     positions: Ints
     rows: Ints
@@ -261,7 +264,7 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     found, wanted = _column([p.found for p in parts]), _column([p.expected for p in parts])
     with np.errstate(divide="ignore"):
         far = np.abs(np.log(np.maximum(found, 1e-9) / wanted))
-    order = np.lexsort((-far, kind))
+    order = np.lexsort((kind, -np.minimum(far, _FARTHEST)))
     positions = _column([p.positions for p in parts], np.int64)[order]
     return Anomalies(
         positions=positions,

@@ -4,33 +4,53 @@ In: times of a configuration's runs (s) with when they started, or a whole table
 sizes: ratios of geometric means, after / before, with an interval.
 
 Method: binary segmentation by a weighted rank CUSUM, looked for in seeded intervals (S. Kovács and others, Biometrika
-110 (2023)), so that a change and its reversal do not hide each other. Each split is tested by permutation of the
-segment: outliers and the shape of the scatter do not matter, and the search over all places is paid for. After the last
-split, each change is tested again between its neighbours. It is the rank form of E-divisive's scheme (D. S. Matteson
-and N. A. James, J. Am. Stat. Assoc. 109 (2014)), which MongoDB and Otava use on performance histories; the statistic is
-A. N. Pettitt's (Appl. Stat. 28 (1979)), divided by its standard deviation at each place.
+110 (2023)), so that a change and its reversal do not hide each other. Outliers and the shape of the scatter do not
+matter, and the search over all places is paid for: each split is tested against the same statistic of histories in
+which nothing happened, and after the last split each change is tested again between its neighbours. It is the rank form
+of E-divisive's scheme (D. S. Matteson and N. A. James, J. Am. Stat. Assoc. 109 (2014)), which MongoDB and Otava use on
+performance histories; the statistic is A. N. Pettitt's (Appl. Stat. 28 (1979)), divided by its standard deviation.
+
+Runs that follow each other resemble each other, on a machine whose speed drifts, and chance then looks like a change.
+So a history in which nothing happened is one whose neighbours correlate as those of the table do: a first-order
+autoregression (with none, its ranks are a random permutation). The correlation is told from all histories of the table
+together. And as many histories are looked at, they are chosen so that of all that are named, few are named wrongly (Y.
+Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)). docs/speedup.md has both error rates, measured.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.statistics.intervals import Estimate, welch_ratio
 from assay.statistics.keys import Floats, Ints, groups_by, usable
 from assay.statistics.run_table import RunTable
 
 ALPHA = 0.01
-PERMUTATIONS = 999
+"""Of histories in which nothing happened, at most this share is told to have changed."""
+FALSE_SHARE_MAX = 0.05
+"""Of the histories of a table that are named, at most this share is named wrongly."""
+DRAWS = 999
+DRAWS_MAX = 50_000
+CORRELATION_MAX = 0.95
+_LARGE = 2.5
+_TRIMMED = 0.9
+"""Share of the smallest differences that tell the correlation: changes of level are among the others."""
 SEED = 20_141_105
-RUNS_MIN = 8
-"""Shorter histories are not searched: with seven runs no order of them is rare enough."""
+RUNS_MIN = 12
+"""Shorter histories are not searched: no order of so few runs is rare enough, however far apart the times."""
 HISTORY_MAX = 2_000
 """Of a longer history, only the last so many runs are searched."""
 _CELLS_MAX = 2_000_000
+_CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
-"""Enough permutations to give up most histories in which nothing happened."""
+"""Enough draws to give up most histories in which nothing happened."""
+_TELLING = 5
+"""With fewer draws beyond what was observed, more are made, where many histories make a smaller p count."""
 _WORTH_A_TEST = 2.3
 """A largest standardised CUSUM below this can't be significant: even one place alone would need 2.58."""
 
@@ -97,49 +117,124 @@ def _largest(ranks: Floats, intervals: list[tuple[int, int]]) -> tuple[Floats, I
     return best, place
 
 
-def _test(values: Floats, rng: np.random.Generator, alpha: float) -> tuple[float, int]:
+def correlation_of(histories_logs: Sequence[Floats]) -> float:
+    """Return how alike neighbouring runs are: the correlation of a first-order autoregression, from 0 up.
+
+    The lower of two estimates, as each is too high where something changed, but at other changes: small ones enlarge
+    what is left around the levels, large ones the differences.
+    """
+    return float(np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX))
+
+
+def _by_differences(histories_logs: Sequence[Floats]) -> float:
+    """For such a series, the mean square of differences two apart is 1 + correlation times that of neighbours.
+
+    The largest differences are left out of both: changes of level are among them.
+    """
+    near = np.concatenate([np.abs(np.diff(logs)) for logs in histories_logs] or [np.zeros(0)])
+    far = np.concatenate([np.abs(logs[2:] - logs[:-2]) for logs in histories_logs] or [np.zeros(0)])
+    kept = [np.sort(apart)[: max(1, int(len(apart) * _TRIMMED))] for apart in (near, far)]
+    if not len(far) or not kept[0].any():
+        return 0.0
+    return float((kept[1] ** 2).mean() / (kept[0] ** 2).mean()) - 1
+
+
+def _around_levels(histories_logs: Sequence[Floats]) -> float:
+    """The correlation of neighbours around the levels that large changes part, corrected for their levels' number."""
+    product = square = 0.0
+    count, levels, unlike = 0, 0, Nothing()
+    for logs in histories_logs:
+        parts = _levels(logs, unlike)
+        rest = np.concatenate([part - part.mean() for part in parts])
+        product += float((rest[1:] * rest[:-1]).sum())
+        square += float((rest**2).sum())
+        count, levels = count + len(rest), levels + len(parts)
+    if square <= 0:
+        return 0.0
+    found = product / square
+    return found + (1 + 4 * found) * levels / count
+
+
+def _levels(logs: Floats, unlike: Nothing) -> list[Floats]:
+    """Return the parts of a history between its changes of more than :data:`_LARGE` standard deviations."""
+    places = [place for place, _ in change_places(logs, unlike)]
+    while True:
+        parts = np.split(logs, places)
+        spread = float(np.sqrt(np.concatenate([part - part.mean() for part in parts]).var()))
+        jumps = [abs(b.mean() - a.mean()) / max(spread, 1e-12) for a, b in itertools.pairwise(parts)]
+        smallest = int(np.argmin(jumps)) if jumps else None
+        if smallest is None or jumps[smallest] >= _LARGE:
+            return parts
+        del places[smallest]
+
+
+class Nothing:
+    """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded."""
+
+    def __init__(self, correlation: float = 0.0, seed: int = SEED) -> None:
+        self.correlation = round(correlation, 2)
+        self._seed = seed
+        self._drawn: dict[int, Floats] = {}
+
+    def _more(self, n: int, count: int) -> Floats:
+        known = self._drawn.get(n, np.zeros(0))
+        rng = np.random.default_rng([self._seed, n, len(known)])
+        values = rng.standard_normal((count, n))
+        for at in range(1, n if self.correlation else 1):
+            values[:, at] = self.correlation * values[:, at - 1] + np.sqrt(1 - self.correlation**2) * values[:, at]
+        ranks = values.argsort(axis=1).argsort(axis=1).astype(np.float64)
+        self._drawn[n] = np.concatenate([known, _largest(ranks, _intervals(n))[0]])
+        return self._drawn[n]
+
+    def p(self, n: int, observed: float, *, alpha: float, draws: int = DRAWS) -> float:
+        """Return how often such a history of ``n`` runs shows at least ``observed``; 1 as soon as it is above alpha."""
+        if observed <= _WORTH_A_TEST:
+            return 1.0
+        drawn = self._drawn.get(n, np.zeros(0))
+        wanted, most = DRAWS, max(DRAWS, min(draws, _CELLS_IN_ALL_MAX // n))
+        while True:
+            used = drawn[:wanted]
+            above = int(np.count_nonzero(used >= observed - 1e-9))
+            if (above + 1) / (wanted + 1) > alpha:
+                return 1.0
+            if len(used) == wanted and (wanted == most or above >= _TELLING):
+                return (above + 1) / (wanted + 1)
+            if len(used) == wanted:
+                wanted = min(most, 10 * wanted)
+            room = max(_FIRST_BATCH, _CELLS_MAX // n)
+            drawn = self._more(n, min(wanted - len(used), room if len(used) else _FIRST_BATCH))
+
+
+def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
     """Return the p value of the most likely change in ``values``, and its place."""
     if len(values) < RUNS_MIN:
         return 1.0, len(values) // 2
-    ranks, intervals = _ranks(values), _intervals(len(values))
-    (observed,), (place,) = _largest(ranks[None, :], intervals)
-    above, done = 0, 0
-    batch = _FIRST_BATCH if observed > _WORTH_A_TEST else 0
-    while batch and done < PERMUTATIONS:
-        count = min(batch, PERMUTATIONS - done)
-        shuffled = rng.permuted(np.broadcast_to(ranks, (count, len(ranks))), axis=1)
-        above += int(np.count_nonzero(_largest(shuffled, intervals)[0] >= observed - 1e-9))
-        done += count
-        batch = max(1, min(PERMUTATIONS, _CELLS_MAX // len(values)))
-        if (above + 1) / (PERMUTATIONS + 1) > alpha:
-            break
-    p = (above + 1) / (PERMUTATIONS + 1) if done == PERMUTATIONS else 1.0
-    return p, int(place)
+    (observed,), (place,) = _largest(_ranks(values)[None, :], _intervals(len(values)))
+    return nothing.p(len(values), float(observed), alpha=alpha, draws=draws), int(place)
 
 
-def change_places(values: Floats, *, alpha: float = ALPHA, seed: int = SEED) -> list[tuple[int, float]]:
+def change_places(values: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA) -> list[tuple[int, float]]:
     """Return where ``values`` change level, with p values: the number of values before each change, rising.
 
-    The same values give the same answer: permutations are seeded.
+    ``nothing``: what chance does; that of runs that do not resemble their neighbours when left out. The same values
+    give the same answer: draws are seeded.
     """
-    rng = np.random.default_rng(seed)
+    nothing = nothing or Nothing()
     pending, places = [(0, len(values))], []
     while pending:
         start, end = pending.pop()
-        if end - start < RUNS_MIN:
-            continue
-        p, place = _test(values[start:end], rng, alpha)
+        p, place = _test(values[start:end], nothing, alpha)
         if p <= alpha:
             places.append(start + place)
             pending += [(start, start + place), (start + place, end)]
-    return _confirmed(values, sorted(places), rng, alpha)
+    return _confirmed(values, sorted(places), nothing, alpha)
 
 
-def _confirmed(values: Floats, places: list[int], rng: np.random.Generator, alpha: float) -> list[tuple[int, float]]:
+def _confirmed(values: Floats, places: list[int], nothing: Nothing, alpha: float) -> list[tuple[int, float]]:
     """Return the changes that also stand between their neighbours, each moved to its best place there."""
     while True:
         bounds = [0, *places, len(values)]
-        again = [_test(values[a:c], rng, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
+        again = [_test(values[a:c], nothing, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
         weakest = max(range(len(places)), key=lambda i: again[i][0], default=None)
         if weakest is None or again[weakest][0] <= alpha:
             moved = {bounds[i] + again[i][1]: again[i][0] for i in range(len(places))}
@@ -147,16 +242,19 @@ def _confirmed(values: Floats, places: list[int], rng: np.random.Generator, alph
         del places[weakest]
 
 
-def changes_of(started_unix_s: Floats, durations_s: Floats, *, alpha: float = ALPHA) -> tuple[Change, ...]:
+def changes_of(
+    started_unix_s: Floats, durations_s: Floats, nothing: Nothing | None = None, *, alpha: float = ALPHA
+) -> tuple[Change, ...]:
     """Return the changes in one configuration's history; runs without a start time must be left out before.
 
-    ValueError for times that are not positive and finite.
+    ``nothing``: what chance does; without it, that of runs which resemble their neighbours as these do. ValueError for
+    times that are not positive and finite.
     """
     if not (np.isfinite(durations_s) & (durations_s > 0)).all() or not np.isfinite(started_unix_s).all():
         raise ValueError("a history needs positive finite durations and known start times")
-    order = np.argsort(started_unix_s, kind="stable")[-HISTORY_MAX:]
-    when, times = started_unix_s[order], durations_s[order]
-    found = change_places(np.log(times), alpha=alpha)
+    when, times = _recent(started_unix_s, durations_s)
+    logs = np.log(times)
+    found = change_places(logs, nothing or Nothing(correlation_of([logs])), alpha=alpha)
     bounds = [0, *(place for place, _ in found), len(times)]
     return tuple(
         Change(
@@ -172,22 +270,57 @@ def changes_of(started_unix_s: Floats, durations_s: Floats, *, alpha: float = AL
     )
 
 
-def histories(table: RunTable, *, alpha: float = ALPHA) -> list[History]:
-    """Return every configuration that changed, the largest change first; valid runs with a start time count.
+def _recent(started_unix_s: Floats, durations_s: Floats) -> tuple[Floats, Floats]:
+    order = np.argsort(started_unix_s, kind="stable")[-HISTORY_MAX:]
+    return started_unix_s[order], durations_s[order]
+
+
+def _few_wrong(p: Floats, share: float) -> NDArray[np.bool_]:
+    """Return which hypotheses to reject so that at most ``share`` of those rejected are true, on average."""
+    order = np.argsort(p)
+    passed = np.flatnonzero(p[order] <= share * np.arange(1, len(p) + 1) / max(1, len(p)))
+    rejected = np.zeros(len(p), dtype=np.bool_)
+    rejected[order[: passed[-1] + 1 if len(passed) else 0]] = True
+    return rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """The histories of a table that were searched, and those in which something changed."""
+
+    changed: tuple[History, ...]
+    """The largest change first."""
+    searched: int
+    """Configurations with at least :data:`RUNS_MIN` runs whose start is known."""
+    runs_without_start: int
+    """Valid runs that were left out because nothing tells when they started."""
+    correlation: float
+    """How alike neighbouring runs of these histories are: 0 is not at all."""
+
+
+def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
+    """Return every configuration that changed; valid runs with a start time count.
 
     Configurations of fewer than :data:`RUNS_MIN` runs are not searched. Warm and cold runs are histories apart.
     """
     names = [*table.factors, *(["cold"] if "cold" in table.columns else [])]
-    rows = np.flatnonzero(usable(table) & np.isfinite(table.values["started_unix_s"]))
+    dated = np.isfinite(table.values["started_unix_s"])
+    rows = np.flatnonzero(usable(table) & dated)
     configurations = groups_by(table, names).of_row[rows]
     order = np.argsort(configurations, kind="stable")
     rows, configurations = rows[order], configurations[order]
     starts = np.flatnonzero(np.diff(configurations, prepend=-1))
+    members = [mine for mine in np.split(rows, starts[1:]) if len(mine) >= RUNS_MIN]
+    series = [_recent(table.values["started_unix_s"][mine], table.values["duration_s"][mine]) for mine in members]
+    logs = [np.log(times) for _, times in series]
+    nothing = Nothing(correlation_of(logs))
+    draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
+    p = np.array([_test(values, nothing, alpha, draws)[0] for values in logs])
     found = []
-    for start, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-        if end - start >= RUNS_MIN:
-            mine = rows[start:end]
-            changes = changes_of(table.values["started_unix_s"][mine], table.values["duration_s"][mine], alpha=alpha)
-            if changes:
-                found.append(History(int(mine[0]), int(end - start), changes))
-    return sorted(found, key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
+    for at in np.flatnonzero(_few_wrong(p, FALSE_SHARE_MAX)):
+        changes = changes_of(*series[at], nothing, alpha=alpha)
+        if changes:
+            found.append(History(int(members[at][0]), len(members[at]), changes))
+    found.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
+    undated = int(np.count_nonzero(usable(table) & ~dated))
+    return Histories(tuple(found), len(members), undated, nothing.correlation)

@@ -1,0 +1,67 @@
+"""How often `assay changes` names a history in which nothing happened, and how often it finds a change that did.
+
+Draws histories of log-normal run times, independent or each like the one before it (a first-order autoregression), as
+they are and with one change in the middle. A table has twenty such configurations, which together tell how alike
+neighbouring runs are; "alone": one configuration, that has to tell it by itself.
+
+Run it with ``python benchmarks/change_errors.py``; it prints a Markdown table.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.quality.changes import Nothing, change_places, correlation_of
+
+Array = NDArray[np.float64]
+SCATTER = 0.05
+IN_A_TABLE = 20
+CHANGES = (1.0, 1.10, 1.15, 1.30)
+
+
+def histories(rng: np.random.Generator, correlation: float, shape: tuple[int, int], change: float) -> Array:
+    """Return log times, a history a row, that become ``change`` times as long in the middle."""
+    values = rng.standard_normal(shape)
+    for at in range(1, shape[1]):
+        values[:, at] = correlation * values[:, at - 1] + np.sqrt(1 - correlation**2) * values[:, at]
+    values *= SCATTER
+    values[:, shape[1] // 2 :] += np.log(change)
+    return values
+
+
+def share_named(logs: Array, nothings: dict[float, Nothing], together: int) -> float:
+    """Return the share of histories that are named, ``together`` of them telling the correlation."""
+    named = 0
+    for start in range(0, len(logs), together):
+        rows = list(logs[start : start + together])
+        correlation = round(correlation_of(rows), 2)
+        nothing = nothings.setdefault(correlation, Nothing(correlation))
+        named += sum(bool(change_places(row, nothing)) for row in rows)
+    return named / len(logs)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--histories", type=int, default=1000)
+    count = parser.parse_args().histories
+    rng, nothings = np.random.default_rng(20), dict[float, Nothing]()
+    print(
+        "| runs | correlation | " + " | ".join(f"change of {change:g}" for change in CHANGES) + " | alone, no change |"
+    )
+    print("|---|---|" + "---|" * (len(CHANGES) + 1))
+    for runs in (12, 20, 40, 100):
+        for correlation in (0.0, 0.3, 0.6):
+            cells = [
+                share_named(histories(rng, correlation, (count, runs), change), nothings, IN_A_TABLE)
+                for change in CHANGES
+            ]
+            cells.append(share_named(histories(rng, correlation, (count, runs), 1.0), nothings, 1))
+            print(f"| {runs} | {correlation:g} | " + " | ".join(f"{cell:.1%}" for cell in cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
