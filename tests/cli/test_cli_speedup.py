@@ -157,7 +157,7 @@ def test_a_report_of_hundreds_of_comparisons_is_refused_with_what_to_do(
     assert isinstance(refused.exception, AssayError)
     assert "assay report --matched --by layout" in str(refused.exception)
     nowhere = invoke(report, "-o", str(tmp_path / "no" / "r.html"), "--repository", str(folder))
-    assert "No such file or directory" in str(nowhere.exception)
+    assert "its folder does not exist" in str(nowhere.exception)
 
 
 def test_a_change_in_a_history_is_dated_and_sized(tmp_path: Path) -> None:
