@@ -18,9 +18,9 @@ from statistics import median
 import numpy as np
 
 from assay.compare.findings import findings
-from assay.compare.matched import matched_speedups
 from assay.compare.published import aloja
 from assay.compare.significance import indistinguishable_from_best
+from assay.compare.speedups import matched_speedups
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
 from assay.statistics.run_table import Column, RunTable

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from assay.statistics.intervals import paired_ratio, welch_ratio
+from assay.statistics.intervals import geometric_mean, welch_ratio
 
 Array = NDArray[np.float64]
 TRUE_RATIO = 2.0
@@ -78,7 +78,8 @@ def coverage(n: int, *, noise: str, experiments: int, resamples: int, seed: int,
     held = np.zeros((experiments, 4), dtype=bool)
     for index in range(experiments):
         b, c = np.exp(baseline[index]).tolist(), np.exp(candidate[index]).tolist()
-        for column, estimate in enumerate((welch_ratio(b, c), paired_ratio(b, c))):
+        b_over_c = np.exp(baseline[index] - candidate[index]).tolist()
+        for column, estimate in enumerate((welch_ratio(b, c), geometric_mean(b_over_c))):
             held[index, column] = (estimate.low or 0) <= TRUE_RATIO <= (estimate.high or 0)
         held[index, 2:] = _bootstrap(rng, baseline[index], candidate[index], resamples)
     return Coverage(n, noise, *(float(share) for share in held.mean(axis=0)))

@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.compare.matched import matched_speedups
+from assay.compare.speedups import matched_speedups
 from assay.model.imported import Found, Left, foreign_run
 from assay.quality.anomalies import find_anomalies
 from assay.repository import Repository

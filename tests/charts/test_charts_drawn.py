@@ -14,7 +14,7 @@ from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
 from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
-from assay.compare.compare import compare
+from assay.compare.comparison import compare
 from assay.compare.summary import summarise_levels
 from assay.explain.traffic import disk_traffic
 from assay.questions.job_cost import cost_view

@@ -19,8 +19,8 @@ from assay.charts.money import cost_bars
 from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
-from assay.compare.compare import compare
-from assay.compare.matched import matched_speedups
+from assay.compare.comparison import compare
+from assay.compare.speedups import matched_speedups
 from assay.compare.summary import summarise_levels
 from assay.explain.run_detail import run_detail
 from assay.explain.series import Series

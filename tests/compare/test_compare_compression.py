@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from assay.compare.compression import moves_with, with_compression
-from assay.compare.matched import matched_speedups
+from assay.compare.run_sets import run_sets
+from assay.compare.speedups import matched_speedups
 from assay.model.layout import Directories, Layout
 from assay.model.run import Run
 from assay.spec.settings import configured
-from assay.statistics.factors import factors_of, group_runs
+from assay.statistics.factors import factors_of
 from assay.statistics.run_table import table_of
 from builders import make_run
 
@@ -89,7 +90,7 @@ def test_runs_of_a_plan_are_compared_by_a_word_that_stands_for_several_parameter
             2 * [("none", "2", 100.0), ("none", "4", 80.0), ("snappy", "2", 50.0), ("snappy", "4", 40.0)]
         )
     ]
-    groups = group_runs(made, factor)
+    groups = run_sets(made, factor)
     assert [sorted(group.levels) for group in groups] == 2 * [[baseline, candidate]]
     assert {name for group in groups for name in group.context.split("=")[:1]} == {
         "compression" if factor == "containers" else "containers"

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.compare.matched import OVER_DEPLOYMENTS, OVER_SETS, WITHIN_SETS, Speedup, matched_speedups
+from assay.compare.matched import OVER_DEPLOYMENTS, OVER_SETS, WITHIN_SETS
 from assay.compare.published import aloja, lisa14, mean_improvement
+from assay.compare.speedups import Speedup, matched_speedups
 from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus

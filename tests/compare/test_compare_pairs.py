@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.compare.compare import compare, most_telling
+from assay.compare.comparison import compare, most_telling
 from assay.compare.summary import summarise_levels
 from assay.compare.threats import threats
 from assay.compare.verdict import Conclusion

@@ -23,7 +23,8 @@ from assay.compare.significance import (
 )
 from assay.errors import SpecificationError
 from assay.model.run import Run
-from assay.statistics.intervals import geometric_mean, rank_test_p
+from assay.statistics.intervals import geometric_mean
+from assay.statistics.ranks import rank_test_p
 from assay.statistics.run_table import table_of
 from builders import make_run
 from paths import ROOT

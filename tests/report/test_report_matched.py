@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from assay.charts.identity import colours_of
 from assay.charts.matched import matched_forest, shared_domain
 from assay.cli.main import assay
-from assay.compare.matched import matched_speedups
+from assay.compare.speedups import matched_speedups
 from assay.model.run import Origin, Run, RunStatus
 from assay.report.html import html
 from assay.report.matched import matched_report

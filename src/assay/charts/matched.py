@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
-from assay.compare.matched import Speedup
+from assay.compare.speedups import Speedup
 from assay.wording.ratios import format_ratio
 
 _TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
 from assay.charts.times import speedup_axis
-from assay.compare.matched import Speedup
+from assay.compare.speedups import Speedup
 from assay.wording.ratios import format_ratio
 
 ROW_PX = 30

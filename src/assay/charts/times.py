@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, HALF_PX, INK, Spec, chart, colour_scale, grouped_bars
-from assay.compare.compare import Comparison
+from assay.compare.comparison import Comparison
 from assay.compare.summary import LevelSummary
 from assay.wording.ratios import format_ratio
 

@@ -9,8 +9,8 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.factor import find_baseline, read_runs
-from assay.compare.compare import Comparison, SideBySide
-from assay.compare.compare import compare as compare_runs
+from assay.compare.comparison import Comparison, SideBySide
+from assay.compare.comparison import compare as compare_runs
 from assay.questions.plain import to_plain
 from assay.wording.numbers import rate, seconds
 from assay.wording.ratios import interval, ratio

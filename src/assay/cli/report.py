@@ -38,7 +38,7 @@ class _Made:
 
 def _many(table: RunTable, factors: Sequence[str]) -> bool:
     """Tell whether the runs make more comparisons than a page of single ones can show."""
-    from assay.compare.matched import matched_speedups
+    from assay.compare.speedups import matched_speedups
     from assay.report.content import COMPARISONS_MAX
 
     if len(factors) > 1:
@@ -52,7 +52,7 @@ def _matched(
     opened: Repository, table: RunTable, factors: Sequence[str], asked: Asked, book: PriceBook | None
 ) -> _Made:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
-    from assay.compare.matched import matched_speedups
+    from assay.compare.speedups import matched_speedups
     from assay.questions.observed import examples_of
     from assay.questions.planes import Question, cost_planes
     from assay.questions.speedup import differences

@@ -17,8 +17,8 @@ from assay.repository import Repository
 from assay.wording.ratios import format_interval, format_ratio
 
 if TYPE_CHECKING:
-    from assay.compare.matched import Speedup
     from assay.compare.significance import BestSet
+    from assay.compare.speedups import Speedup
     from assay.quality.anomalies import Anomaly
     from assay.statistics.run_table import RunTable
 

@@ -23,8 +23,8 @@ from assay.compare.matched import STRATA, combine, over_sets
 from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.model.plan import COMPRESSION
 from assay.statistics.factors import LAYOUT_DEVICES
+from assay.statistics.intervals import means_by
 from assay.statistics.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
-from assay.statistics.moments import means_by
 from assay.statistics.run_table import ABSENT, Column, RunTable
 from assay.wording.ratios import format_interval, format_ratio
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import SpecificationError
+from assay.statistics.intervals import Means, means_by
 from assay.statistics.keys import Ints, first_rows, groups_by, require_factor, usable, warm_beside_cold
-from assay.statistics.moments import Means, means_by
 from assay.statistics.run_table import ABSENT, RunTable
 
 AVERAGE = "average"

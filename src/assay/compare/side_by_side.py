@@ -8,22 +8,22 @@ Ratios are of valid runs of one job (workload, data, origin, scale): others have
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import compress
 
 import numpy as np
 
-from assay.compare.compare import speed_ratio
+from assay.compare.comparison import log_ratio
 from assay.compare.differences import cpu_warnings, differing_facts
 from assay.compare.summary import LevelSummary, summarise
-from assay.compare.verdict import Conclusion, judge
+from assay.compare.verdict import Basis, Conclusion, judge
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances, level_of
-from assay.statistics.keys import Ints
-from assay.statistics.run_table import ABSENT, RunTable, described
+from assay.statistics.keys import Ints, groups_by, usable, warm_beside_cold
+from assay.statistics.run_table import ABSENT, RunTable, described, table_of
 
 SIDES_MIN, SIDES_MAX = 2, 6
 LETTERS = "ABCDEF"
@@ -100,12 +100,13 @@ def alike(table: RunTable, run: Run) -> Ints:
 
 
 def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
-    good = [
-        [run for run in side if run.status is RunStatus.VALID and run.duration_s > 0 and math.isfinite(run.duration_s)]
-        for side in sides
-    ]
-    some_cold = any(run.cold is True for side in good for run in side)
-    return [[run for run in side if run.cold is not False or not some_cold] if len(side) > 1 else side for side in good]
+    """Return the runs that count; a warm one that is chosen by itself counts also beside cold ones."""
+    every = table_of([run for side in sides for run in side])
+    good = usable(every)
+    alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
+    keep = good & (alone | ~warm_beside_cold(every, groups_by(every, ()), good))
+    ends = np.cumsum([len(side) for side in sides])[:-1]
+    return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
 
 
 def _levels(side: Sequence[Run], name: str, kind: Kind) -> tuple[str, ...]:
@@ -195,8 +196,10 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
     for place, (side, runs, label) in enumerate(zip(sides, counted, labels, strict=True)):
         chosen = side[0]
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
-        estimate = speed_ratio(counted[0], runs)[0] if place and no_ratio is None else None
-        verdict = judge(labels[0], label, len(counted[0]), len(runs), estimate) if place and no_ratio is None else None
+        ratio = log_ratio(counted[0], runs) if place and no_ratio is None else None
+        estimate = ratio.ratio if ratio else None
+        basis = Basis(len(counted[0]), len(runs))
+        said = judge(labels[0], label, estimate, basis) if place and no_ratio is None else None
         found.append(
             Side(
                 label,
@@ -212,8 +215,8 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
                 estimate.value if estimate else None,
                 estimate.low if estimate else None,
                 estimate.high if estimate else None,
-                verdict.conclusion if verdict else None,
-                str(verdict) if verdict else "",
+                said.conclusion if said else None,
+                str(said) if said else "",
             )
         )
     warnings = tuple(dict.fromkeys(cpu_warnings([run for side in counted for run in side])))

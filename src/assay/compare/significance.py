@@ -17,10 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.compare.matched import Pairs, combined_or_named, log_mean, match, pairs, side, stratify
+from assay.compare.matched import MatchedSets, Pairs, combined_or_named, log_mean, match, pairs, side, stratify
 from assay.errors import SpecificationError
-from assay.statistics.intervals import EXACT_ARRANGEMENTS_MAX, LEVEL, geometric_mean, rank_test_p
+from assay.statistics.intervals import LEVEL, geometric_mean
 from assay.statistics.keys import Floats
+from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, rank_test_p
 from assay.statistics.run_table import RunTable
 
 ALPHA = 0.05
@@ -38,7 +39,7 @@ class RankTest:
     p: float
     exact: bool
     """Whether every arrangement was counted; otherwise the normal approximation, which ties allow only beyond
-    :data:`~assay.statistics.intervals.EXACT_ARRANGEMENTS_MAX` arrangements."""
+    :data:`~assay.statistics.ranks.EXACT_ARRANGEMENTS_MAX` arrangements."""
     smallest_reachable_p: float
     """The smallest p that any order of these times, with these ties, can give."""
     delta: float
@@ -137,9 +138,13 @@ def indistinguishable_from_best(
     :data:`LEVELS_MAX` levels.
     """
     table, factor = combined_or_named(table, factor)
-    matched = match(table, factor, ignore)
-    strata = stratify(matched, by)
-    column = table.columns[factor]
+    return best_of(match(table, factor, ignore), by)
+
+
+def best_of(matched: MatchedSets, by: str = "workload") -> list[BestSet]:
+    """Return the same of sets that are matched already."""
+    table, factor = matched.table, matched.factor
+    strata, column = stratify(matched, by), table.columns[factor]
     if len(column.levels) > LEVELS_MAX:
         raise SpecificationError(
             f"{factor} has {len(column.levels)} levels, too many to compare each with each (at most {LEVELS_MAX})",

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from assay.compare.run_sets import RunSet, run_sets
 from assay.explain.phases import rank
 from assay.model.run import Origin, Run
-from assay.statistics.factors import group_runs
 from assay.statistics.intervals import geometric_mean
 
 THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
@@ -102,12 +102,12 @@ def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, l
     )
 
 
+def summarise_level(one: RunSet, level: str) -> LevelSummary:
+    """Summarise the runs of one level in a matched set."""
+    runs = one.levels.get(level, ())
+    return summarise(runs, workload=one.workload, context=one.context, level=level, like=one.example)
+
+
 def summarise_levels(runs: Sequence[Run], factor: str) -> list[LevelSummary]:
     """Summarise every workload on every level of ``factor``: the same runs count as in a comparison."""
-    summaries = []
-    for group in group_runs(runs, factor):
-        for level, members in group.levels.items():
-            summaries.append(
-                summarise(members, workload=group.workload, context=group.context, level=level, like=group.example)
-            )
-    return summaries
+    return [summarise_level(one, level) for one in run_sets(runs, factor) for level in one.levels]

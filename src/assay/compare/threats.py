@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.compare.compare import Comparison
+from assay.compare.comparison import Comparison
 from assay.compare.differences import is_cpu_warning, was_cpu_limited
-from assay.compare.matched import Speedup
+from assay.compare.speedups import Speedup
 from assay.compare.verdict import RUNS_MIN
 from assay.model.run import Origin, Run, RunStatus
 from assay.statistics.run_table import RunTable

@@ -1,19 +1,21 @@
 """A comparison in words that a manager can act on, and never more certain than the runs allow.
 
-In: the ratio (baseline time / candidate time) with its interval and the number of runs a side. Out: a conclusion, a
-claim of one sentence, and a remark on how far so few runs can carry it.
+In: the ratio (baseline time / candidate time) with its interval, and what it rests on: the runs of one matched set, or
+many sets. Out: a conclusion, a claim of one sentence, and a remark on how far so few runs can carry it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
-from assay.statistics.intervals import Estimate, smallest_reachable_p
+from assay.statistics.intervals import Estimate
+from assay.statistics.ranks import smallest_reachable_p
 from assay.wording.ratios import count_runs, format_interval, format_ratio
 
 RUNS_MIN = 3
-"""Below this many runs a side, an interval is shown and no conclusion is drawn."""
+"""Below this many runs a side of a single set, an interval is shown and no conclusion is drawn."""
 
 
 class Conclusion(StrEnum):
@@ -26,53 +28,114 @@ class Conclusion(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Basis:
+    """What a ratio rests on: runs by side, and the number of matched sets; None: a single one, told by its runs."""
+
+    runs_baseline: int
+    runs_candidate: int
+    sets: int | None = None
+
+    @property
+    def units(self) -> str:
+        """What was compared with what: ``3 runs each``, ``214 matched sets``."""
+        if self.sets is None:
+            return count_runs(self.runs_baseline, self.runs_candidate)
+        return f"{self.sets:,} matched set{'' if self.sets == 1 else 's'}"
+
+    def __str__(self) -> str:
+        """Return the same with all runs counted: ``214 matched sets, 495 runs``."""
+        return self.units + (f", {self.runs_baseline + self.runs_candidate:,} runs" if self.sets is not None else "")
+
+
+class Compared(Protocol):
+    """A candidate level against the baseline level: what every comparison has, of one matched set or of many."""
+
+    @property
+    def baseline(self) -> str:
+        """The level that is compared with."""
+
+    @property
+    def candidate(self) -> str:
+        """The other level."""
+
+    @property
+    def origin(self) -> str:
+        """Where the runs come from."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Baseline time / candidate time; None when nothing can be compared."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95 % interval; None without one."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % interval; None without one."""
+
+    @property
+    def method(self) -> str:
+        """How the interval came about."""
+
+    @property
+    def basis(self) -> Basis:
+        """What the ratio rests on."""
+
+    @property
+    def conclusion(self) -> Conclusion:
+        """What it comes to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
     """The conclusion with its sentence; ``remark`` is empty or a second sentence."""
 
     conclusion: Conclusion
     claim: str
-    remark: str
+    remark: str = ""
 
     def __str__(self) -> str:
         """Return claim and remark as one text."""
         return f"{self.claim} {self.remark}".strip()
 
 
-def _rank_remark(n_baseline: int, n_candidate: int) -> str:
-    smallest = smallest_reachable_p(n_baseline, n_candidate)
+def _rank_remark(basis: Basis) -> str:
+    """Return how far a rank test could carry a single set; empty where it can, and for many sets."""
+    n = basis.runs_baseline, basis.runs_candidate
+    smallest = 0.0 if basis.sets is not None else smallest_reachable_p(*n)
     if smallest <= 0.05:
         return ""
-    sides = str(n_baseline) if n_baseline == n_candidate else f"{n_baseline} and {n_candidate}"
+    sides = str(n[0]) if n[0] == n[1] else f"{n[0]} and {n[1]}"
     return (
         f"With {sides} runs a side no rank test can reach 5 % (its smallest p is {smallest:.2g}): "
         "the interval assumes that the logarithms of run times scatter normally."
     )
 
 
-def _too_few(baseline: str, candidate: str, n: tuple[int, int], ratio: Estimate | None) -> str:
+def _nothing(baseline: str, candidate: str, basis: Basis) -> str:
+    if basis.sets is not None:
+        return f"No run of {candidate} matches one of {baseline} in everything else."
+    missing = baseline if basis.runs_baseline == 0 else candidate
+    return f"Not enough runs: there is no valid run of {missing} with otherwise equal settings."
+
+
+def judge(baseline: str, candidate: str, ratio: Estimate | None, basis: Basis) -> Judgement:
+    """Return what a ratio comes to; ``ratio`` is None when a side has no run that counts."""
     if ratio is None:
-        missing = baseline if n[0] == 0 else candidate
-        return f"Not enough runs: there is no valid run of {missing} with otherwise equal settings."
-    what = f"{candidate} was {format_ratio(ratio.value)} times as fast as {baseline}"
+        return Judgement(Conclusion.NOT_ENOUGH_RUNS, _nothing(baseline, candidate, basis))
+    how = f"{format_ratio(ratio.value)} times as fast"
+    was = f"{candidate} was {how} as {baseline}"
     if ratio.low is None or ratio.high is None:
-        return f"Not enough runs: {what} ({count_runs(*n)}), and one run on a side gives no interval."
-    interval = format_interval(ratio.low, ratio.high)
-    return f"Not enough runs to be sure: {what} (95 % interval {interval}, {count_runs(*n)})."
-
-
-def judge(baseline: str, candidate: str, n_baseline: int, n_candidate: int, ratio: Estimate | None) -> Verdict:
-    """Return the verdict; ``ratio`` is None when a side has no run at all."""
-    n = n_baseline, n_candidate
-    if ratio is None or min(n) < RUNS_MIN or ratio.low is None or ratio.high is None:
-        remark = _rank_remark(*n) if ratio is not None and min(n) >= 2 else ""
-        return Verdict(Conclusion.NOT_ENOUGH_RUNS, _too_few(baseline, candidate, n, ratio), remark)
-    certainty = f"95 % interval {format_interval(ratio.low, ratio.high)}, {count_runs(*n)}"
-    remark = _rank_remark(*n)
+        why = "and one run on a side gives no interval" if basis.sets is None else "too few for an interval"
+        return Judgement(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs: {was} ({basis}), {why}.")
+    sure = f"95 % interval {format_interval(ratio.low, ratio.high)}, {basis}"
+    remark = _rank_remark(basis)
+    if basis.sets is None and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
+        return Judgement(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
     if ratio.low > 1:
-        claim = f"{candidate} is {format_ratio(ratio.value)} times as fast as {baseline} ({certainty})."
-        return Verdict(Conclusion.FASTER, claim, remark)
+        return Judgement(Conclusion.FASTER, f"{candidate} is {how} as {baseline} ({sure}).", remark)
     if ratio.high < 1:
-        claim = f"{candidate} is slower than {baseline}: {format_ratio(ratio.value)} times as fast ({certainty})."
-        return Verdict(Conclusion.SLOWER, claim, remark)
-    claim = f"No difference shown between {candidate} and {baseline} (ratio {format_ratio(ratio.value)}, {certainty})."
-    return Verdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)
+        return Judgement(Conclusion.SLOWER, f"{candidate} is slower than {baseline}: {how} ({sure}).", remark)
+    claim = f"No difference shown between {candidate} and {baseline} (ratio {format_ratio(ratio.value)}, {sure})."
+    return Judgement(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.compare.compare import Comparison, compare
+from assay.compare.comparison import Comparison, compare
 from assay.compare.summary import LevelSummary, summarise_levels
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price

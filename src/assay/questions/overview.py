@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import STRATA, Speedup, matched_speedups
+from assay.compare.matched import STRATA
 from assay.compare.significance import indistinguishable_from_best
+from assay.compare.speedups import Speedup, matched_speedups
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
 from assay.statistics.facets import LevelCount, level_counts

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
-from assay.compare.matched import Speedup, matched_speedups
 from assay.compare.published import AVERAGE, Figure, aloja, lisa14
 from assay.compare.significance import BestSet, indistinguishable_from_best
+from assay.compare.speedups import Speedup, matched_speedups
 from assay.errors import SpecificationError
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable

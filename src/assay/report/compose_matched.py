@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from assay.charts.identity import colours_of
 from assay.charts.matched import matched_forest, shared_domain
 from assay.charts.style import FULL_PX, HALF_PX
-from assay.compare.matched import Speedup
+from assay.compare.speedups import Speedup
 from assay.report.compose import (
     appendix_chapter,
     findings_chapter,

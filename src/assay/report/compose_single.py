@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
-from assay.compare.compare import Comparison
+from assay.compare.comparison import Comparison
 from assay.explain.run_detail import request_limits_note
 from assay.model.run import Run, RunStatus
 from assay.report.compose import (

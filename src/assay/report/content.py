@@ -13,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from assay import __version__
-from assay.compare.compare import Comparison, compare, most_telling
+from assay.compare.comparison import Comparison, compare, most_telling
 from assay.compare.summary import LevelSummary
 from assay.compare.threats import Threat, threats
 from assay.compare.verdict import Conclusion

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay import __version__
-from assay.compare.matched import Speedup, baseline_of, combined_or_named, matched_speedups, over_groups
+from assay.compare.matched import baseline_of, combined_or_named
 from assay.compare.significance import BestSet, indistinguishable_from_best
+from assay.compare.speedups import Speedup, matched_speedups, over_groups
 from assay.compare.threats import Threat, matched_threats
 from assay.compare.verdict import Conclusion
 from assay.questions.planes import PlaneView

@@ -6,15 +6,12 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.model.layout_code import HDD, devices_of_text, devices_text, named
 from assay.model.plan import LAYOUT_FACTOR, TARGETS
-from assay.model.run import Run, RunStatus
+from assay.model.run import Run
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import waved_of
 
@@ -158,92 +155,4 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
     options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
     found |= {name: value for name, value in options.items() if name not in derived}
     found.pop(factor, None)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Runs that are equal in everything but the factor, by level, with those that do not count."""
-
-    workload: str
-    context: str
-    """What sets this group apart from others of its workload (``dfs.blocksize=64MB``); empty if it is the only one."""
-    levels: dict[str, tuple[Run, ...]]
-    """Level to the runs that count, in the order of their making; a level whose runs all dropped out stays, empty."""
-    invalid: dict[str, int]
-    failed: dict[str, int]
-    warm: dict[str, int]
-    """Level to how many runs were left out because they are warm while others are not."""
-    warnings: tuple[str, ...]
-    example: Run
-    """Any run of the group, also one that does not count: it tells what all of them share."""
-
-
-def _usable(run: Run) -> bool:
-    return run.status is RunStatus.VALID and run.duration_s > 0 and math.isfinite(run.duration_s)
-
-
-def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
-    warnings = []
-    warm = sum(run.cold is False for run in used)
-    unknown = sum(run.cold is None for run in used)
-    if dropped:
-        warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
-    if warm:
-        which = f"all {warm}" if warm == len(used) else f"{warm} of {len(used)}"
-        warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
-    if unknown:
-        warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
-    return tuple(warnings)
-
-
-def _group(runs: Sequence[Run], factor: str, context: str) -> Group:
-    level = {run.run_id: level_of(run, factor) or "" for run in runs}
-    good = [run for run in runs if _usable(run)]
-    some_cold = any(run.cold is True for run in good)
-    used = [run for run in good if run.cold is not False or not some_cold]
-    used_ids = {run.run_id for run in used}
-    names = dict.fromkeys(level[run.run_id] for run in runs)
-    return Group(
-        workload=runs[0].workload,
-        context=context,
-        levels={name: tuple(run for run in used if level[run.run_id] == name) for name in names},
-        invalid=Counter(level[run.run_id] for run in runs if not _usable(run) and run.status is not RunStatus.FAILED),
-        failed=Counter(level[run.run_id] for run in runs if run.status is RunStatus.FAILED),
-        warm=Counter(level[run.run_id] for run in good if run.run_id not in used_ids),
-        warnings=_cache_warnings(used, len(good) - len(used)),
-        example=runs[0],
-    )
-
-
-def group_runs(runs: Sequence[Run], factor: str) -> list[Group]:
-    """Return the groups that ``factor`` can be judged in, workloads in the order in which they first ran."""
-    by_key: dict[tuple[tuple[str, str], ...], list[Run]] = {}
-    for run in sorted(runs, key=in_order):
-        if level_of(run, factor) is not None:
-            by_key.setdefault(tuple(sorted(circumstances(run, factor).items())), []).append(run)
-    workloads = list(dict.fromkeys(members[0].workload for members in by_key.values()))
-    groups = []
-    for workload in workloads:
-        keys = [key for key, members in by_key.items() if members[0].workload == workload]
-        names = _telling([dict(key) for key in keys])
-        for key in keys:
-            context = ", ".join(f"{name}={value}" for name, value in key if name in names)
-            groups.append(_group(by_key[key], factor, context))
-    return groups
-
-
-def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
-    """Return the names of what sets kinds of runs apart, without parameters that follow from the levels of a factor."""
-    differing = [
-        name
-        for name in dict.fromkeys(name for kind in kinds for name in kind)
-        if len({kind.get(name) for kind in kinds}) > 1
-    ]
-    found = {name for name in differing if "." not in name}
-    for name in differing:
-        apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
-        more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
-        if len(more) > len(apart):
-            found.add(name)
     return found

@@ -1,12 +1,13 @@
-"""How sure a mean or a ratio of few run times is: Student's t on logarithms, and the exact Mann-Whitney test.
+"""How sure a mean or a ratio of few run times is: Student's t on logarithms.
 
-In: run times in seconds, all positive. Out: geometric means and ratios with two-sided 95 % intervals, and p values.
-Times of repeated runs are positive and vary by a factor rather than by an amount, so everything is done on logarithms;
-a ratio's interval is then never negative, and swapping the sides gives the reciprocal interval.
+In: run times in seconds, all positive, or columns of their logarithms with group numbers. Out: geometric means and
+ratios with two-sided 95 % intervals. Times of repeated runs are positive and vary by a factor rather than by an
+amount, so everything is done on logarithms; a ratio's interval is then never negative, and swapping the sides gives
+the reciprocal.
 
 Student's t rather than a bootstrap, because a bootstrap of three to five runs covers far less than it says: see
-``docs/adr/0003-intervals-for-few-runs.md`` and ``benchmarks/interval_coverage.py``. Welch's degrees of freedom:
-B. L. Welch, Biometrika 34 (1947). Rank test: H. B. Mann and D. R. Whitney, Ann. Math. Stat. 18 (1947).
+``docs/adr/0003-intervals-for-few-runs.md`` and ``benchmarks/interval_coverage.py``. Welch's degrees of freedom: B. L.
+Welch, Biometrika 34 (1947); combined ones: F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, variance
 
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 LEVEL = 0.95
-EXACT_ARRANGEMENTS_MAX = 20_000
-"""With ties, up to this many arrangements are counted one by one; beyond, the normal approximation is used."""
+_NO_SCATTER = 1e-24
+"""A variance of logarithms below this is rounding noise of equal times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +36,70 @@ class Estimate:
     high: float | None
 
 
-def _quantile(degrees_of_freedom: float) -> float:
+@dataclass(frozen=True, slots=True)
+class Means:
+    """Means of logarithms by group; the variance is NaN for a group of one."""
+
+    n: Ints
+    mean: Floats
+    variance: Floats
+
+    def taken(self, keep: Ints) -> Means:
+        """Return some of the groups."""
+        return Means(self.n[keep], self.mean[keep], self.variance[keep])
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Differences of means by group; ``error`` is their variance, NaN when a side has one value."""
+
+    mean: Floats
+    error: Floats
+    degrees: Floats
+
+
+def means_by(values: Floats, group: Ints, count: int) -> Means:
+    """Return number, mean and variance (n - 1) of ``values`` by group 0 … ``count`` - 1; NaN where there is none."""
+    n = np.bincount(group, minlength=count)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.bincount(group, weights=values, minlength=count) / n
+        apart = values - mean[group]
+        variance = np.bincount(group, weights=apart * apart, minlength=count) / (n - 1.0)
+    variance[n < 2] = np.nan
+    return Means(n, mean, variance)
+
+
+def difference(a: Means, b: Means) -> Differences:
+    """Return ``a`` - ``b`` by group, with Welch's degrees of freedom. Both sides of every group have a value."""
+    from_a, from_b = a.variance / a.n, b.variance / b.n
+    error = from_a + from_b
+    with np.errstate(invalid="ignore", divide="ignore"):
+        degrees = error**2 / (from_a**2 / (a.n - 1) + from_b**2 / (b.n - 1))
+    return Differences(a.mean - b.mean, error, np.where(error > 0, degrees, a.n + b.n - 2.0))
+
+
+def estimate(mean: float, standard_error: float, degrees: float) -> Estimate:
+    """Return the ratio exp(``mean``) with its t interval; without one when the error is not known."""
+    value = float(np.exp(mean))
+    if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
+        return Estimate(value, None, None)
+    if standard_error * standard_error < _NO_SCATTER:
+        return Estimate(value, value, value)
     from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
 
-    return float(stdtrit(degrees_of_freedom, 0.5 + LEVEL / 2))
+    with np.errstate(over="ignore"):
+        half = float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error
+        return Estimate(value, float(np.exp(mean - half)), float(np.exp(mean + half)))
 
 
-def _exp_interval(centre: float, standard_error: float, degrees_of_freedom: float) -> Estimate:
-    half = _quantile(degrees_of_freedom) * standard_error if standard_error > 0 else 0.0
-    return Estimate(math.exp(centre), math.exp(centre - half), math.exp(centre + half))
+def satterthwaite(parts: Floats, degrees: Floats) -> float:
+    """Return the degrees of freedom of a sum of variances ``parts``, each with its own."""
+    total = float(parts.sum())
+    if total < _NO_SCATTER:
+        return float(degrees.sum())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        terms = np.where(parts > 0, parts * parts / degrees, 0.0)
+    return float(total * total / terms.sum())
 
 
 def _logs(values: Sequence[float]) -> list[float]:
@@ -52,59 +113,11 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
     logs = _logs(values)
     if len(logs) < 2:
         return Estimate(values[0], None, None)
-    return _exp_interval(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1)
-
-
-def paired_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
-    """Return baseline / candidate from pairs at equal positions. ValueError for unequal lengths or bad times."""
-    if len(baseline) != len(candidate):
-        raise ValueError("pairs need as many baseline as candidate times")
-    return geometric_mean([b / c for b, c in zip(baseline, candidate, strict=True)])
+    return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1)
 
 
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
     """Return the ratio of geometric means, baseline / candidate, with Welch's interval; none with one run on a side."""
-    b, c = _logs(baseline), _logs(candidate)
-    centre = fmean(b) - fmean(c)
-    if min(len(b), len(c)) < 2:
-        return Estimate(math.exp(centre), None, None)
-    from_b, from_c = variance(b) / len(b), variance(c) / len(c)
-    total = from_b + from_c
-    if total < 1e-24:  # equal times on each side: rounding noise would make the degrees of freedom meaningless
-        return _exp_interval(centre, 0.0, 1)
-    degrees = total**2 / (from_b**2 / (len(b) - 1) + from_c**2 / (len(c) - 1))
-    return _exp_interval(centre, math.sqrt(total), degrees)
-
-
-def rank_test_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
-    """Return the two-sided Mann-Whitney p value: exact, also with ties unless there are very many arrangements."""
-    from scipy import stats  # imported here: the slowest import of a comparison
-
-    pooled = [*baseline, *candidate]
-    if len(set(pooled)) == len(pooled):
-        return float(stats.mannwhitneyu(baseline, candidate, method="exact").pvalue)
-    if len(set(pooled)) == 1:
-        return 1.0
-    if min(len(baseline), len(candidate)) == 1:
-        return _one_against_many_p(baseline, candidate)
-    if math.comb(len(pooled), len(baseline)) <= EXACT_ARRANGEMENTS_MAX:
-        every_arrangement = stats.PermutationMethod(n_resamples=EXACT_ARRANGEMENTS_MAX)
-        return float(stats.mannwhitneyu(baseline, candidate, method=every_arrangement).pvalue)
-    return float(stats.mannwhitneyu(baseline, candidate, method="asymptotic").pvalue)
-
-
-def _one_against_many_p(baseline: Sequence[float], candidate: Sequence[float]) -> float:
-    """Return the exact two-sided p where a side has one run: the share of all runs that would stand out as far."""
-    pooled = [*baseline, *candidate]
-
-    def away(value: float) -> float:
-        below, equal = sum(other < value for other in pooled), sum(other == value for other in pooled) - 1
-        return abs(below + equal / 2 - (len(pooled) - 1) / 2)
-
-    observed = away(baseline[0] if len(baseline) == 1 else candidate[0])
-    return sum(away(value) >= observed for value in pooled) / len(pooled)
-
-
-def smallest_reachable_p(n_baseline: int, n_candidate: int) -> float:
-    """Return the smallest two-sided p value that any rank test can give with so many runs: 0.1 for three a side."""
-    return min(1.0, 2 / math.comb(n_baseline + n_candidate, n_baseline))
+    sides = (np.array(_logs(side)) for side in (baseline, candidate))
+    found = difference(*(means_by(logs, np.zeros(len(logs), dtype=np.int64), 1) for logs in sides))
+    return estimate(float(found.mean[0]), float(np.sqrt(found.error[0])), float(found.degrees[0]))

@@ -15,8 +15,8 @@ from fastapi import APIRouter, Depends, Query
 
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, campaign_folders, status_of
-from assay.compare.compare import Comparison
-from assay.compare.compare import compare as compare_runs
+from assay.compare.comparison import Comparison
+from assay.compare.comparison import compare as compare_runs
 from assay.compare.findings import Finding
 from assay.compare.findings import findings as test_claims
 from assay.cost.pareto import quadrants

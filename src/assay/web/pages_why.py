@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Depends, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
-from assay.compare.matched import Speedup
+from assay.compare.speedups import Speedup
 from assay.questions.overview import Leader
 from assay.web import api_runs, shown
 from assay.web.api_views import Where

@@ -1,29 +1,30 @@
 """How much faster one level of a factor is than another, how sure that is, and what else to know about it.
 
-In: runs. Out: one :class:`Comparison` for each group of otherwise equal runs and each candidate level. The ratio is
-baseline time / candidate time (a speedup: above 1, the candidate is faster), as a ratio of geometric means. Only valid
-runs count; what was left out is counted. Runs are paired where the plan's blocks pair completely and are at least
-:data:`PAIRS_MIN`: two runs of one block saw the same machine at the same time, but few pairs leave few degrees of
-freedom.
+In: runs. Out: one :class:`Comparison` for each set of otherwise equal runs and each candidate level: the case of one
+matched set (``matched.py``), with what only its runs tell. The ratio is baseline time / candidate time (a speedup:
+above 1, the candidate is faster), as a ratio of geometric means. Only valid runs count; what was left out is counted.
+Runs are paired where the plan's blocks pair completely and are at least :data:`~assay.compare.matched.PAIRS_MIN`: two
+runs of one block saw the same machine at the same time, but few pairs leave few degrees of freedom.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.compare.differences import cpu_warnings, environment_warnings, host_facts
-from assay.compare.significance import holm, rank_test
-from assay.compare.summary import LevelSummary, summarise
-from assay.compare.verdict import Conclusion, judge
-from assay.model.run import Origin, Run
-from assay.statistics.factors import Group, group_runs
-from assay.statistics.intervals import Estimate, paired_ratio, welch_ratio
+import numpy as np
 
-PAIRS_MIN = 5
-"""Fewer blocks than this are not paired: see docs/adr/0003."""
-PAIRED = "Student's t on paired log ratios"
+from assay.compare.differences import cpu_warnings, environment_warnings, host_facts
+from assay.compare.matched import FAILED, INVALID, PAIRED, WARM, LogMean, log_mean, over_blocks, pairs
+from assay.compare.run_sets import RunSet, run_sets
+from assay.compare.significance import holm, rank_test
+from assay.compare.summary import LevelSummary, summarise_level
+from assay.compare.verdict import Basis, Conclusion, judge
+from assay.model.run import Origin, Run
+from assay.statistics.intervals import Means, means_by
+
 WELCH = "Welch's t on log run times"
 
 
@@ -85,56 +86,64 @@ class Comparison:
     baseline_summary: LevelSummary
     candidate_summary: LevelSummary
 
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95 % interval."""
+        return self.ratio_low
 
-def _by_block(run: Run) -> tuple[object, ...]:
-    return run.campaign_id, run.block
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % interval."""
+        return self.ratio_high
 
-
-def _by_block_and_repetition(run: Run) -> tuple[object, ...]:
-    return run.campaign_id, run.block, run.repetition
-
-
-def _pairs(baseline: Sequence[Run], candidate: Sequence[Run]) -> list[tuple[Run, Run]] | None:
-    """Return every run paired within its block, or None when one is left over or a block is ambiguous."""
-    keys: tuple[Callable[[Run], tuple[object, ...]], ...] = (_by_block, _by_block_and_repetition)
-    for key in keys:
-        left, right = {key(run): run for run in baseline}, {key(run): run for run in candidate}
-        if len(left) == len(baseline) and len(right) == len(candidate) and left.keys() == right.keys():
-            return [(left[block], right[block]) for block in left]
-    return None
+    @property
+    def basis(self) -> Basis:
+        """What the ratio rests on."""
+        return Basis(self.n_baseline, self.n_candidate)
 
 
-def speed_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> tuple[Estimate | None, bool]:
-    """Return baseline time / candidate time with its interval, and whether blocks were paired; None without runs."""
+def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | None:
+    """Return the log of baseline time / candidate time of one set's runs; None where a side has none.
+
+    Runs are paired where each has its counterpart in its block, or in its block and repetition.
+    """
     if not baseline or not candidate:
-        return None, False
-    pairs = _pairs(baseline, candidate)
-    if pairs is not None and len(pairs) >= PAIRS_MIN:
-        return paired_ratio([b.duration_s for b, _ in pairs], [c.duration_s for _, c in pairs]), True
-    return welch_ratio([run.duration_s for run in baseline], [run.duration_s for run in candidate]), False
+        return None
+    runs, n = (*baseline, *candidate), len(baseline)
+    logs = np.log([run.duration_s for run in runs])
+
+    def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+        of_run = np.array([numbers[key] for key in keys])
+        return means_by(logs[:n], of_run[:n], len(numbers)), means_by(logs[n:], of_run[n:], len(numbers))
+
+    for keys in (
+        [(run.campaign_id, run.block) for run in runs],
+        [(run.campaign_id, run.block, run.repetition) for run in runs],
+    ):
+        found = over_blocks(*means(keys))
+        if found is not None:
+            return found
+    return log_mean(pairs(*means([0] * len(runs)), np.zeros(0, dtype=np.int64)))
 
 
 def _side_by_side(b: dict[str, float | None], c: dict[str, float | None]) -> dict[str, SideBySide]:
     return {name: SideBySide(b.get(name), c.get(name)) for name in (*b, *(name for name in c if name not in b))}
 
 
-def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> Comparison:
-    b_runs, c_runs = group.levels.get(baseline, ()), group.levels[candidate]
-    b, c = (
-        summarise(runs, workload=group.workload, context=group.context, level=level, like=group.example)
-        for level, runs in ((baseline, b_runs), (candidate, c_runs))
-    )
-    estimate, paired = speed_ratio(b_runs, c_runs)
-    verdict = judge(baseline, candidate, b.n, c.n, estimate)
+def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comparison:
+    b_runs, c_runs = one.levels.get(baseline, ()), one.levels[candidate]
+    b, c = (summarise_level(one, baseline), summarise_level(one, candidate))
+    found = log_ratio(b_runs, c_runs)
+    estimate = found.ratio if found else None
+    paired = found is not None and found.method == PAIRED
+    said = judge(baseline, candidate, estimate, Basis(b.n, c.n))
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
     hosts = [host_facts((run.environment for run in runs), factor) for runs in (b_runs, c_runs)]
-    excluded = [
-        sum(count.get(level, 0) for level in (baseline, candidate))
-        for count in (group.invalid, group.failed, group.warm)
-    ]
+    left_out = [one.left_out.get(level, Counter()) for level in (baseline, candidate)]
     return Comparison(
-        workload=group.workload,
-        context=group.context,
+        workload=one.workload,
+        context=one.context,
         factor=factor,
         baseline=baseline,
         candidate=candidate,
@@ -143,14 +152,14 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         ratio=estimate.value if estimate else None,
         ratio_low=estimate.low if estimate else None,
         ratio_high=estimate.high if estimate else None,
-        origin=group.example.origin,
-        lab_scale=group.example.lab_scale,
+        origin=one.example.origin,
+        lab_scale=one.example.lab_scale,
         method=PAIRED if paired else WELCH,
         paired=paired,
-        conclusion=verdict.conclusion,
-        claim=verdict.claim,
-        remark=verdict.remark,
-        verdict=str(verdict),
+        conclusion=said.conclusion,
+        claim=said.claim,
+        remark=said.remark,
+        verdict=str(said),
         rank_test_p=ranks.p if ranks else None,
         holm_p=None,
         smallest_reachable_p=ranks.smallest_reachable_p if ranks else None,
@@ -161,10 +170,10 @@ def _compare_pair(group: Group, factor: str, baseline: str, candidate: str) -> C
         candidate_mean_s=c.mean_s,
         phases_s=_side_by_side({p.name: p.duration_s for p in b.phases}, {p.name: p.duration_s for p in c.phases}),
         throughputs_mb_per_s=_side_by_side(b.throughputs_mb_per_s, c.throughputs_mb_per_s),
-        excluded_invalid=excluded[0],
-        excluded_failed=excluded[1],
-        excluded_warm=excluded[2],
-        warnings=(*group.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(*hosts)),
+        excluded_invalid=sum(count[INVALID] for count in left_out),
+        excluded_failed=sum(count[FAILED] for count in left_out),
+        excluded_warm=sum(count[WARM] for count in left_out),
+        warnings=(*one.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(*hosts)),
         baseline_summary=b,
         candidate_summary=c,
     )
@@ -176,9 +185,9 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[Comparis
     A comparison that lacks runs on a side is listed too, after the others, with a verdict that says so.
     """
     found = [
-        _compare_pair(group, factor, baseline, level)
-        for group in group_runs(runs, factor)
-        for level in group.levels
+        _comparison(one, factor, baseline, level)
+        for one in run_sets(runs, factor)
+        for level in one.levels
         if level != baseline
     ]
     return sorted(_corrected(found), key=lambda comparison: comparison.ratio is None)

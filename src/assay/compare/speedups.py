@@ -1,0 +1,263 @@
+"""How much faster a level of a factor is, over all configurations that were measured with it and with the baseline.
+
+In: runs as a table (durations in seconds). Out: one :class:`Speedup` for each candidate level and each workload (or
+level of another factor), a ratio baseline time / candidate time over matched sets: see ``matched.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from assay.compare.matched import (
+    COUNTED,
+    FAILED,
+    INVALID,
+    OVER_SETS,
+    REASONS,
+    WARM,
+    LogMean,
+    MatchedSets,
+    Pairs,
+    Strata,
+    baseline_of,
+    combine,
+    combined_or_named,
+    log_mean,
+    match,
+    pairs,
+    pick,
+    side,
+    stratify,
+)
+from assay.compare.verdict import Basis, Conclusion, judge
+from assay.errors import SpecificationError
+from assay.statistics.intervals import Means, means_by
+from assay.statistics.keys import require_factor
+from assay.statistics.run_table import RunTable
+
+
+@dataclass(frozen=True, slots=True)
+class Speedup:
+    """One candidate level against the baseline, over the matched sets of one group."""
+
+    factor: str
+    baseline: str
+    candidate: str
+    by: str | None
+    """The column that groups were made by, such as ``workload``; None for the figure over all groups."""
+    group: str
+    """The level of ``by``; for the figure over all groups, how many of them it rests on."""
+    origin: str
+    lab_scale: str | None
+    ratio: float | None
+    """Baseline time / candidate time; None without a matched set."""
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None where there are too few sets and runs for one."""
+    method: str
+    log_error: float | None
+    """Standard error of the ratio's logarithm, with ``degrees`` of freedom; None where there is no interval."""
+    degrees: float | None
+    sets: int
+    runs_baseline: int
+    runs_candidate: int
+    """Runs in the matched sets, by side."""
+    unmatched: Mapping[str, int]
+    """Why runs of the two levels did not count, in words, and how many."""
+    ignored: Mapping[str, int]
+    """Factors that were allowed to differ, and in how many of the matched sets they did."""
+    conclusion: Conclusion
+    sentence: str
+
+    @property
+    def basis(self) -> Basis:
+        """What the ratio rests on."""
+        return Basis(self.runs_baseline, self.runs_candidate, self.sets)
+
+    @property
+    def log_mean(self) -> LogMean:
+        """The logarithm of the ratio with its error, to combine it with others. ValueError without an interval."""
+        if self.ratio is None or self.log_error is None or self.degrees is None:
+            raise ValueError("a speedup without an interval has no standard error")
+        return LogMean(math.log(self.ratio), self.log_error, self.degrees, self.method)
+
+
+def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> dict[str, int]:
+    """Return in how many of the found sets each ignored factor had more than one level on the two sides."""
+    parts = [np.arange(matched.starts[level], matched.starts[level + 1]) for level in levels]
+    rows = np.concatenate(parts)
+    counts = {}
+    for name in matched.ignored:
+        codes = matched.table.columns[name].codes[matched.positions[rows]].astype(np.float64)
+        spread = means_by(codes, matched.sets.of_row[rows], matched.sets.count).variance[found.sets]
+        counts[name] = int(np.count_nonzero(spread > 0))
+    return counts
+
+
+def _unmatched(
+    strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]
+) -> dict[str, int]:
+    counts = strata.counts[stratum]
+    reasons = {
+        f"no run of {names[1 - at]} is otherwise equal": int(counts[levels[at], COUNTED]) - used[at] for at in (1, 0)
+    }
+    reasons |= {REASONS[why]: int(counts[list(levels), why].sum()) for why in (FAILED, INVALID, WARM)}
+    return {why: count for why, count in reasons.items() if count}
+
+
+def _candidate_speedups(
+    matched: MatchedSets, strata: Strata, baseline: int, reference: Means, candidate: int
+) -> list[tuple[int, Speedup]]:
+    """Return the speedups of one level, with the number of their stratum."""
+    column = matched.table.columns[matched.factor]
+    names = column.levels[baseline], column.levels[candidate]
+    found = pairs(reference, side(matched, candidate), matched.deployment)
+    stratum_of = strata.of_set[found.sets]
+    order = np.argsort(stratum_of, kind="stable")
+    bounds = np.searchsorted(stratum_of[order], np.arange(len(strata.counts) + 1))
+    speedups = []
+    for stratum in np.flatnonzero(strata.counts[:, candidate].sum(axis=1)):
+        mine = pick(found, order[bounds[stratum] : bounds[stratum + 1]])
+        level = strata.levels(matched.table, int(stratum))
+        used = int(mine.n[0].sum()), int(mine.n[1].sum())
+        speedups.append(
+            (
+                int(stratum),
+                _speedup(
+                    log_mean(mine),
+                    factor=matched.factor,
+                    baseline=names[0],
+                    candidate=names[1],
+                    by=strata.by,
+                    group=(level.get(strata.by) or "") if strata.by else "",
+                    origin=level.get("origin") or "",
+                    lab_scale=level.get("lab_scale"),
+                    sets=len(mine.sets),
+                    runs_baseline=used[0],
+                    runs_candidate=used[1],
+                    unmatched=_unmatched(strata, int(stratum), (baseline, candidate), used, names),
+                    ignored=_differing(matched, mine, (baseline, candidate)) if matched.ignored else {},
+                ),
+            )
+        )
+    return speedups
+
+
+def _speedup(
+    found: LogMean | None,
+    *,
+    baseline: str,
+    candidate: str,
+    sets: int,
+    runs_baseline: int,
+    runs_candidate: int,
+    **more: Any,
+) -> Speedup:
+    ratio = found.ratio if found else None
+    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets))
+    sure = found is not None and ratio is not None and ratio.low is not None
+    return Speedup(
+        baseline=baseline,
+        candidate=candidate,
+        sets=sets,
+        runs_baseline=runs_baseline,
+        runs_candidate=runs_candidate,
+        ratio=ratio.value if ratio else None,
+        low=ratio.low if ratio else None,
+        high=ratio.high if ratio else None,
+        method=found.method if found else OVER_SETS,
+        log_error=found.error if found and sure else None,
+        degrees=found.degrees if found and sure else None,
+        conclusion=said.conclusion,
+        sentence=said.claim,
+        **more,
+    )
+
+
+def matched_speedups(
+    table: RunTable,
+    factor: str | Sequence[str],
+    baseline: str | None = None,
+    *,
+    by: str | None = "workload",
+    ignore: frozenset[str] = frozenset(),
+    deployments: bool = False,
+) -> list[Speedup]:
+    """Return every level of ``factor`` against ``baseline`` (hard disks, or the level that ran first, unless named).
+
+    ``factor``: a name, or several, whose levels are then joined by `` + ``. ``by``: the factor that makes groups, each
+    with its own speedups, in the order of the rows; None for one figure over all workloads, in which every workload
+    counts the same (:func:`over_groups`). ``ignore``: factors that may differ within a set; each speedup says how often
+    they did. ``deployments``: match within campaigns only, and take campaigns, not sets, as the unit: for one plan
+    that was deployed and measured several times. SpecificationError for names and levels that no run has.
+    """
+    table, factor = combined_or_named(table, factor)
+    return speedups_of(match(table, factor, ignore, deployments=deployments), baseline, by=by)
+
+
+def speedups_of(matched: MatchedSets, baseline: str | None = None, *, by: str | None = "workload") -> list[Speedup]:
+    """Return the same of sets that are matched already."""
+    if by is None:
+        return over_groups(speedups_of(matched, baseline))
+    table, factor = matched.table, matched.factor
+    column = table.columns[factor]
+    baseline = baseline_of(table, factor) if baseline is None else baseline
+    if baseline not in column.levels:
+        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"levels: {', '.join(column.levels)}")
+    if by == factor or by in matched.ignored:
+        raise SpecificationError(f"runs can't be grouped by {by!r}: it differs within the matched sets")
+    require_factor(table, by)
+    strata = stratify(matched, by)
+    code_b = column.code(baseline)
+    reference = side(matched, code_b)
+    found = [
+        numbered
+        for code in range(len(column.levels))
+        if code != code_b
+        for numbered in _candidate_speedups(matched, strata, code_b, reference, code)
+    ]
+    return [speedup for _, speedup in sorted(found, key=lambda numbered: strata.first_row[numbered[0]])]
+
+
+def over_groups(parts: Sequence[Speedup]) -> list[Speedup]:
+    """Return one speedup for each candidate and origin: the geometric mean of ``parts``, each group counting the same.
+
+    Groups without an interval are left out, and counted as unmatched.
+    """
+    keys = dict.fromkeys((part.candidate, part.origin, part.lab_scale) for part in parts)
+    return [_over([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key]) for key in keys]
+
+
+def _over(parts: Sequence[Speedup]) -> Speedup:
+    used = [part for part in parts if part.log_error is not None]
+    unmatched: dict[str, int] = {}
+    ignored: dict[str, int] = {}
+    for part in parts:
+        for why, count in part.unmatched.items():
+            unmatched[why] = unmatched.get(why, 0) + count
+        for name, count in part.ignored.items():
+            ignored[name] = ignored.get(name, 0) + count
+        if part not in used and part.sets:
+            why = f"too few sets of a {part.by} for an interval"
+            unmatched[why] = unmatched.get(why, 0) + part.runs_baseline + part.runs_candidate
+    example = parts[0]
+    return _speedup(
+        combine([part.log_mean for part in used]) if used else None,
+        factor=example.factor,
+        baseline=example.baseline,
+        candidate=example.candidate,
+        by=None,
+        group=f"{len(used)} of {len(parts)} levels of {example.by}",
+        origin=example.origin,
+        lab_scale=example.lab_scale,
+        sets=sum(part.sets for part in used),
+        runs_baseline=sum(part.runs_baseline for part in used),
+        runs_candidate=sum(part.runs_candidate for part in used),
+        unmatched=unmatched,
+        ignored=ignored,
+    )

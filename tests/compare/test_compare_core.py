@@ -1,0 +1,85 @@
+"""One core: the plain comparison is the case of one matched set, and both judge by the rules of their runs."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from scipy import stats
+
+from assay.compare.comparison import WELCH, compare
+from assay.compare.matched import PAIRED, PAIRS_MIN, WITHIN_SETS
+from assay.compare.speedups import matched_speedups
+from assay.compare.verdict import Basis, Conclusion, judge
+from assay.model.run import Run, RunStatus
+from assay.statistics.intervals import Estimate
+from assay.statistics.run_table import table_of
+from builders import runs_with
+
+
+def generated(seed: int, sizes: tuple[int, int], *, blocks: bool) -> list[Run]:
+    """Return one set's runs, some of which do not count; with ``blocks`` they pair, else no two share one."""
+    noise = random.Random(seed)
+    times = {name: [noise.lognormvariate(3, 0.3) for _ in range(n)] for name, n in zip(("A", "B"), sizes, strict=True)}
+    runs = [
+        replace(run, block=run.block if blocks else number, duration_s=run.duration_s)
+        for number, run in enumerate(runs_with(times))
+    ]
+    odd = [
+        replace(runs[0], run_id="invalid", status=RunStatus.INVALID, duration_s=1.0),
+        replace(runs[-1], run_id="failed", status=RunStatus.FAILED, duration_s=0.0),
+        replace(runs[0], run_id="warm", cold=False, duration_s=2.0),
+    ]
+    made = [*runs, *odd]
+    noise.shuffle(made)
+    return made
+
+
+def logs_of(runs: list[Run], layout: str) -> list[float]:
+    counted = [run for run in runs if run.layout == layout and run.status is RunStatus.VALID and run.cold]
+    return [math.log(run.duration_s) for run in sorted(counted, key=lambda run: run.block)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_plain_comparison_is_the_matched_core_on_one_set(seed: int) -> None:
+    """Old results are the truth: both are Welch's interval as scipy has it, and they are each other's equal."""
+    sizes = random.Random(seed).randint(2, 9), random.Random(-seed - 1).randint(2, 9)
+    runs = generated(seed, sizes, blocks=False)
+    (plain,), (matched,) = compare(runs, factor="layout", baseline="A"), matched_speedups(table_of(runs), "layout", "A")
+    of_many = matched.ratio, matched.low, matched.high
+    assert (plain.ratio, plain.low, plain.high) == pytest.approx(of_many, rel=1e-12)
+    assert (plain.n_baseline, plain.n_candidate) == (matched.runs_baseline, matched.runs_candidate) == sizes
+    assert (plain.method, matched.method, matched.sets) == (WELCH, WITHIN_SETS, 1)
+    truth = stats.ttest_ind(logs_of(runs, "A"), logs_of(runs, "B"), equal_var=False).confidence_interval(0.95)
+    assert (plain.low, plain.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
+    assert (plain.excluded_invalid, plain.excluded_failed, plain.excluded_warm) == (1, 1, 1)
+
+
+@pytest.mark.parametrize("blocks", [3, 4, 5, 6, 12])
+def test_pairing_within_blocks_is_the_paired_t_from_five_blocks_on(blocks: int) -> None:
+    runs = generated(blocks, (blocks, blocks), blocks=True)
+    (found,) = compare(runs, factor="layout", baseline="A")
+    apart = [b - c for b, c in zip(logs_of(runs, "A"), logs_of(runs, "B"), strict=True)]
+    assert found.ratio == pytest.approx(math.exp(sum(apart) / blocks))
+    assert found.paired is (blocks >= PAIRS_MIN)
+    if found.paired:
+        truth = stats.ttest_1samp(apart, 0).confidence_interval(0.95)
+        assert found.method == PAIRED
+        assert (found.low, found.high) == pytest.approx((math.exp(truth.low), math.exp(truth.high)), rel=1e-9)
+
+
+def test_one_judge_has_one_sentence_for_one_set_and_for_many() -> None:
+    sure = Estimate(2.0, 1.5, 2.5)
+    one, many = judge("A", "B", sure, Basis(4, 4)), judge("A", "B", sure, Basis(40, 35, 12))
+    assert one.claim == "B is 2.00 times as fast as A (95 % interval 1.50 to 2.50, 4 runs each)."
+    assert many.claim == "B is 2.00 times as fast as A (95 % interval 1.50 to 2.50, 12 matched sets, 75 runs)."
+    assert {one.conclusion, many.conclusion} == {Conclusion.FASTER}
+    assert judge("A", "B", sure, Basis(2, 2)).conclusion is Conclusion.NOT_ENOUGH_RUNS, (
+        "a single set needs three a side"
+    )
+    nothing = judge("A", "B", None, Basis(0, 3)), judge("A", "B", None, Basis(0, 0, 0))
+    assert [said.conclusion for said in nothing] == 2 * [Conclusion.NOT_ENOUGH_RUNS]
+    assert "no valid run of A" in nothing[0].claim
+    assert nothing[1].claim == "No run of B matches one of A in everything else."
