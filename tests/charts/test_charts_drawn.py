@@ -12,8 +12,9 @@ import vl_convert
 
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
+from assay.charts.speedups import speedup_forest
 from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
-from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
+from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.comparison import compare
 from assay.compare.summary import summarise_levels
 from assay.explain.traffic import disk_traffic
@@ -32,7 +33,9 @@ def _specs(width_px: int) -> dict[str, dict[str, Any]]:
     return {
         "runtime": runtime_bars(summaries, palette, width_px),
         "throughput": throughput_bars(summaries, palette, width_px),
-        "speedup": speedup_forest(compare(runs, factor="layout", baseline="HD2"), palette, {}, width_px),
+        "speedup": speedup_forest(
+            [(c.workload, c) for c in compare(runs, factor="layout", baseline="HD2")], palette, width_px
+        ),
         "phases": phase_timeline(summaries, palette, width_px),
         "traffic": disk_traffic_areas(sides, palette, width_px),
         "cost": cost_bars(view.rows, palette, view.titles, width_px),

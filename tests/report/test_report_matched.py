@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.charts.identity import colours_of
-from assay.charts.matched import matched_forest, shared_domain
+from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.cli.main import assay
 from assay.compare.speedups import matched_speedups
 from assay.model.run import Origin, Run, RunStatus
@@ -79,11 +79,13 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
     few = matched_speedups(
         table([make_run(1, layout="HD2", duration_s=90), make_run(2, layout="SS2", duration_s=1)]), "layout"
     )
-    domain = shared_domain([*found, *few])
+    domain = speedup_domain([*found, *few])
     assert domain[0] <= 0.9
     assert domain[1] == pytest.approx(99)
-    spec = matched_forest([*found, *few], colours_of(["HD2", "SS2"]), domain)
-    texts = [row["text"] for row in spec["data"]["values"]]
+    spec = speedup_forest(
+        [(s.candidate, s) for s in [*found, *few]], colours_of(["HD2", "SS2"]), domain=domain, counted=True
+    )
+    texts = [row["label"] for row in spec["data"]["values"]]
     assert [text.partition("× ")[2] for text in texts] == [f"({SETS} sets)", f"({SETS} sets)", "(1 set)"]
     assert [row["low"] is None for row in spec["data"]["values"]] == [False, False, True]
 

@@ -1,6 +1,6 @@
-"""The chart of speedups over matched sets, and of a publication's own figures.
+"""The chart of speedups: a dot and its 95 % interval for each comparison, on a logarithmic axis.
 
-In: :class:`~assay.compare.matched.Speedup` values. Out: Vega-Lite specifications. Nothing is computed here.
+In: comparisons, of one matched set each or of many, with their names. Out: a Vega-Lite specification.
 """
 
 from __future__ import annotations
@@ -8,87 +8,123 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
-from assay.charts.times import speedup_axis
 from assay.compare.speedups import Speedup
+from assay.compare.verdict import Compared
 from assay.wording.ratios import format_ratio
+from assay.wording.titles import scale_text, workload_title
 
-ROW_PX = 30
-
-
-def _rows(speedups: Sequence[Speedup], titles: Mapping[str, str]) -> list[Spec]:
-    several = len({s.candidate for s in speedups}) > 1
-    grouped = len({s.group for s in speedups}) > 1
-    rows = []
-    for s in speedups:
-        scale = f" (lab 1/{1 / float(s.lab_scale):g})" if s.lab_scale else ""
-        group = titles.get(s.group, s.group) + scale
-        name = f"{group}, {s.candidate}" if grouped and several else s.candidate if several else group
-        rows.append(
-            {
-                "name": name or s.candidate,
-                "candidate": s.candidate,
-                "ratio": s.ratio,
-                "low": s.low,
-                "high": s.high,
-                "label": f"{format_ratio(s.ratio or 0)}×",
-                "sets": s.sets,
-                "runs": s.runs_baseline + s.runs_candidate,
-                "baseline": s.baseline,
-                "origin": s.origin,
-            }
-        )
-    return rows
+_ROW_PX = 30
+_WIDE = 6.0
+_FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+_TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
 
-def matched_forest(
-    speedups: Sequence[Speedup], palette: Mapping[str, str], titles: Mapping[str, str], width_px: int = FULL_PX
-) -> Spec:
-    """Return a row for each speedup: a dot, its 95 % interval and its value, on a logarithmic axis."""
-    shown = [s for s in speedups if s.ratio is not None]
-    baselines = list(dict.fromkeys(s.baseline for s in shown))
-    x = speedup_axis(
-        [end for s in shown for end in (s.ratio, s.low, s.high) if end is not None],
-        baselines[0] if len(baselines) == 1 else "the baseline",
-    )
-    candidates = list(dict.fromkeys(s.candidate for s in shown))
-    colour = {
-        "field": "candidate",
-        "type": "nominal",
-        "legend": None,
-        "scale": colour_scale({name: palette.get(name, INK) for name in candidates}),
+def speedup_domain(compared: Sequence[Compared]) -> tuple[float, float]:
+    """Return the ends of an axis that holds all of ``compared`` and 1, for charts that are to be read side by side."""
+    ends = [end for c in compared for end in (c.ratio, c.low, c.high) if end is not None]
+    return max(0.01, min([0.9, *(0.9 * end for end in ends)])), min(100.0, max([1.2, *(1.1 * end for end in ends)]))
+
+
+def row_names(compared: Sequence[Compared], groups: Sequence[str]) -> list[str]:
+    """Return what sets each comparison apart: its group, its candidate, or both."""
+    several, grouped = len({c.candidate for c in compared}) > 1, len(set(groups)) > 1
+    return [
+        ", ".join(part for part in (group * (grouped or not several), c.candidate * several) if part) or c.candidate
+        for c, group in zip(compared, groups, strict=True)
+    ]
+
+
+def named_speedups(speedups: Sequence[Speedup]) -> list[tuple[str, Speedup]]:
+    """Return speedups over matched sets with their names; labs of several scales are told apart."""
+    scales = (f" (lab {scale_text(float(s.lab_scale))})" if s.lab_scale else "" for s in speedups)
+    groups = [workload_title(s.group) + scale for s, scale in zip(speedups, scales, strict=True)]
+    return list(zip(row_names(speedups, groups), speedups, strict=True))
+
+
+def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
+    steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS  # labels must not crowd each other out
+    return {
+        "type": "quantitative",
+        "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
+        "axis": {"values": [tick for tick in steps if domain[0] <= tick <= domain[1]], "format": "~g"},
+        "title": f"Times as fast as {baselines[0] if len(baselines) == 1 else 'the baseline'}",
     }
-    y = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+
+
+def _row(name: str, c: Compared, domain: tuple[float, float], *, counted: bool) -> Spec:
+    sets = c.basis.sets
+    count = f" ({'1 set' if sets == 1 else f'{sets} sets'})" if counted and sets is not None else ""
+    return {
+        "name": name,
+        "candidate": c.candidate,
+        "baseline": c.baseline,
+        "ratio": c.ratio,
+        "low": None if c.low is None else max(c.low, domain[0]),
+        "high": None if c.high is None else min(c.high, domain[1]),
+        "label": f"{format_ratio(c.ratio or 1.0)}×{count}",
+        "basis": str(c.basis),
+        "origin": str(c.origin),
+    }
+
+
+def speedup_forest(
+    named: Sequence[tuple[str, Compared]],
+    palette: Mapping[str, str],
+    width_px: int = FULL_PX,
+    *,
+    domain: tuple[float, float] | None = None,
+    counted: bool = False,
+) -> Spec:
+    """Return a row for each comparison that has a ratio: baseline time / candidate time.
+
+    One without an interval has a ring instead of a dot. ``domain``: the axis' ends, from these comparisons if left out.
+    ``counted``: numbers stand at the right, with the number of matched sets.
+    """
+    shown = [(name, c) for name, c in named if c.ratio is not None]
+    compared = [c for _, c in shown]
+    ends = speedup_domain(compared) if domain is None else domain
+    baselines = list(dict.fromkeys(c.baseline for c in compared))
+    x: Spec = _axis(ends, baselines)
+    y: Spec = {"field": "name", "type": "nominal", "sort": None, "title": None, "axis": {"labelLimit": 220}}
+    levels = {c.candidate: palette.get(c.candidate, INK) for c in compared}
+    colour: Spec = {"field": "candidate", "type": "nominal", "legend": None, "scale": colour_scale(levels)}
     tooltip = [
         {"field": "name", "title": "Compared"},
         {"field": "baseline", "title": "Against"},
         {"field": "ratio", "title": "Times as fast", "format": ".3~g"},
         {"field": "low", "title": "95 % from", "format": ".3~g"},
         {"field": "high", "title": "to", "format": ".3~g"},
-        {"field": "sets", "title": "Matched sets"},
-        {"field": "runs", "title": "Runs"},
+        {"field": "basis", "title": "From"},
         {"field": "origin", "title": "Origin"},
     ]
-    layers = [
+    no_difference: Spec = {
+        "data": {"values": [{"one": 1}]},
+        "mark": {"type": "rule", "color": INK, "opacity": 0.6, "strokeDash": [4, 3]},
+        "encoding": {"x": {"field": "one", **x}},
+    }
+    interval: Spec = {
+        "transform": [{"filter": "datum.low !== null"}],
+        "mark": {"type": "rule", "strokeWidth": 3, "strokeCap": "round"},
+        "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour, "y": y},
+    }
+    dots: list[Spec] = [
         {
-            "data": {"values": [{"one": 1}]},
-            "mark": {"type": "rule", "color": INK, "opacity": 0.6, "strokeDash": [4, 3]},
-            "encoding": {"x": {"field": "one", **x}},
-        },
-        {
-            "transform": [{"filter": "datum.low !== null"}],
-            "mark": {"type": "rule", "strokeWidth": 3, "strokeCap": "round"},
-            "encoding": {"x": {"field": "low", **x}, "x2": {"field": "high"}, "color": colour, "y": y},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 90, "opacity": 1},
+            "transform": [{"filter": f"datum.low {test} null"}],
+            "mark": {"type": "point", "filled": filled, "size": 90, "opacity": 1},
             "encoding": {"x": {"field": "ratio", **x}, "color": colour, "y": y, "tooltip": tooltip},
-        },
-        {
-            "mark": {"type": "text", "dy": -11, "fontWeight": 600},
-            "encoding": {"x": {"field": "ratio", **x}, "text": {"field": "label"}, "y": y},
-        },
+        }
+        for test, filled in (("!==", True), ("===", False))
     ]
+    beside: Spec = {"type": "text", "align": "left", "x": "width", "xOffset": 10}
+    above: Spec = {"type": "text", "dy": -11, "fontWeight": 600}
+    place: Spec = {} if counted else {"x": {"field": "ratio", **x}}
+    numbers: Spec = {"mark": beside if counted else above, "encoding": {**place, "text": {"field": "label"}, "y": y}}
     return chart(
-        "Speedup by row with 95 percent intervals; right of the dashed line is faster than the baseline",
-        {"width": width_px, "height": {"step": ROW_PX}, "data": {"values": _rows(shown, titles)}, "layer": layers},
+        f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
+        {
+            "width": width_px,
+            "height": {"step": _ROW_PX},
+            "data": {"values": [_row(name, c, ends, counted=counted) for name, c in shown]},
+            "layer": [no_difference, interval, *dots, numbers],
+        },
     )

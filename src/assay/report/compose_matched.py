@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.identity import colours_of
-from assay.charts.matched import matched_forest, shared_domain
+from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.compare.speedups import Speedup
 from assay.report.compose import (
@@ -52,11 +52,18 @@ class _Forests:
     def __init__(self, content: MatchedReport) -> None:
         every = [s for section in content.sections for s in section.speedups]
         self.palette: Mapping[str, str] = colours_of(content.levels)
-        self._domain = shared_domain([*every, *content.overall])
+        self._domain = speedup_domain([*every, *content.overall])
 
     def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> Figure:
         """Return the chart of ``speedups``."""
-        return Figure(name, lambda px: matched_forest(speedups, self.palette, self._domain, px), caption, wide_px)
+        several = len({(s.origin, s.lab_scale) for s in speedups}) > 1
+        named = [(f"{s.candidate} ({s.origin})" if several else s.candidate, s) for s in speedups]
+        return Figure(
+            name,
+            lambda px: speedup_forest(named, self.palette, px, domain=self._domain, counted=True),
+            caption,
+            wide_px,
+        )
 
 
 def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: int) -> tuple[Block, ...]:

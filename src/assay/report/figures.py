@@ -11,14 +11,15 @@ from assay.charts.disks import disk_traffic_areas
 from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
 from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time_shares
+from assay.charts.speedups import row_names, speedup_forest
 from assay.charts.style import FULL_PX
-from assay.charts.times import phase_timeline, runtime_bars, speedup_forest, throughput_bars
+from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.model.plan import LAYOUT_FACTOR
 from assay.report.content import ReportContent, RunView, Section
 from assay.report.document import Figure
 from assay.statistics.factors import levels_of
 from assay.wording.language import slug
-from assay.wording.titles import origins_text, workload_titles
+from assay.wording.titles import origins_text, workload_title
 
 _WHOSE = "of the run nearest to the median of each configuration"
 
@@ -136,9 +137,11 @@ def figures_of(content: ReportContent) -> Figures:
     comparisons = [c for section in content.sections for c in section.comparisons if c.ratio is not None]
     speedups = cost = None
     if comparisons:
+        titles = [workload_title(c.workload, c.context) for c in comparisons]
+        named = list(zip(row_names(comparisons, titles), comparisons, strict=True))
         speedups = Figure(
             "speedups",
-            lambda width: speedup_forest(comparisons, palette, workload_titles(), width),
+            lambda width: speedup_forest(named, palette, width),
             f"Speedup over {content.baseline}: dot and 95 % interval, on a logarithmic axis. "
             "The dashed line is no difference.",
             FULL_PX,

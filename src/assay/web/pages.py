@@ -17,7 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from assay.charts.identity import SHAPE_PATHS, colours_of, shape_of
 from assay.charts.one_run import phase_bars, trace_lines
 from assay.charts.runs import request_sizes, task_timeline
-from assay.charts.speedups import matched_forest
+from assay.charts.speedups import named_speedups, speedup_forest
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.compare.side_by_side import SIDES_MAX
 from assay.errors import SpecificationError
@@ -178,7 +178,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
-    chart = matched_forest(speedups, palette(table, "layout"), titles.workload_titles()) if speedups else None
+    chart = speedup_forest(named_speedups(speedups), palette(table, "layout")) if speedups else None
     cheapest, unpriced = shown.cheapest(context)
     return page_of(
         request,
@@ -357,7 +357,7 @@ def speedup(
     if method == "matched":
         view = api_views.speedups(context, names, first, groups, (), where)
         if any(item.ratio is not None for item in view.speedups):
-            chart = matched_forest(view.speedups, palette(table, names[0]), titles.workload_titles())
+            chart = speedup_forest(named_speedups(view.speedups), palette(table, names[0]))
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
     return page_of(
