@@ -16,7 +16,7 @@ from assay.cli.run_text import phase_bars
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.questions.observed import observed, with_figures
 from assay.repository import Repository
-from builders import make_run
+from builders import make_run, said
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from jhist_samples import SUBMIT_MS, as_json, sort_job
 
@@ -49,7 +49,7 @@ def full_run() -> Run:
             CacheState("w1", 900_000_000, 20_000_000, 4_000_000, 0, True, None),
             CacheState("w2", 900_000_000, 900_000_000, None, None, False, "no sudo"),
         ),
-        warnings=("the CPU was the limit",),
+        warnings=said("the CPU was the limit"),
         sources={"phases": "job history", "per_stream_mb_per_s": "TestDFSIO"},
         environment={"kernel": "6.1", "nodes": {"w1": {}}},
     )

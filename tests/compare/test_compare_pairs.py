@@ -13,10 +13,11 @@ from assay.compare.verdict import Conclusion
 from assay.explain.traffic import counter_growth, disk_traffic
 from assay.model.run import Origin, Phase, RunStatus
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 from assay.statistics.factors import default_baseline, factors_of, layout_devices, level_of, levels_of, on_hard_disks
 from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import table_of
-from builders import make_run, make_trace, runs_with, study_runs
+from builders import make_run, make_trace, runs_with, study_runs, words_of
 
 
 def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
@@ -75,13 +76,13 @@ def test_warm_runs_do_not_count_beside_cold_ones() -> None:
     runs[2] = replace(runs[2], cold=False)
     (found,) = compare(runs, factor="layout", baseline="HD2")
     assert (found.n_baseline, found.excluded_warm) == (2, 1)
-    assert "1 warm runs are left out" in found.warnings[0]
+    assert "1 warm runs are left out" in found.warnings[0].words
 
 
 def test_warm_runs_count_when_all_are_warm_and_a_warning_says_so() -> None:
     (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=False), factor="layout", baseline="HD2")
     assert found.n_baseline == 2
-    assert "all 4 runs are warm" in found.warnings[0]
+    assert "all 4 runs are warm" in found.warnings[0].words
 
 
 def test_warm_runs_count_beside_unknown_ones() -> None:
@@ -89,12 +90,12 @@ def test_warm_runs_count_beside_unknown_ones() -> None:
     runs[0] = replace(runs[0], cold=None)
     (found,) = compare(runs, factor="layout", baseline="HD2")
     assert (found.n_baseline, found.n_candidate, found.excluded_warm) == (2, 2, 0)
-    assert "3 of 4 runs are warm" in found.warnings[0]
+    assert "3 of 4 runs are warm" in found.warnings[0].words
 
 
 def test_unknown_cache_state_is_a_warning() -> None:
     (found,) = compare(runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]}, cold=None), factor="layout", baseline="HD2")
-    assert "not known for 4 of 4 runs" in found.warnings[0]
+    assert "not known for 4 of 4 runs" in found.warnings[0].words
 
 
 @pytest.mark.parametrize(
@@ -188,11 +189,11 @@ def test_four_runs_a_side_need_no_remark() -> None:
 def test_cpu_limits_and_differing_hosts_are_warnings() -> None:
     runs = runs_with({"HD2": [20.0, 20.0], "SS2": [10.0, 10.0]})
     runs[3] = replace(runs[3], metrics={"cpu_busy_share": 0.9})
-    runs[2] = replace(runs[2], warnings=("the CPU was the limit: 88% busy on average",))
+    runs[2] = replace(runs[2], warnings=(CodedWarning(WarningCode.CPU_LIMIT, "busy on average"),))
     runs[0] = replace(runs[0], environment={**runs[0].environment, "kernel": "5.10", "uptime_s": 1e9})
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.warnings[0].startswith("CPU was the limit in 2 of 4 runs")
-    assert found.warnings[1] == "kernel was not the same in all runs: 5.10 or 6.1.0-18 against 6.1.0-18"
+    assert found.warnings[0].words.startswith("CPU was the limit in 2 of 4 runs")
+    assert found.warnings[1].words == "kernel was not the same in all runs: 5.10 or 6.1.0-18 against 6.1.0-18"
     assert len(found.warnings) == 2
 
 
@@ -202,7 +203,7 @@ def test_effective_parameters_that_were_not_varied_on_purpose_are_a_warning() ->
         for run in runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
     ]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.warnings == ("parameters.io.sort was not the same in all runs: HD2 against SS2",)
+    assert words_of(found.warnings) == ("parameters.io.sort was not the same in all runs: HD2 against SS2",)
 
 
 def test_throttled_disks_against_modelled_ones_are_a_warning() -> None:
@@ -212,7 +213,7 @@ def test_throttled_disks_against_modelled_ones_are_a_warning() -> None:
         for run in runs_with({"HD2": [2.0, 2.0], "SS2": [1.0, 1.0]})
     ]
     (found,) = compare(runs, factor="layout", baseline="HD2")
-    assert found.warnings == ("lab.disks.emulator was not the same in all runs: throttle against model",)
+    assert words_of(found.warnings) == ("lab.disks.emulator was not the same in all runs: throttle against model",)
 
 
 def test_phases_and_throughputs_stand_side_by_side() -> None:
@@ -308,7 +309,7 @@ def test_mount_options_are_compared_and_device_numbers_are_not() -> None:
     ]
     (found,) = compare(runs, factor="layout", baseline="HD2")
     path = "nodes.w1.file_systems.mounts./data.options"
-    assert found.warnings == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
+    assert words_of(found.warnings) == (f"{path} was not the same in all runs: rw or rw,noatime against rw",)
 
 
 def test_hard_disks_are_what_others_are_compared_with_whatever_ran_first() -> None:

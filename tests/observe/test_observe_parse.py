@@ -13,6 +13,7 @@ from assay.explain.counters import counter_increases, increase
 from assay.model.trace import Trace
 from assay.observe.sampling import parse_samples
 from assay.observe.traces import cpu_busy_share, device_totals
+from builders import words_of
 
 HEADER = {
     "assay_sampler": 1,
@@ -42,7 +43,7 @@ def raw_of(*lines: dict[str, Any]) -> bytes:
 
 def parsed(raw: bytes) -> tuple[Trace, list[str]]:
     trace = Trace()
-    return trace, parse_samples("w1", raw, 1000.0, trace)
+    return trace, [*words_of(parse_samples("w1", raw, 1000.0, trace))]
 
 
 def test_a_sample_becomes_bytes_and_seconds() -> None:

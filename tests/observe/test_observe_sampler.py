@@ -19,6 +19,7 @@ from assay.hosts import LocalTransport
 from assay.model.trace import Trace
 from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
 from assay.observe.scripts import command, source
+from builders import words_of
 
 NODE = "n1"
 
@@ -165,7 +166,7 @@ async def test_what_can_not_be_sampled_is_a_warning_and_the_rest_goes_on() -> No
     sampler = await Sampler.start(LocalTransport(NODE), options)
     raw = await sampler.stop()
     trace = Trace()
-    warnings = "\n".join(parse_samples(NODE, raw, 0.0, trace))
+    warnings = "\n".join(words_of(parse_samples(NODE, raw, 0.0, trace)))
     assert "n1: disk:memory was not observed: /dev/shm lies on device" in warnings
     assert "disk:absent was not observed: /no/such/disk: No such file" in warnings
     assert "nic:nope0 was not observed" in warnings
@@ -223,7 +224,7 @@ async def test_a_sampler_that_is_killed_leaves_what_it_sent_and_a_warning() -> N
     raw = await sampler.stop()
     trace = Trace()
     (warning,) = parse_samples(NODE, raw, 0.0, trace)
-    assert warning.startswith("n1: the sampler ended early, after ")
+    assert warning.words.startswith("n1: the sampler ended early, after ")
     assert len(trace.series(NODE, "cpu", "idle_s")) >= 2
 
 

@@ -24,7 +24,7 @@ from assay.report.html import html
 from assay.report.markdown import escaped, markdown
 from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
-from builders import build_repository, make_trace, price_book, runs_with, study_runs
+from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
 from report_support import single
 
 HOSTILE = "<b>x</b> | `y` [z](http://w) *s* _u_ # $v$ \\"
@@ -107,7 +107,7 @@ def test_markdown_says_what_html_says(document: Document) -> None:
 
 
 def test_hostile_text_stays_text_in_markdown() -> None:
-    runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=(HOSTILE,)) for run in study_runs()]
+    runs = [replace(run, plan=HOSTILE, cluster=HOSTILE, cause=HOSTILE, warnings=said(HOSTILE)) for run in study_runs()]
     text = markdown(document_of(runs), "c")
     shown = re.sub(r"^(`{3,})\n.*?^\1$", "", text, flags=re.DOTALL | re.MULTILINE)
     assert "<b>" not in shown
@@ -197,7 +197,7 @@ def test_pdf_without_typst_says_what_to_do(document: Document, tmp_path: Path, m
 def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
     evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
-    runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=(evil,)) for run in study_runs()]
+    runs = [replace(run, plan=evil, cluster=evil, cause=evil, warnings=said(evil)) for run in study_runs()]
     made = document_of(runs, book=price_book())
     path = tmp_path / "r.pdf"
     write_document(path, made)

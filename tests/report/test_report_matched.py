@@ -19,7 +19,7 @@ from assay.report.matched import matched_report
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable, table_of
 from assay.wording.ratios import format_ratio
-from builders import make_run
+from builders import make_run, said
 from report_support import matched
 
 SETS = 6
@@ -99,7 +99,7 @@ def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:
     runs = table(many_runs("<script>x</script>"))
-    page = html(matched(matched_report(runs, "layout", "HD2", warnings=["<b>kernel"]), runs))
+    page = html(matched(matched_report(runs, "layout", "HD2", warnings=said("<b>kernel")), runs))
     assert "<script" not in page
     assert "<b>kernel" not in page
     assert "http:" not in page
@@ -169,7 +169,7 @@ def test_threats_of_a_table_are_read_off_it() -> None:
         for number, run in enumerate(many_runs())
     ]
     runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
-    content = matched_report(table(runs), "layout", "HD2", warnings=["the kernel is not the same"])
+    content = matched_report(table(runs), "layout", "HD2", warnings=said("the kernel is not the same"))
     found = {threat.title: threat.text for threat in content.threats}
     assert "LONE (sort)" in found["Levels without a counterpart"]
     assert found["Few repetitions"].startswith("In 2 of 2 ratios")

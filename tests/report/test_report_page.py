@@ -20,7 +20,7 @@ from assay.model.trace import Trace
 from assay.questions.observed import Observed
 from assay.report.content import ReportContent, build_content
 from assay.report.html import html as render
-from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, study_runs
+from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import single
 
@@ -136,7 +136,7 @@ def test_hostile_text_in_a_run_stays_text() -> None:
             plan=HOSTILE,
             cluster=HOSTILE,
             cause=HOSTILE,
-            warnings=(HOSTILE,),
+            warnings=said(HOSTILE),
             engine=HOSTILE,
             layout=HOSTILE if run.layout == "SS2" else run.layout,
             started_at=f"{HOSTILE}{run.started_at}",

@@ -55,6 +55,8 @@ def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
             yield f"{at}: {len(then)} items then, {len(now)} now"
         for number, (left, right) in enumerate(zip(then, now, strict=False)):
             yield from differences(left, right, f"{at}[{number}]")
+    elif isinstance(then, str) and isinstance(now, dict) and "code" in now:  # a warning was words alone
+        yield from differences(then, now.get("words"), at)
     elif isinstance(then, float) and isinstance(now, int | float):
         if not math.isclose(then, now, rel_tol=1e-9):
             yield f"{at}: {then} then, {now} now"

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from assay.errors import RepositoryError
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus, Task
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository, new_run_id, short_length
 from assay.repository.bundle import write_sums
 from builders import make_run
@@ -68,7 +69,7 @@ runs = st.builds(
         ),
         max_size=2,
     ).map(tuple),
-    warnings=st.lists(text, max_size=2).map(tuple),
+    warnings=st.lists(st.builds(CodedWarning, st.sampled_from(WarningCode), text), max_size=2).map(tuple),
     environment=st.dictionaries(text, json_values, max_size=3),
     baseline_id=st.none() | text,
     sources=texts,

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import RepositoryError
-from assay.model.run import Task
+from assay.model.run import RUN_SCHEMA_VERSION, Task
 from assay.repository import ProblemKind, Repository
 from assay.repository.staging import FOREIGN_AGE_MAX_S, clear_dead
 from builders import make_run
@@ -166,7 +166,7 @@ def test_verify_finds_what_is_missing_extra_and_strange(repository: Repository) 
 
 
 def test_verify_names_a_run_of_a_later_schema(repository: Repository) -> None:
-    repository.publish(make_run(1, schema_version=2))
+    repository.publish(make_run(1, schema_version=RUN_SCHEMA_VERSION + 1))
     assert [problem.kind for problem in repository.verify()] == [ProblemKind.NEWER]
 
 

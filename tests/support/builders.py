@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from assay.model.layout_code import named
 from assay.model.price import LineItem, PriceBook
 from assay.model.run import CacheState, Check, Origin, Phase, Run, RunStatus
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository
 
 WORKERS = ("worker1", "worker2", "worker3")
@@ -73,6 +75,16 @@ def make_run(number: int = 0, **changes: Any) -> Run:
         },
     )
     return replace(run, **changes)
+
+
+def said(words: str) -> tuple[CodedWarning, ...]:
+    """Return a warning of these words."""
+    return (CodedWarning(WarningCode.HOSTS_DIFFER, words),)
+
+
+def words_of(warnings: Iterable[CodedWarning]) -> tuple[str, ...]:
+    """Return what warnings say."""
+    return tuple(warning.words for warning in warnings)
 
 
 def runs_with(times_s: dict[str, list[float]], **changes: Any) -> list[Run]:

@@ -94,7 +94,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
     sides = [host_facts((run.environment for run in runs if run.layout == name), "layout") for name in ("HD2", "SS2")]
     warnings = speedup_view(repository, table, ["layout"], "HD2").warnings
     assert [*warnings] == environment_warnings(*sides)
-    assert any("kernel" in warning for warning in warnings)
+    assert any("kernel" in warning.words for warning in warnings)
 
 
 def test_a_run_of_a_replaced_import_is_found_in_the_new_one(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from assay.cli.main import assay
 from assay.repository import Repository
+from builders import said
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from web_support import client_of
 
@@ -52,7 +53,9 @@ def sections_of(printed: str) -> dict[str, list[str]]:
 
 def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
     repository = Repository.create(tmp_path / "r")
-    run = replace(hybrid_run(), metrics=METRICS, sources={"exec_time_s": "TestDFSIO"}, warnings=("the CPU was full",))
+    run = replace(
+        hybrid_run(), metrics=METRICS, sources={"exec_time_s": "TestDFSIO"}, warnings=said("the CPU was full")
+    )
     repository.publish(run, tasks=hybrid_tasks(), trace=hybrid_trace())
     printed = CliRunner().invoke(assay, ["show", run.run_id, "--repository", str(repository.root)]).output
     page = Cells()

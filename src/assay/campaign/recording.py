@@ -23,6 +23,7 @@ from assay.explain.run_detail import detail_metrics, run_detail
 from assay.model.cluster import Cluster, Role
 from assay.model.layout import Layout
 from assay.model.run import Origin, Run
+from assay.model.warning import CodedWarning, WarningCode
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
 from assay.planning.order import PlannedRun
@@ -133,14 +134,16 @@ def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, fl
     return busy | device_totals(gathered.trace, 0.0, end_s)
 
 
-def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[str]:
+def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWarning]:
     warnings = list(gathered.warnings)
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
-        warnings.append(f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small")
+        words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"
+        warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
     if gathered.caches and is_cold(gathered.caches) is not True:
         reasons = sorted({state.reason for state in gathered.caches if state.reason})
-        warnings.append(f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}")
+        words = f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
+        warnings.append(CodedWarning(WarningCode.CACHES, words))
     return warnings
 
 

@@ -18,6 +18,7 @@ from assay.model.cluster import Cluster
 from assay.model.plan import Plan
 from assay.model.run import CacheState, Run, Task
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning
 from assay.observe.sampling import SamplerOptions
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.workloads.catalogue import workloads
@@ -91,7 +92,7 @@ class Gathered:
     caches: tuple[CacheState, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[CodedWarning] = field(default_factory=list)
     finished: Finished | None = None
     judgement: Judgement | None = None
     trouble: str | None = None

@@ -103,7 +103,7 @@ def speedup(
             {
                 "speedups": [_finite(asdict(item)) for item in found],
                 "best": [_finite(asdict(item)) for item in best],
-                "warnings": warnings,
+                "warnings": [asdict(warning) for warning in warnings],
             }
         )
         return

@@ -23,6 +23,7 @@ from assay.compare.significance import holm, rank_test
 from assay.compare.summary import LevelSummary, summarise_level
 from assay.compare.verdict import Basis, Conclusion, judge
 from assay.model.run import Origin, Run
+from assay.model.warning import CodedWarning
 from assay.statistics.intervals import Means, means_by
 
 WELCH = "Welch's t on log run times"
@@ -82,7 +83,7 @@ class Comparison:
     excluded_invalid: int
     excluded_failed: int
     excluded_warm: int
-    warnings: tuple[str, ...]
+    warnings: tuple[CodedWarning, ...]
     baseline_summary: LevelSummary
     candidate_summary: LevelSummary
 

@@ -1,6 +1,6 @@
 """What else differed between runs that are compared, and what limited them: the warnings beside a ratio.
 
-In: the runs of both sides with their environments. Out: sentences. An environment is a tree of what was found on the
+In: the runs of both sides with their environments. Out: warnings. An environment is a tree of what was found on the
 hosts; a difference is a leaf that both sides have and that has more than one value.
 """
 
@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.model.plan import TARGETS
 from assay.model.run import Run
+from assay.model.warning import CodedWarning, WarningCode
 
 CPU_LIMIT_SHARE = 0.85
 """Above this mean busy share of the workers, the processors, not the disks, set a run's pace."""
@@ -57,8 +58,8 @@ def host_facts(environments: Iterable[Mapping[str, Any]], factor: str) -> Facts:
     return facts
 
 
-def environment_warnings(left: Facts, right: Facts) -> list[str]:
-    """Return a sentence on each recorded fact that was not the same on both sides: kernel, JVM, mounts, parameters."""
+def environment_warnings(left: Facts, right: Facts) -> list[CodedWarning]:
+    """Return a warning of each recorded fact that was not the same on both sides: kernel, JVM, mounts, parameters."""
     differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
     sentences = []
     for path in differing[:_NAMES_MAX]:
@@ -67,7 +68,7 @@ def environment_warnings(left: Facts, right: Facts) -> list[str]:
         sentences.append(f"{path} was not the same in all runs: {what}")
     if len(differing) > _NAMES_MAX:
         sentences.append(f"{len(differing) - _NAMES_MAX} more recorded facts about the hosts differ")
-    return sentences
+    return [CodedWarning(WarningCode.HOSTS_DIFFER, words) for words in sentences]
 
 
 def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -89,22 +90,18 @@ def cpu_limited(busy_share: float | None) -> bool:
     return busy_share is not None and busy_share > CPU_LIMIT_SHARE
 
 
-def is_cpu_warning(warning: str) -> bool:
-    """Return whether a run's warning says that the CPU was the limit."""
-    return "CPU" in warning and "limit" in warning
-
-
 def was_cpu_limited(run: Run) -> bool:
     """Return whether the run's ``cpu_busy_share`` or one of its warnings says that the CPU was the limit."""
-    mentioned = any(is_cpu_warning(warning) for warning in run.warnings)
+    mentioned = any(warning.code is WarningCode.CPU_LIMIT for warning in run.warnings)
     return mentioned or cpu_limited(run.metrics.get("cpu_busy_share"))
 
 
-def cpu_warnings(runs: Sequence[Run]) -> list[str]:
-    """Return a sentence when the CPU was the limit in some of ``runs``: it compresses every ratio."""
+def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
+    """Return a warning when the CPU was the limit in some of ``runs``: it compresses every ratio."""
     limited = sum(was_cpu_limited(run) for run in runs)
     if not limited:
         return []
-    return [
+    words = (
         f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference is larger than the ratio shows"
-    ]
+    )
+    return [CodedWarning(WarningCode.CPU_LIMIT, words)]

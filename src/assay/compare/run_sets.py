@@ -15,6 +15,7 @@ import numpy as np
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import Run
+from assay.model.warning import CodedWarning, WarningCode
 from assay.statistics.factors import RESERVED, in_order, level_of
 from assay.statistics.keys import first_rows
 from assay.statistics.run_table import RunTable, coded, table_of
@@ -34,7 +35,7 @@ class RunSet:
     """Level to the runs that count, in the order of their making; a level whose runs all dropped out stays, empty."""
     left_out: dict[str, Counter[int]]
     """Level to how many of its runs do not count, by the reason's place in :data:`~assay.compare.matched.REASONS`."""
-    warnings: tuple[str, ...]
+    warnings: tuple[CodedWarning, ...]
     example: Run
     """Any run of the set, also one that does not count: it tells what all of them share."""
 
@@ -79,7 +80,7 @@ def _run_set(matched: MatchedSets, runs: Sequence[Run], rows: Sequence[int], con
     return RunSet(runs[rows[0]].workload, context, told, left_out, _cache_warnings(used, warm), runs[rows[0]])
 
 
-def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
+def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:
     warnings = []
     warm = sum(run.cold is False for run in used)
     unknown = sum(run.cold is None for run in used)
@@ -90,7 +91,7 @@ def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[str, ...]:
         warnings.append(f"{which} runs are warm: part of the data came from memory, not from the devices")
     if unknown:
         warnings.append(f"whether caches were cold is not known for {unknown} of {len(used)} runs")
-    return tuple(warnings)
+    return tuple(CodedWarning(WarningCode.CACHES, words) for words in warnings)
 
 
 def _contexts(matched: MatchedSets, examples: Sequence[int]) -> list[str]:

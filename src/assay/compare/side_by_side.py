@@ -21,6 +21,7 @@ from assay.compare.summary import LevelSummary, summarise
 from assay.compare.verdict import Basis, Conclusion, judge
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
+from assay.model.warning import CodedWarning
 from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances, level_of
 from assay.statistics.keys import Ints, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, RunTable, described, table_of
@@ -86,7 +87,7 @@ class Sides:
     """What makes a configuration and is equal on all sides."""
     no_ratio: str | None
     """Why times can't be compared, in words; None when they can."""
-    warnings: tuple[str, ...]
+    warnings: tuple[CodedWarning, ...]
 
 
 def alike(table: RunTable, run: Run) -> Ints:

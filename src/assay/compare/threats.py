@@ -12,10 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.compare.comparison import Comparison
-from assay.compare.differences import is_cpu_warning, was_cpu_limited
+from assay.compare.differences import was_cpu_limited
 from assay.compare.speedups import Speedup
 from assay.compare.verdict import RUNS_MIN
 from assay.model.run import Origin, Run, RunStatus
+from assay.model.warning import CodedWarning, WarningCode
 from assay.statistics.run_table import RunTable
 
 RUNS_COMFORTABLE = 5
@@ -124,13 +125,13 @@ def _dropped(runs: Sequence[Run]) -> Iterator[Threat]:
 
 
 def _differences(comparisons: Sequence[Comparison]) -> Iterator[Threat]:
-    sentences = dict.fromkeys(w for c in comparisons for w in c.warnings if "not the same" in w or "facts about" in w)
+    sentences = dict.fromkeys(w.words for c in comparisons for w in c.warnings if w.code is WarningCode.HOSTS_DIFFER)
     if sentences:
         yield Threat("More than the factor differed", ". ".join(sentences) + ".")
 
 
 def _warnings(valid: Sequence[Run]) -> Iterator[Threat]:
-    counts = Counter(warning for run in valid for warning in set(run.warnings) if not is_cpu_warning(warning))
+    counts = Counter(w.words for run in valid for w in set(run.warnings) if w.code is not WarningCode.CPU_LIMIT)
     for warning, number in counts.most_common(RUN_WARNINGS_MAX):
         yield Threat(f"Said of {number} of {len(valid)} valid runs", warning)
 
@@ -210,7 +211,7 @@ def _table_caches(table: RunTable) -> Iterator[Threat]:
         )
 
 
-def matched_threats(table: RunTable, found: Sequence[Speedup], warnings: Sequence[str]) -> list[Threat]:
+def matched_threats(table: RunTable, found: Sequence[Speedup], warnings: Sequence[CodedWarning]) -> list[Threat]:
     """Return what a table of runs, its speedups over matched sets and ``warnings`` give reason to be careful about."""
     bad = {name: number for name, number in _counts(table, "status").items() if name != RunStatus.VALID}
     told = " and ".join(f"{number:,} {name or 'of unknown status'}" for name, number in bad.items())
@@ -224,5 +225,9 @@ def matched_threats(table: RunTable, found: Sequence[Speedup], warnings: Sequenc
         if bad
         else []
     )
-    differ = [Threat("More than the factor differed", ". ".join(dict.fromkeys(warnings)) + ".")] if warnings else []
+    differ = (
+        [Threat("More than the factor differed", ". ".join(dict.fromkeys(w.words for w in warnings)) + ".")]
+        if warnings
+        else []
+    )
     return [*_table_origins(table), *_matched_sets(found), *_table_caches(table), *differ, *dropped]

@@ -55,7 +55,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "checks": TextTable("checks", notes=tuple(f"{_MARK[c.passed]} {c.name}: {c.detail}" for c in run.checks)),
         "metrics": metrics_table(run, detail),
         "caches": TextTable(f"caches before the run: {cold_text(run.cold)}", notes=tuple(map(_cache_line, run.caches))),
-        "warnings": TextTable("warnings", notes=tuple(run.warnings)),
+        "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
         "sources": TextTable.of_pairs("where it came from", run.sources),
         "environment": TextTable("environment", (), tuple(_recorded(run.environment))),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),

@@ -12,7 +12,10 @@ from typing import Any
 
 from msgspec import Struct
 
-RUN_SCHEMA_VERSION = 1
+from assay.model.warning import CodedWarning
+
+RUN_SCHEMA_VERSION = 2
+"""1: warnings are words without codes."""
 
 
 class Origin(StrEnum):
@@ -172,7 +175,7 @@ class Run:
     phases: tuple[Phase, ...] = ()
     checks: tuple[Check, ...] = ()
     caches: tuple[CacheState, ...] = ()
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[CodedWarning, ...] = ()
     environment: dict[str, Any] = field(default_factory=dict)
     baseline_id: str | None = None
     """The device and link baseline that was measured on this cluster before; its file lies in the bundle."""

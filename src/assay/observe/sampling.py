@@ -18,6 +18,7 @@ from typing import Any
 from assay.errors import HostError
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 from assay.observe.scripts import command, words_for
 
 START_TIMEOUT_S = 20.0
@@ -141,11 +142,15 @@ class _Reading:
     damaged: int = 0
     ended: bool = False
     header: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[CodedWarning] = field(default_factory=list)
+
+    def warn(self, words: str, code: WarningCode = WarningCode.TRACE) -> None:
+        """Keep a warning."""
+        self.warnings.append(CodedWarning(code, words))
 
 
-def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> list[str]:
-    """Append a node's samples to ``trace``, with ``t_s`` counted from ``start_unix_s``. Return warnings in words.
+def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> list[CodedWarning]:
+    """Append a node's samples to ``trace``, with ``t_s`` counted from ``start_unix_s``. Return warnings.
 
     What is damaged is left out and told, and so is a source that was missing, or a sampler that ended early.
     """
@@ -156,11 +161,11 @@ def parse_samples(node: str, raw: bytes, start_unix_s: float, trace: Trace) -> l
         except (ValueError, KeyError, TypeError, IndexError, AttributeError):
             seen.damaged += 1
     if not seen.header:
-        return [f"{node}: the sampler sent nothing"]
+        return [CodedWarning(WarningCode.TRACE, f"{node}: the sampler sent nothing")]
     if not seen.ended:
-        seen.warnings.append(f"{node}: the sampler ended early, after {seen.samples} samples")
+        seen.warn(f"{node}: the sampler ended early, after {seen.samples} samples")
     elif seen.damaged:
-        seen.warnings.append(f"{node}: {seen.damaged} lines of the sampler are damaged and left out")
+        seen.warn(f"{node}: {seen.damaged} lines of the sampler are damaged and left out")
     return seen.warnings
 
 
@@ -168,21 +173,24 @@ def _take(node: str, line: dict[str, Any], start_unix_s: float, trace: Trace, se
     if "assay_sampler" in line:
         seen.header = True
         seen.ticks_per_s, seen.cores = float(line["ticks_per_s"]), float(line["cores"])
-        seen.warnings += [f"{node}: {source} was not observed: {why}" for source, why in line["missing"].items()]
+        for source, why in line["missing"].items():
+            seen.warn(f"{node}: {source} was not observed: {why}")
     elif "end" in line:
         seen.ended = True
     elif "clock_ahead_s" in line:
         ahead_s = float(line["clock_ahead_s"])
         if abs(ahead_s) > CLOCK_TOLERANCE_S:
             direction = "ahead of" if ahead_s > 0 else "behind"
-            seen.warnings.append(f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted")
+            words = f"{node}: its clock is {abs(ahead_s):.1f} s {direction} ours; its trace is shifted"
+            seen.warn(words, WarningCode.CLOCK)
     else:
         rows = _rows(line, seen)
         t_s = float(line["t"]) - start_unix_s
         for subject, metric, counter, value in rows:
             trace.append(t_s, node, subject, metric, counter=counter, value=value)
         seen.samples += 1
-        seen.warnings += [f"{node}: {key} was lost on the way: {why}" for key, why in line.get("lost", {}).items()]
+        for key, why in line.get("lost", {}).items():
+            seen.warn(f"{node}: {key} was lost on the way: {why}")
 
 
 def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool, float]]:

@@ -15,6 +15,7 @@ from assay.compare.published import AVERAGE, Figure, aloja, lisa14
 from assay.compare.significance import BestSet, indistinguishable_from_best
 from assay.compare.speedups import Speedup, matched_speedups
 from assay.errors import SpecificationError
+from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable
 
@@ -22,17 +23,19 @@ SAMPLED = 50
 """Of how many runs of each level the hosts' records are compared."""
 
 
-def _moving(table: RunTable, names: Sequence[str]) -> list[str]:
+def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
     """Return a warning for each factor that another one moves with, so that few runs are equal in all else."""
     pairs = [(name, moves_with(name, table)) for name in names]
     return [
-        f"{other} changes together with {name}: --by compression compares both as one"
+        CodedWarning(
+            WarningCode.CONFOUNDED, f"{other} changes together with {name}: --by compression compares both as one"
+        )
         for name, other in pairs
         if other and other not in names
     ]
 
 
-def differences(repository: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[str]:
+def differences(repository: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[CodedWarning]:
     """Return what was recorded of the hosts and differs between the levels, from up to :data:`SAMPLED` runs of each."""
     column, status = table.columns[factor], table.columns["status"]
     valid = status.codes == status.code("valid")
@@ -63,7 +66,7 @@ class SpeedupView:
     group: str | None
     speedups: tuple[Speedup, ...]
     best: tuple[BestSet, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[CodedWarning, ...]
 
 
 def speedup_view(

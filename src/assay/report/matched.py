@@ -18,6 +18,7 @@ from assay.compare.significance import BestSet, indistinguishable_from_best
 from assay.compare.speedups import Speedup, matched_speedups, over_groups
 from assay.compare.threats import Threat, matched_threats
 from assay.compare.verdict import Conclusion
+from assay.model.warning import CodedWarning
 from assay.questions.planes import PlaneView
 from assay.report.content import TILES_MAX
 from assay.report.document import Fact, Tile
@@ -58,7 +59,7 @@ class MatchedReport:
     overall: tuple[Speedup, ...]
     sections: tuple[MatchedSection, ...]
     method: tuple[Fact, ...]
-    warnings: tuple[str, ...]
+    warnings: tuple[CodedWarning, ...]
     threats: tuple[Threat, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
@@ -173,7 +174,7 @@ def matched_report(
     factor: str | Sequence[str],
     baseline: str | None = None,
     *,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[CodedWarning] = (),
     costs: Sequence[PlaneView] = (),
 ) -> MatchedReport:
     """Return the report's content; ``baseline``: hard disks, or the level that ran first, unless named.

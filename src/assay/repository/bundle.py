@@ -30,6 +30,7 @@ import msgspec
 from assay.errors import RepositoryError
 from assay.model.run import RUN_SCHEMA_VERSION, Run, Task
 from assay.model.trace import Trace
+from assay.model.warning import recognised
 from assay.repository import queries
 from assay.repository.tables import Reading, add_columns, connection, read_table, write_table
 
@@ -92,13 +93,29 @@ def encode_run(run: Run) -> bytes:
     return encoded
 
 
+def run_of_json(encoded: bytes | str) -> Run:
+    """Return a run that any version of assay wrote. Raises ValueError, MsgspecError or RecursionError when it is none.
+
+    Warnings of schema 1 are words; which codes they are is recognised here.
+    """
+    try:
+        return msgspec.json.decode(encoded, type=Run)
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(encoded)
+        warnings = value.get("warnings") if isinstance(value, dict) else None
+        if not isinstance(warnings, list) or not any(isinstance(told, str) for told in warnings):
+            raise
+        told = [recognised(words) if isinstance(words, str) else words for words in warnings]
+        return msgspec.convert(value | {"warnings": told}, type=Run)
+
+
 def decode_run(encoded: bytes) -> Run:
     """Return the run in a ``run.json``; keys that this version does not know are passed over.
 
     Raises :class:`RepositoryError` when it is damaged or of a schema that this version can't read.
     """
     try:
-        return msgspec.json.decode(encoded, type=Run)
+        return run_of_json(encoded)
     except (ValueError, RecursionError, msgspec.MsgspecError) as error:
         version = _schema_version(encoded)
         if version is not None and version > RUN_SCHEMA_VERSION:

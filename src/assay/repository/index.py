@@ -27,7 +27,16 @@ import numpy as np
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
-from assay.repository.bundle import IMPORT_RUNS_FILE, RUN_FILE, Problem, ProblemKind, check_files, is_import, read_run
+from assay.repository.bundle import (
+    IMPORT_RUNS_FILE,
+    RUN_FILE,
+    Problem,
+    ProblemKind,
+    check_files,
+    is_import,
+    read_run,
+    run_of_json,
+)
 from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
@@ -235,7 +244,7 @@ class Index:
 def _run(run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None) -> Run:
     """Return a run; ``environments`` are those decoded before, so that runs on equal hosts share one."""
     try:
-        run = msgspec.json.decode(run_json, type=Run)
+        run = run_of_json(run_json)
         if environment_json is None:
             return run
         shared = {} if environments is None else environments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-INDEX_VERSION = 5
+INDEX_VERSION = 6
 """An index of another version is not looked at."""
 
 TRACE_COLUMNS: Mapping[str, str] = {

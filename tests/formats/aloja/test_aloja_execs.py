@@ -18,6 +18,7 @@ from assay.formats.aloja.execs import FORMAT, INVALID
 from assay.formats.source import Source
 from assay.model.imported import Found, Left
 from assay.model.run import Run, RunStatus
+from builders import words_of
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -147,7 +148,7 @@ def test_a_row_marked_invalid_is_an_invalid_run_with_that_cause(tmp_path: Path, 
 def test_a_valid_run_under_a_minute_keeps_its_label_and_gets_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(exe_time="59.000", end_time="2014-03-10 10:20:59")))
     assert run.status is RunStatus.VALID
-    assert [warning for warning in run.warnings if "under 60 s" in warning]
+    assert [warning for warning in run.warnings if "under 60 s" in warning.words]
 
 
 def test_a_zero_start_means_that_end_time_is_the_start_in_central_european_time(tmp_path: Path) -> None:
@@ -176,12 +177,12 @@ def test_a_start_that_cannot_be_told_is_absent_and_the_run_is_kept(tmp_path: Pat
 def test_a_start_and_an_end_that_contradict_the_duration_are_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(exe_time="900.000")))
     assert run.duration_s == 900.0
-    assert run.warnings == ("its start and its end are 600 s apart, but its duration is 900 s",)
+    assert words_of(run.warnings) == ("its start and its end are 600 s apart, but its duration is 900 s",)
 
 
 def test_a_folder_that_tells_something_else_than_the_row_is_a_warning(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(bench="sort", net="ETH")))
-    assert run.warnings == ("the folder's name tells another benchmark and another network or disk",)
+    assert words_of(run.warnings) == ("the folder's name tells another benchmark and another network or disk",)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +280,7 @@ def test_an_id_of_two_clusters_joins_the_one_on_azure_when_the_folder_says_azure
 def test_an_id_of_two_clusters_joins_neither_and_says_so(tmp_path: Path) -> None:
     run = only(tmp_path, table(row(id_cluster="2")), clusters_csv=CLUSTERS)
     assert (run.cluster, run.environment["cluster"]["name"]) == ("aloja-2", "aloja-2")
-    assert run.warnings == (
+    assert words_of(run.warnings) == (
         "the cluster's id 2 stands for cloud-02 and here-02 in ALOJA's list: which one is not told",
     )
     assert "workers" not in run.environment["cluster"]
@@ -289,7 +290,7 @@ def test_a_folder_made_on_azure_is_not_joined_to_a_cluster_elsewhere(tmp_path: P
     marked = PLAIN["exec"].replace("_z64/", "_z64_az/")
     run = only(tmp_path, table(row(exec=marked)), clusters_csv=CLUSTERS)
     assert run.cluster == "aloja-9-az"
-    assert "made on Azure" in run.warnings[0]
+    assert "made on Azure" in run.warnings[0].words
     assert only(tmp_path, table(row(exec=marked, id_cluster="5")), clusters_csv=CLUSTERS).cluster == "cloud-05"
     (tmp_path / "alone").mkdir()
     assert only(tmp_path / "alone", table(row(exec=marked))).cluster == "aloja-9-az"
@@ -483,7 +484,7 @@ def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[Found | Left]) -
     assert sum(run.status is RunStatus.INVALID and run.duration_s >= 60 for run in runs) == 308
     assert Counter(run.cluster for run in runs) == {"m1000-01": 3588, "al-02": 2177, "aloja-1-az": 142}
     assert sum("dfs.blocksize" not in run.parameters for run in runs) == 238
-    warned = Counter(warning.partition(" ")[0] for run in runs for warning in run.warnings)
+    warned = Counter(warning.words.partition(" ")[0] for run in runs for warning in run.warnings)
     assert warned == {"the": 142}  # all of them on clusters: none is valid and short, or contradicts its folder
 
 

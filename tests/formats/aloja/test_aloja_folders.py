@@ -133,8 +133,8 @@ def test_the_monitors_logs_are_its_trace(tmp_path: Path) -> None:
     assert trace.series("w1", "nic:eth0", "receive_bytes")[-1] == (1, 2000)
     assert trace.series("w1", "nic:eth0", "transmit_bytes")[-1] == (1, 3000)
     assert trace.series("w1", "cpu", "iowait_share") == [(1, 0.01)]
-    assert any("sadf -j" in warning for warning in run.run.warnings)
-    assert any("covers 1 s of 100 s" in warning for warning in run.run.warnings)
+    assert any("sadf -j" in warning.words for warning in run.run.warnings)
+    assert any("covers 1 s of 100 s" in warning.words for warning in run.run.warnings)
 
 
 def test_an_older_bwm_has_rates_in_another_order(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_archives_are_not_read_and_the_run_says_so(tmp_path: Path) -> None:
     (folder / "sort.tar.bz2").write_bytes(b"BZh9")
     found, left = read(folder)
     assert left == []
-    assert "unpack it first" in found["sort"].run.warnings[0]
+    assert "unpack it first" in found["sort"].run.warnings[0].words
 
 
 def test_a_folder_without_times_and_a_file_without_a_folder_are_left(tmp_path: Path) -> None:

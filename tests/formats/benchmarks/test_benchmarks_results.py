@@ -202,7 +202,7 @@ def test_an_aggregate_whose_unit_or_value_is_unknown_is_left_out_aloud(
 ) -> None:
     (item,) = found(items(dfsioe.FORMAT, tmp_path, change(DFSIOE)))
     assert not [name for name in item.run.metrics if name.startswith("dfsioe_")]
-    assert any(words in warning for warning in item.run.warnings)
+    assert any(words in warning.words for warning in item.run.warnings)
     assert item.run.duration_s == 52.25
 
 

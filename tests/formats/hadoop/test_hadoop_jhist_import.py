@@ -20,6 +20,7 @@ from assay.formats.hadoop.job_names import workload_of
 from assay.formats.source import Source, sources_in
 from assay.model.imported import Found, Left
 from assay.model.run import RunStatus
+from builders import words_of
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -194,7 +195,7 @@ def test_counters_below_zero_and_cpu_time_that_was_not_measured_give_no_metric(t
     assert "cpu_s" not in run.metrics
     assert run.metrics["spilled_records"] == 0
     assert run.data_bytes is None
-    assert run.warnings == ("the counter HDFS_BYTES_READ is -5: left out",)
+    assert words_of(run.warnings) == ("the counter HDFS_BYTES_READ is -5: left out",)
 
 
 def test_a_failed_job_is_a_failed_run_with_its_cause(tmp_path: Path) -> None:
@@ -251,7 +252,7 @@ def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: 
     assert left.where.startswith("job_1700_0001_conf.xml:")
     assert isinstance(found, Found)
     assert found.run.parameters == {}
-    assert "parameters are not known" in found.run.warnings[0]
+    assert "parameters are not known" in found.run.warnings[0].words
 
 
 def test_a_configuration_alone_is_left(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_other_separators_fractions_and_new_disks(tmp_path: Path) -> None:
     assert result.run.duration_s == pytest.approx(3.849 + 1.283)
     assert growth(result, "disk:sda", "read_bytes") == pytest.approx(1024 * 1024 * 3 * 1.283)
     assert growth(result, "disk:sdb", "read_bytes") == pytest.approx(1024 * 1024 * 1.283)
-    assert any("gaps between the samples: 1" in warning for warning in result.run.warnings)
+    assert any("gaps between the samples: 1" in warning.words for warning in result.run.warnings)
 
 
 def test_times_in_utc_seconds(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from assay.formats.samplers import iostat, sadf
 from assay.model.imported import Found, Left
+from builders import words_of
 from traces_support import check, found, growth, read, survives_damage, why
 
 shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -151,7 +152,7 @@ def test_sadf_leaves_a_sample_without_one_before_it(tmp_path: Path) -> None:
     assert "no sample before it" in left.why
     assert isinstance(result, Found)
     assert growth(result, "disk:sda", "read_bytes") == 2048 * 512 * 10
-    assert result.run.warnings == ("1 of 2 samples could not be read",)
+    assert words_of(result.run.warnings) == ("1 of 2 samples could not be read",)
 
 
 def test_a_gap_adds_nothing_and_is_told(tmp_path: Path) -> None:
@@ -162,8 +163,8 @@ def test_a_gap_adds_nothing_and_is_told(tmp_path: Path) -> None:
     assert result.trace
     flat = dict(result.trace.series("worker1", "disk:sda", "read_bytes"))
     assert flat[20] == flat[90]
-    assert any("gaps between the samples: 1" in warning for warning in result.run.warnings)
-    assert any("restarts of the host between the samples: 1" in warning for warning in result.run.warnings)
+    assert any("gaps between the samples: 1" in warning.words for warning in result.run.warnings)
+    assert any("restarts of the host between the samples: 1" in warning.words for warning in result.run.warnings)
 
 
 def test_sadf_tells_no_start_when_the_zone_is_unknown(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from assay.formats.spark.event_import import FORMAT
 from assay.formats.spark.parameters import spark_parameters
 from assay.model.imported import Found, Left
 from assay.model.run import Phase, RunStatus
+from builders import words_of
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -207,14 +208,14 @@ def test_a_task_whose_executor_was_lost_afterwards_counts_as_lost(tmp_path: Path
 def test_events_that_spark_dropped_are_missed_aloud(tmp_path: Path) -> None:
     events = samples.application()
     found = only(read(tmp_path, {"app-1": samples.log([*events[:12], *events[13:]])}))
-    assert "1 tasks that succeeded are not in the log" in found.run.warnings[0]
+    assert "1 tasks that succeeded are not in the log" in found.run.warnings[0].words
     assert found.tasks[0].status == "killed"
 
 
 def test_sums_below_zero_give_no_metric(tmp_path: Path) -> None:
     run = only(read(tmp_path, {"a": LOG.replace(b'"JVM GC Time":30', b'"JVM GC Time":-30')})).run
     assert "gc_s" not in run.metrics
-    assert run.warnings == ("the tasks' gc_s add up to -0.09: left out",)
+    assert words_of(run.warnings) == ("the tasks' gc_s add up to -0.09: left out",)
 
 
 def test_old_logs_without_what_came_later_are_read(tmp_path: Path) -> None:
@@ -283,7 +284,7 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
     assert (found.run.duration_s, found.run.status, found.run.metrics) == (7.5, RunStatus.VALID, {})
     assert found.run.parameters["spark.executor.memory"] == "2g"
     assert (found.tasks, found.run.phases) == ((), ())
-    assert "compacted" in found.run.warnings[0]
+    assert "compacted" in found.run.warnings[0].words
 
 
 def test_the_same_application_twice_is_taken_once(tmp_path: Path) -> None:

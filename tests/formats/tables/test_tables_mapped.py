@@ -16,6 +16,7 @@ from assay.formats.tables.published import FORMAT as PUBLISHED
 from assay.formats.tables.table import check_mapping, read_table_runs, table_format
 from assay.model.imported import Found, Left
 from assay.model.run import Origin, Run, RunStatus
+from builders import words_of
 from import_samples import found, items, left, read_or_refused, source_of
 from mutation import fuzz_count, mutations
 from paths import EXAMPLES
@@ -216,7 +217,7 @@ def test_typed_results_become_published_runs(tmp_path: Path) -> None:
     assert first.sources["duration_s"] == "A paper; table 1"
     assert (second.duration_s, second.metrics["job_throughput_mb_per_s"]) == (100.0, 1000.0)
     assert second.metrics["per_stream_mb_per_s"] == pytest.approx(10.48576)
-    assert second.warnings == ("the duration follows from a printed throughput",)
+    assert words_of(second.warnings) == ("the duration follows from a printed throughput",)
     assert second.parameters == {"dfs.replication": "2"}
     assert [item.where for item in read] == ["results.yaml:5", "results.yaml:6", "results.yaml:15"]
     assert "no run" in left(read)[0].why

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, devices_of_code, parse
+from assay.model.warning import CodedWarning, WarningCode
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
 """Texts, in small letters, that stand for no value in ALOJA's tables."""
@@ -94,6 +95,16 @@ def layout_devices(code: str) -> dict[str, int] | None:
     None when the code is not known, or stands for something that is no device.
     """
     return devices_of_code(code) or None
+
+
+def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:
+    """Return what else ALOJA says of a run, by the columns ``filter``, ``outlier`` and ``exec_type``."""
+    labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
+    found = [words for column, words in labels.items() if known(row.get(column, "")) not in ("", "0")]
+    kind = known(row.get("exec_type", ""))
+    if kind not in ("", "default"):
+        found.append(f"ALOJA's type of execution is {kind!r}")
+    return tuple(CodedWarning(WarningCode.FLAGGED, words) for words in found)
 
 
 def suite(bench_type: str) -> str:

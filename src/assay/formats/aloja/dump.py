@@ -19,7 +19,16 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja.codes import known, layout_devices, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja.codes import (
+    known,
+    layout_devices,
+    layout_name,
+    layout_words,
+    network,
+    parameters,
+    remarks,
+    suite,
+)
 from assay.formats.aloja.joins import FolderName
 from assay.formats.aloja.names import contradiction
 from assay.formats.aloja.samples import TABLES as SAMPLE_TABLES
@@ -257,14 +266,6 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
-def _warnings(row: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what else ALOJA says of a run, in words."""
-    labels = {"filter": "ALOJA's views leave it out (filter)", "outlier": "ALOJA's prediction calls it an outlier"}
-    found = [words for column, words in labels.items() if row.get(column, "0") not in ("0", "")]
-    kind = known(row.get("exec_type", ""))
-    return (*found, f"ALOJA's type of execution is {kind!r}") if kind not in ("", "default") else tuple(found)
-
-
 def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Left:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
@@ -307,7 +308,7 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
         engine_version=known(row.get("hadoop_version", "")),
         phases=phases,
         sources=sources,
-        warnings=(*_warnings(row), *observed.warnings(times.duration_s)),
+        warnings=(*remarks(row), *observed.warnings(times.duration_s)),
     )
     return Found(folder, where, run, tasks, observed.trace)
 

@@ -28,6 +28,7 @@ from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Run, RunStatus
+from assay.model.warning import CodedWarning, WarningCode
 
 VALID_MIN_S: Final = 60.0
 """No run that ALOJA calls valid is shorter."""
@@ -345,7 +346,7 @@ class _Table:
             levels={"network": network} if network else {},
             engine_version=codes.known(fields.get("hadoop", "")),
             workload_parameters={name: text for name, text in options.items() if text},
-            warnings=_remarks(fields),
+            warnings=codes.remarks(fields),
         )
 
     def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
@@ -363,13 +364,14 @@ class _Table:
         return _Place(joined, {"cluster": facts})
 
 
-def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[str, ...]:
-    """Return what speaks against a row, in words."""
-    found: tuple[str, ...] = ()
+def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
+    """Return what speaks against a row."""
+    found: tuple[CodedWarning, ...] = ()
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
-        found = (f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s",)
+        words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
+        found = (CodedWarning(WarningCode.FLAGGED, words),)
     differ = folder.contradictions(label)
-    return (*found, differ) if differ else found
+    return (*found, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else found
 
 
 def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
@@ -381,19 +383,6 @@ def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
         "status": told if labelled else untold,
         "cluster": cluster,
     }
-
-
-def _remarks(fields: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what else ALOJA says of a run, in words."""
-    found = []
-    if codes.known(fields.get("filter", "")) not in ("", "0"):
-        found.append("ALOJA's views leave it out (filter)")
-    if codes.known(fields.get("outlier", "")) not in ("", "0"):
-        found.append("ALOJA's prediction calls it an outlier")
-    kind = codes.known(fields.get("exec_type", ""))
-    if kind not in ("", "default"):
-        found.append(f"ALOJA's type of execution is {kind!r}")
-    return tuple(found)
 
 
 def _number(text: str, delimiter: str) -> float | None:

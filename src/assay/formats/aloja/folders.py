@@ -39,6 +39,7 @@ from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import RunStatus
+from assay.model.warning import CodedWarning, WarningCode
 
 _CONFIG = "config.sh"
 _ARCHIVE: Final = (".tar.bz2", ".tar.gz", ".tgz")
@@ -162,22 +163,22 @@ def _run(
     folder: _Folder, told: _Told, execution: Execution, where: str, own: Mapping[str, Source]
 ) -> Iterator[Found | Left]:
     """Yield one benchmark's run, and what of its files could not be read."""
-    warnings: list[str] = []
+    unread: list[str] = []
     samples = Samples(execution.duration_s)
     jobs = Jobs()
     if own and execution.start_unix_s is not None:
-        jobs, unread = jobs_within(own, execution.start_unix_s, execution.duration_s)
-        yield from unread
+        jobs, left = jobs_within(own, execution.start_unix_s, execution.duration_s)
+        yield from left
     if own:
         yield from _monitored(own, execution.start_unix_s, samples)
         if any(_SAR.fullmatch(path) for path in own):
-            warnings.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
+            unread.append("its sar files are sar's own binary form and were not read: sadf -j turns them into JSON")
     elif any(path.startswith(f"{execution.bench}.") and path.endswith(_ARCHIVE) for path in folder.files):
-        warnings.append("its tasks and samples are in an archive and were not read: unpack it first")
+        unread.append("its tasks and samples are in an archive and were not read: unpack it first")
     status = RunStatus.FAILED if execution.failed else RunStatus.VALID
     cause = f"the benchmark's exit status was {execution.exit_statuses.strip()}" if execution.failed else None
     source = f"wall time in {where.rpartition(':')[0]}"
-    yield _found(folder, told, execution, where, source, status, cause, jobs, samples.observed(), warnings)
+    yield _found(folder, told, execution, where, source, status, cause, jobs, samples.observed(), unread)
 
 
 def _run_of_jobs(folder: _Folder, told: _Told, bench: str) -> Iterator[Found | Left]:
@@ -248,7 +249,7 @@ def _found(
     cause: str | None,
     jobs: Jobs,
     observed: Observed,
-    warnings: Sequence[str],
+    unread: Sequence[str],
 ) -> Found | Left:
     columns, name = told.columns, folder.name
     layout = layout_name(columns.get("disk", ""))
@@ -280,7 +281,10 @@ def _found(
         phases=jobs.phases,
         jobs=jobs.jobs,
         sources=sources,
-        warnings=(*warnings, *observed.warnings(execution.duration_s)),
+        warnings=(
+            *(CodedWarning(WarningCode.NOT_READ, words) for words in unread),
+            *observed.warnings(execution.duration_s),
+        ),
     )
     return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Self
 from assay.formats.aloja import codes
 from assay.formats.aloja.clusters import AlojaCluster
 from assay.model.run import Run
+from assay.model.warning import CodedWarning, WarningCode
 
 _AZURE: Final = "azure"
 _NEW_STYLE: Final = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
@@ -70,7 +71,7 @@ class Joined:
     name: str
     facts: Mapping[str, Any]
     source: str
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[CodedWarning, ...] = ()
 
 
 class Clusters:
@@ -109,7 +110,7 @@ class Clusters:
             return Joined(fitting[0].name, _facts(fitting[0]), _with(source, fitting[0]))
         if len(candidates) > 1:
             why = f"the cluster's id {identity} stands for {names} in ALOJA's list: which one is not told"
-            return Joined(f"aloja-{identity}", {}, why, (why,))
+            return Joined(f"aloja-{identity}", {}, why, _doubt(why))
         if len(fitting) == 1:
             return Joined(fitting[0].name, _facts(fitting[0]), _with(f"the cluster's id {identity}", fitting[0]))
         if not marked:
@@ -118,7 +119,11 @@ class Clusters:
         if not candidates:
             return Joined(f"aloja-{identity}-az", {}, source)
         why = f"the cluster's id {identity} is {candidates[0].name}, but the folder's name ends in _az: made on Azure"
-        return Joined(f"aloja-{identity}-az", {}, source, (why,))
+        return Joined(f"aloja-{identity}-az", {}, source, _doubt(why))
+
+
+def _doubt(words: str) -> tuple[CodedWarning, ...]:
+    return (CodedWarning(WarningCode.SOURCES_DIFFER, words),)
 
 
 def _with(source: str, listed: AlojaCluster | None) -> str:

@@ -32,6 +32,7 @@ from typing import Final
 
 from assay.errors import FormatError
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 
 TABLES: Final = ("SAR_cpu", "SAR_block_devices", "SAR_memory_util", "SAR_net_devices", "VMSTATS", "BWM2", "BWM")
 """In the order of preference where two cover as much of the run."""
@@ -72,11 +73,12 @@ class Observed:
     tables: tuple[str, ...]
     covered_s: float
 
-    def warnings(self, duration_s: float) -> tuple[str, ...]:
+    def warnings(self, duration_s: float) -> tuple[CodedWarning, ...]:
         """Say so when the trace covers too little of the run for its totals to be the run's."""
         if self.trace is None or self.covered_s >= COVERED_SHARE_MIN * duration_s:
             return ()
-        return (f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's",)
+        words = f"the trace covers {self.covered_s:.0f} s of {duration_s:.0f} s: its totals are not the run's"
+        return (CodedWarning(WarningCode.TRACE, words),)
 
 
 @dataclass(slots=True)

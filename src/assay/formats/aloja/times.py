@@ -19,6 +19,7 @@ from typing import Final
 
 from assay.formats.aloja.codes import known
 from assay.formats.aloja.joins import FolderName
+from assay.model.warning import CodedWarning, WarningCode
 
 _ZERO: Final = "0000-00-00"
 _CET: Final = timedelta(hours=1)
@@ -50,7 +51,7 @@ class Started:
 
     at: str
     source: str
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[CodedWarning, ...] = ()
 
 
 _ABSENT: Final = Started("", ABSENT)
@@ -60,10 +61,11 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
     """Return when a run started. ``has_start``: the table has a column for it, even where a row leaves it out."""
     began, ended = moment(start), moment(end)
     if began is not None:
-        odd: tuple[str, ...] = ()
+        odd: tuple[CodedWarning, ...] = ()
         if ended is not None and abs((ended - began).total_seconds() - duration_s) > _TOLERANCE_S:
             between = (ended - began).total_seconds()
-            odd = (f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s",)
+            words = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
+            odd = (CodedWarning(WarningCode.TIME, words),)
         return Started(_iso(began), GIVEN, odd)
     if ended is None:
         return Started("", ABSENT, _unread(start, end)) if start or end else _ABSENT
@@ -96,9 +98,11 @@ def moment(text: str) -> datetime | None:
     return found if found.tzinfo is None and found.year in _YEARS else None
 
 
-def _unread(*texts: str) -> tuple[str, ...]:
+def _unread(*texts: str) -> tuple[CodedWarning, ...]:
     """Return a warning for every text that is there but is no time."""
     told = (known(text) for text in texts)
     return tuple(
-        f"{text[:40]!r} is not a time" for text in told if text and not text.startswith(_ZERO) and moment(text) is None
+        CodedWarning(WarningCode.TIME, f"{text[:40]!r} is not a time")
+        for text in told
+        if text and not text.startswith(_ZERO) and moment(text) is None
     )

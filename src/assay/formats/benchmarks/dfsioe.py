@@ -30,6 +30,7 @@ from assay.formats.source import Source
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
 from assay.model.imported import Found, Left
 from assay.model.run import Run
+from assay.model.warning import CodedWarning, WarningCode
 from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
 
 _LABELS = {
@@ -104,7 +105,7 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
     metrics, sources, warnings = dict(run.metrics), dict(run.sources), list(run.warnings)
     aggregate = _aggregate(fields, result)
     if isinstance(aggregate, str):
-        warnings.append(aggregate)
+        warnings.append(CodedWarning(WarningCode.LEFT_OUT, aggregate))
     else:
         metrics |= {
             "dfsioe_aggregated_mb_per_s": aggregate.mean_mb_per_s,

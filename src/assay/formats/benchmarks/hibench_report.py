@@ -24,8 +24,10 @@ from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem
 from assay.model.imported import Found, Left, foreign_run
+from assay.model.warning import CodedWarning, WarningCode
 
 COLUMNS = ("Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node")
+_NO_INPUT = "the report says 0 bytes of input: how much it was is not known"
 _HEADING = re.compile(rb"^Type\s+Date\s+Time\s+Input_data_size\s+Duration\(s\)", re.MULTILINE)
 _BATCH = re.compile(r"(?:(?P<hadoop>Hadoop)|(?P<api>Scala|Java|Python)Spark)(?P<name>[A-Za-z0-9_-]+)")
 _STREAMING = re.compile(
@@ -77,7 +79,7 @@ def _row(fields: list[str], where: str) -> Found:
             data_bytes=data_bytes if told else None,
             workload_parameters={"api": api.lower()} if api else {},
             metrics={"job_throughput_mb_per_s": data_bytes / duration_s / 1e6} if told else {},
-            warnings=() if told else ("the report says 0 bytes of input: how much it was is not known",),
+            warnings=() if told else (CodedWarning(WarningCode.LEFT_OUT, _NO_INPUT),),
             environment={
                 "finished_at_as_printed": f"{date} {time}",
                 "hibench_type": kind,

@@ -28,6 +28,7 @@ from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import RunStatus
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 
 _JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
 _MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")
@@ -97,13 +98,14 @@ def _job(name: str, history: JobHistory, confs: list[Source], seen: dict[str, st
         yield Left(name, f"{history.job_id} once more, as in {seen[key]}")
         return
     properties: Mapping[str, Property] = {}
-    warnings: list[str] = []
+    warnings: list[CodedWarning] = []
     if confs:
         conf = next((conf for conf in confs if _folder(conf.name) == _folder(name)), confs[0])
         try:
             properties = read_conf(conf.content(), source=conf.name)
         except FormatError as error:
-            warnings.append(f"the job's parameters are not known: {error.message}")
+            words = f"the job's parameters are not known: {error.message}"
+            warnings.append(CodedWarning(WarningCode.NOT_READ, words))
             yield Left(error.where or conf.name, error.message)
     found = _run(name, key, history, properties, warnings)
     if isinstance(found, Found):
@@ -116,7 +118,7 @@ def _folder(name: str) -> str:
 
 
 def _run(
-    name: str, key: str, history: JobHistory, properties: Mapping[str, Property], warnings: list[str]
+    name: str, key: str, history: JobHistory, properties: Mapping[str, Property], warnings: list[CodedWarning]
 ) -> Found | Left:
     submit_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
     if not _SUBMIT_S[0] <= submit_s < _SUBMIT_S[1]:
@@ -160,14 +162,14 @@ def _total(history: JobHistory, group: str, counter: str) -> int | None:
     return next((counters[counter] for counters in totals if counter in counters), None)
 
 
-def _metrics(history: JobHistory) -> tuple[dict[str, float], list[str]]:
+def _metrics(history: JobHistory) -> tuple[dict[str, float], list[CodedWarning]]:
     """Return what the job's counters tell, and a warning for each that is below zero."""
     metrics: dict[str, float] = {}
-    warnings: list[str] = []
+    warnings: list[CodedWarning] = []
     for metric, (group, counter, divisor) in _COUNTERS.items():
         total = _total(history, group, counter)
         if total is not None and total < 0:
-            warnings.append(f"the counter {counter} is {total}: left out")
+            warnings.append(CodedWarning(WarningCode.LEFT_OUT, f"the counter {counter} is {total}: left out"))
         elif total is not None and (total or metric != "cpu_s"):
             metrics[metric] = total / divisor
     for kind in ("map", "reduce"):
@@ -204,12 +206,13 @@ def _cause(history: JobHistory) -> str:
     return f"the job {how}: {told[:300]}" if told else f"the job {how}; its history does not say why"
 
 
-def _warnings(history: JobHistory) -> Iterator[str]:
+def _warnings(history: JobHistory) -> Iterator[CodedWarning]:
     if history.status == "succeeded" and (lost := history.failed_maps + history.failed_reduces) > 0:
-        yield f"{lost} tasks failed, and the job was allowed to go on without them"
+        yield CodedWarning(WarningCode.OTHER, f"{lost} tasks failed, and the job was allowed to go on without them")
     backwards = sum(task.end_s < task.start_s for task in history.tasks)
     if backwards:
-        yield f"{backwards} task attempts end before they start: the nodes' clocks differed"
+        words = f"{backwards} task attempts end before they start: the nodes' clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, words)
 
 
 def _sources(properties: Mapping[str, Property], data_source: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ from assay.errors import FormatError
 from assay.model.imported import foreign_run
 from assay.model.run import Run
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
 
 OBSERVATION: Final = "observation"
 KIB: Final = 1024
@@ -144,6 +145,7 @@ class Recorder:
     ) -> Run:
         """Return the run of what was recorded. ``started``: None when the source tells no time zone."""
         gaps = (f"gaps between the samples: {self.gaps}; what happened in them is unknown",) if self.gaps else ()
+        told = tuple(CodedWarning(WarningCode.TRACE, words) for words in (*warnings, *gaps))
         return foreign_run(
             workload=OBSERVATION,
             engine="",
@@ -151,7 +153,7 @@ class Recorder:
             started_at=started.astimezone(UTC).isoformat(timespec="seconds") if started else "",
             metrics=self.metrics(),
             environment=dict(environment),
-            warnings=(*warnings, *gaps),
+            warnings=told,
             sources={
                 "trace": source,
                 "duration_s": f"{source}: span of the samples",

@@ -30,6 +30,7 @@ from assay.formats.spark.events import Application, read_application
 from assay.formats.spark.parameters import spark_parameters
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Phase, Run, RunStatus
+from assay.model.warning import CodedWarning, WarningCode
 
 _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
 _FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
@@ -190,14 +191,15 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
     return RunStatus.VALID, None
 
 
-def _metrics(application: Application) -> tuple[dict[str, float], list[str]]:
+def _metrics(application: Application) -> tuple[dict[str, float], list[CodedWarning]]:
     """Return the sums over all attempts, and a warning for each that can't be."""
     metrics: dict[str, float] = {}
-    warnings: list[str] = []
+    warnings: list[CodedWarning] = []
     for metric, (total, divisor) in _METRICS.items():
         value = application.totals.get(total)
         if value is not None and value < 0:
-            warnings.append(f"the tasks' {metric} add up to {value / divisor}: left out")
+            words = f"the tasks' {metric} add up to {value / divisor}: left out"
+            warnings.append(CodedWarning(WarningCode.LEFT_OUT, words))
         elif value is not None:
             metrics[metric] = value / divisor
     metrics["jobs"] = len(application.jobs)
@@ -227,18 +229,21 @@ def _phases(application: Application, duration_s: float) -> tuple[Phase, ...]:
     return (Phase("setup", 0.0, first_s), *stages, Phase("cleanup", last_s, max(last_s, duration_s)))
 
 
-def _warnings(application: Application, compacted: bool) -> Iterator[str]:
+def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarning]:
     if compacted:
-        yield "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        words = "Spark compacted this log: the tasks of finished stages are gone, so no metrics are taken"
+        yield CodedWarning(WarningCode.NOT_READ, words)
         return
     if application.missing_ends:
-        yield (
+        yield CodedWarning(
+            WarningCode.NOT_READ,
             f"{application.missing_ends} tasks that succeeded are not in the log (Spark drops events when it can't "
-            "keep up): the metrics are too low"
+            "keep up): the metrics are too low",
         )
     backwards = sum(task.end_s < task.start_s or task.start_s < 0 for task in application.tasks)
     if backwards:
-        yield f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+        words = f"{backwards} task attempts end before they start, or start before the application: clocks differed"
+        yield CodedWarning(WarningCode.CLOCK, words)
 
 
 FORMAT: Final = Format("spark", "Spark event log (plain, packed, or rolled over)", _recognises, _read)

@@ -26,6 +26,7 @@ from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem, utc_of
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Origin, Run, RunStatus
+from assay.model.warning import CodedWarning, WarningCode
 from assay.spec.document import Document, document_of
 from assay.spec.fields import (
     ByteRate,
@@ -202,10 +203,10 @@ def _run(file: ResultsFile, section: ResultSection) -> Run:
     printed = f"{file.source}; {section.source}" if section.source else file.source
     metrics = {name: amount.value for name, amount in section.metrics.items()}
     sources = {"duration_s": printed} | dict.fromkeys(metrics, printed)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[CodedWarning, ...] = ()
     if section.throughput is not None:
         sources["duration_s"] = f"data over the throughput that is printed in {printed}"
-        warnings = ("the duration follows from a printed throughput",)
+        warnings = (CodedWarning(WarningCode.TIME, "the duration follows from a printed throughput"),)
     if section.data is not None and "job_throughput_mb_per_s" not in metrics:
         metrics["job_throughput_mb_per_s"] = section.data / section.duration_s / 1e6
         sources["job_throughput_mb_per_s"] = printed if section.throughput else "data_bytes / duration_s"
