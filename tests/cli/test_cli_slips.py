@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from assay.cli.common import print_table, workload_named
+from assay.cli.common import print_table
 from assay.cli.main import assay
 from assay.errors import AssayError, RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository, tables
+from assay.wording.titles import workload_named
 from builders import make_run
 
 BOOK = """\

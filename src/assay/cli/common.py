@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,21 +29,6 @@ def repository_option(command: F) -> F:
 def json_option(command: F) -> F:
     """Add ``--json``, passed on as ``as_json: bool``."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
-
-
-def workload_named(told: str, names: Iterable[str]) -> str:
-    """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
-
-    What means none of them comes back as it is.
-    """
-    from assay.wording.titles import workload_title  # imported here to keep start-up short
-
-    known = list(dict.fromkeys(names))
-    if told in known:
-        return told
-    wanted = told.casefold()
-    same = [name for name in known if wanted in (name.casefold(), workload_title(name).casefold())]
-    return same[0] if len(same) == 1 else told
 
 
 def print_json(value: Any) -> None:

@@ -10,7 +10,7 @@ from typing import IO, NoReturn
 
 import click
 
-from assay.cli.common import json_option, print_json, repository_option, workload_named
+from assay.cli.common import json_option, print_json, repository_option
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.output import written
@@ -24,6 +24,7 @@ from assay.repository.exchange import (
     write_parquet,
     write_perfkit,
 )
+from assay.wording.titles import workload_named
 
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.common import workload_named
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.repository import Repository
 from assay.statistics.factors import default_baseline, factors_of, layout_devices, levels_of, on_hard_disks
+from assay.wording.titles import workload_named
 
 
 def read_runs(root: Path, workload: str | None = None) -> tuple[Repository, list[Run]]:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 import msgspec
 
-from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
+from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
@@ -21,6 +21,7 @@ from assay.questions.observed import Observed, observed
 from assay.questions.plain import to_plain
 from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
+from assay.wording.titles import workload_named
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
 _SHOWN = 50

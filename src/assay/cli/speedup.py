@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table, repository_option, workload_named
+from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import RepositoryError, SpecificationError
 from assay.repository import Repository
 from assay.wording.ratios import format_interval, format_ratio
+from assay.wording.titles import workload_named
 
 if TYPE_CHECKING:
     from assay.compare.significance import BestSet

@@ -16,8 +16,9 @@ from starlette.concurrency import run_in_threadpool
 from assay.errors import RepositoryError
 from assay.repository.remote import digest_header, digest_of
 from assay.repository.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
-from assay.web.context import PROBLEMS, ContextOf, DeniedError, NotFoundError, require
+from assay.web.context import PROBLEMS, ContextOf, DeniedError, require
 from assay.web.models import BundlePage, Problem, Uploaded
+from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1/bundles", responses=PROBLEMS, tags=["bundles"])

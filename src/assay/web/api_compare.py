@@ -13,10 +13,10 @@ from fastapi import APIRouter, Depends, Query, Response
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
 from assay.errors import SpecificationError
 from assay.model.run import Run
+from assay.questions.runs import selected
 from assay.repository.exchange import write_csv, write_json_lines, write_parquet
 from assay.web.api_runs import find_run
-from assay.web.api_views import Where, selected
-from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])

@@ -27,8 +27,9 @@ from assay.model.run import Run
 from assay.planning.order import schedule
 from assay.spec import expand
 from assay.statistics.keys import has_level
-from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, NotFoundError, StartedCampaign, require
+from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, StartedCampaign, require
 from assay.web.models import Model, ShortText
+from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends, Path, Query
 
 from assay.errors import RepositoryError
@@ -15,22 +13,19 @@ from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model.run import Run, Task
 from assay.questions.observed import Observed, observed
 from assay.questions.overview import counts_of, leaders
-from assay.repository import Repository
+from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.repository.transfer import bundle_ids
-from assay.statistics.facets import conditions_of, facets, matching, page_of
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.run_table import DESCRIPTIVE, RunTable
-from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, NotFoundError, RolesOf, require
-from assay.web.models import About, LogPart, RunDetail, RunPage, RunRow, Summary, TaskAttempt, TraceAnswer
+from assay.statistics.run_table import RunTable
+from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, RolesOf, Where, require
+from assay.web.models import About, LogPart, RunDetail, Summary, TaskAttempt, TraceAnswer
+from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["runs"])
 
-COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
 LIMIT_MAX = 1000
 OFFSET_MAX = 10**9
 LOG_BYTES_MAX = 256_000
-Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
 RunId = Annotated[str, Path(max_length=100, description="A run's id, or a beginning that only one has.")]
 
 
@@ -57,42 +52,7 @@ def summary(context: ContextOf) -> Summary:
     return summary_of(context)
 
 
-def _moment(unix_s: float) -> str | None:
-    return datetime.fromtimestamp(unix_s, UTC).isoformat() if np.isfinite(unix_s) else None
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def _text(table: RunTable, name: str, row: int) -> str | None:
-    return table.columns[name].text(row) if name in table.columns else None
-
-
-def _rows(repository: Repository, table: RunTable, positions: Sequence[int], columns: Sequence[str]) -> list[RunRow]:
-    ids = repository.ids_at(table, positions) if positions else []
-    return [
-        RunRow(
-            run_id=run_id,
-            status=_text(table, "status", row) or "",
-            origin=_text(table, "origin", row) or "",
-            lab_scale=_text(table, "lab_scale", row),
-            started_at=_moment(float(table.values["started_unix_s"][row])),
-            duration_s=_number(float(table.values["duration_s"][row])),
-            columns={name: text for name in columns if (text := _text(table, name, row)) is not None},
-        )
-        for run_id, row in zip(ids, positions, strict=True)
-    ]
-
-
-def facet_names(table: RunTable) -> list[str]:
-    """Return the columns that are worth a facet: those with several levels, what describes runs first."""
-    several = [n for n, column in table.columns.items() if len(column.levels) > 1 and n != LAYOUT_DEVICES]
-    first = ("workload", "layout", "network", "cluster", "status", "origin", "cold")
-    return sorted(several, key=lambda name: (first.index(name) if name in first else len(first), name in DESCRIPTIVE))
-
-
-def run_page(
+def kept_page(
     context: Context,
     where: Sequence[str],
     sort: str,
@@ -104,23 +64,10 @@ def run_page(
 ) -> RunPage:
     """Return one page of the runs that match."""
     key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, with_facets)
-
-    def make(table: RunTable) -> RunPage:
-        conditions = conditions_of(where, "where")
-        keep = matching(table, conditions, "where")
-        page = page_of(table, keep, sort=sort, offset=offset, limit=limit)
-        shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
-        found = facets(table, conditions, facet_names(table)) if with_facets else []
-        return RunPage(
-            total=page.total,
-            of=len(table),
-            offset=offset,
-            facets=found,
-            columns=[*table.columns, *table.values],
-            runs=_rows(context.store.repository, table, page.positions, shown),
-        )
-
-    return context.store.answer(key, make)
+    repository = context.store.repository
+    return context.store.answer(
+        key, lambda table: run_page(repository, table, where, sort, offset, limit, columns, with_facets=with_facets)
+    )
 
 
 @router.get("/runs")
@@ -129,14 +76,14 @@ def runs(
     where: Where = [],  # noqa: B006 - FastAPI copies it
     sort: Annotated[
         str, Query(max_length=200, description="A column or value; with - before it descending.")
-    ] = "-started_unix_s",
+    ] = NEWEST_FIRST,
     offset: Annotated[int, Query(ge=0, le=OFFSET_MAX)] = 0,
     limit: Annotated[int, Query(ge=1, le=LIMIT_MAX)] = 50,
     columns: Annotated[list[str] | None, Query(max_length=50, description="Columns to show; repeatable.")] = None,
     facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
 ) -> RunPage:
     """List the runs that match, a page at a time, with the counts beside each further choice."""
-    return run_page(context, where, sort, offset, limit, columns, with_facets=facets)
+    return kept_page(context, where, sort, offset, limit, columns, with_facets=facets)
 
 
 def find_run(context: Context, run_id: str) -> Run:

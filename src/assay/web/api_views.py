@@ -10,7 +10,6 @@ import time
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
-import numpy as np
 from fastapi import APIRouter, Depends, Query
 
 from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
@@ -20,61 +19,28 @@ from assay.compare.comparison import compare as compare_runs
 from assay.compare.findings import Finding
 from assay.compare.findings import findings as test_claims
 from assay.cost.pareto import quadrants
-from assay.errors import RepositoryError, SpecificationError
+from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.quality.anomalies import find_anomalies
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.plain import to_plain
 from assay.questions.planes import PlaneView, Question, cost_planes
+from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
-from assay.statistics.facets import conditions_of, matching
 from assay.statistics.factors import default_baseline, levels_of
 from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import RunTable
-from assay.web.context import PROBLEMS, Context, ContextOf, require
-from assay.web.models import CostPlane, CostQuestion, CostRow, FigureRow, FlipPrice, Model, Tco, TcoLine, TcoQuestion
+from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
+from assay.web.models import CostPlane, CostQuestion, CostRow, FigureRow, FlipPrice, Tco, TcoLine, TcoQuestion
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
 
 RUNS_MAX = 3000
 """Of how many whole runs a view is made at most: those views read every run's record."""
-ANOMALIES_MAX = 1000
-Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
 Name = Annotated[str | None, Query(max_length=300)]
-
-
-class Odd(Model):
-    """One anomaly with the run that it is about."""
-
-    run_id: str
-    workload: str
-    layout: str
-    kind: str
-    quantity: str
-    found: float | None
-    expected: float | None
-    z: float | None
-    repetitions: int
-    reason: str
-
-
-class OddPage(Model):
-    """Anomalies, the most serious first."""
-
-    total: int
-    looked_at: int
-    anomalies: list[Odd]
-
-
-def selected(table: RunTable, where: Sequence[str]) -> RunTable:
-    """Return the runs that match. Raises RepositoryError when the repository is empty."""
-    if len(table) == 0:
-        raise RepositoryError("there are no runs yet", hint="`assay import PATH` or `assay demo` makes some")
-    return table.taken(matching(table, conditions_of(where, "where"), "where")) if where else table
 
 
 def whole_runs(context: Context, table: RunTable, where: Sequence[str]) -> list[Run]:
@@ -189,56 +155,6 @@ def findings(context: ContextOf, where: Where = []) -> dict[str, list[Finding]]:
     return claims(context, where)
 
 
-def odd_runs(context: Context, where: Sequence[str], limit: int) -> OddPage:
-    """Return the most serious anomalies."""
-
-    def make(table: RunTable) -> OddPage:
-        chosen = selected(table, where)
-        found = find_anomalies(chosen)
-        listed = found.listed(limit)
-        ids = context.store.repository.ids_at(chosen, [item.position for item in listed]) if listed else []
-
-        def text(name: str, position: int) -> str:
-            column = chosen.columns.get(name)
-            return (column.text(position) if column else None) or ""
-
-        return OddPage(
-            total=len(found),
-            looked_at=found.looked_at,
-            anomalies=[
-                Odd(
-                    run_id=run_id,
-                    workload=text("workload", item.position),
-                    layout=text("layout", item.position),
-                    kind=str(item.kind),
-                    quantity=item.quantity,
-                    found=_finite(item.found),
-                    expected=_finite(item.expected),
-                    z=item.z,
-                    repetitions=item.repetitions,
-                    reason=item.reason,
-                )
-                for run_id, item in zip(ids, listed, strict=True)
-            ],
-        )
-
-    return context.store.answer(("anomalies", tuple(where), limit), make)
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-@router.get("/anomalies")
-def anomalies(
-    context: ContextOf,
-    where: Where = [],  # noqa: B006
-    limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
-) -> OddPage:
-    """List the runs that are odd for their configuration, the most serious first."""
-    return odd_runs(context, where, limit)
-
-
 def _book(context: Context, text: str | None) -> PriceBook:
     if text is not None:
         return prices_of(text, "prices")
@@ -312,6 +228,23 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
         return [_plane(view) for view in cost_planes(context.store.repository, chosen, book, question, asked.by)]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
+
+
+def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
+    """Return the cost planes under the server's own price book, and those of jobs that it prices nothing of.
+
+    Each is there twice: over all runs of a row, which tells how sure the ranking is, and over each row's best
+    configuration, which often is a single run. Nothing without a book.
+    """
+    if context.book is None:
+        return [], []
+    try:
+        every = planes(context, CostQuestion(take="all"))
+        best = {tuple(plane.job.items()): plane for plane in planes(context, CostQuestion())}
+    except AssayError:
+        return [], []
+    paired = [(plane, best[tuple(plane.job.items())]) for plane in every if plane.rows]
+    return paired, [plane for plane in every if not plane.rows]
 
 
 @router.post("/cost")

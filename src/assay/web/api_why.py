@@ -16,13 +16,14 @@ from fastapi import APIRouter, Depends, Query
 from assay.compare.example_pair import example_pair
 from assay.compare.side_by_side import Sides
 from assay.explain.reasons import Reasons, SideSeen, reasons
+from assay.questions.runs import selected
 from assay.statistics.keys import Mask
 from assay.statistics.run_table import RunTable
 from assay.web.api_compare import Of, RunIds, kept_sides
 from assay.web.api_runs import close_view
-from assay.web.api_views import Where, selected
-from assay.web.context import PROBLEMS, Context, ContextOf, NotFoundError, require
+from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.models import Model
+from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 from assay.web.store import METRICS
 

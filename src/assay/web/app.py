@@ -31,9 +31,12 @@ from assay.web import (
     pages_compare,
     pages_cost,
     pages_plan,
+    pages_run,
     pages_why,
 )
-from assay.web.context import Context, DeniedError, NotFoundError, bearer_of, tried
+from assay.web.answering import error_page, to_login
+from assay.web.context import Context, DeniedError, bearer_of, tried
+from assay.web.rendering import NotFoundError, Rendering
 from assay.web.security import COOKIE, HEADERS, LOGIN_BYTES_MAX, NO_TOKEN, SAFE_METHODS, Guard, Refusal, Roles
 from assay.web.store import Store
 
@@ -73,7 +76,14 @@ def create_app(
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
     )
     app.state.context = Context(
-        Store(root), Guard(tokens or {}), book, book_text, upload_bytes_max, tuple(cluster_folders), campaigns
+        Store(root),
+        Guard(tokens or {}),
+        book,
+        book_text,
+        upload_bytes_max,
+        Rendering(),
+        tuple(cluster_folders),
+        campaigns,
     )
     routers = (
         api_runs,
@@ -87,11 +97,11 @@ def create_app(
         pages_cost,
         pages_compare,
         pages_plan,
+        pages_run,
         pages_why,
     )
     for module in routers:
         app.include_router(module.router)
-    pages.mount_static(app)
     app.add_exception_handler(AssayError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -175,7 +185,7 @@ def _answer(request: Request, status: int, message: str, where: str | None, hint
     message, where, hint = _plain(message) or "", _plain(where), _plain(hint)
     if request.url.path.startswith("/api/"):
         return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
-    return pages.error_page(request, status, message, where, hint)
+    return error_page(request, status, message, where, hint)
 
 
 async def _told(request: Request, error: Exception) -> Response:
@@ -186,7 +196,7 @@ async def _told(request: Request, error: Exception) -> Response:
         else next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
     )
     if status == 401 and not request.url.path.startswith("/api/"):
-        return pages.to_login(request)
+        return to_login(request)
     return _answer(request, status, error.message, error.where, error.hint)
 
 

@@ -6,23 +6,28 @@ Handlers take these by FastAPI's dependencies; there are no globals.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
 from threading import Lock
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 
 from assay import __version__
 from assay.errors import AssayError
 from assay.model.price import PriceBook
+from assay.questions.runs import selected
+from assay.repository import Repository
+from assay.statistics.run_table import RunTable
 from assay.web.models import Problem
+from assay.web.rendering import Rendering
 from assay.web.security import COOKIE, NO_TOKEN, Guard, Refusal, Role, Roles
 from assay.web.store import Store
 
 API_VERSION = 1
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Context:
     book_text: str
     """The price book's file as it is, to begin an edit from; empty without one."""
     upload_bytes_max: int
+    rendering: Rendering
     cluster_folders: tuple[Path, ...] = ()
     """Folders whose cluster files plans can be made for."""
     campaigns: bool = False
@@ -53,6 +59,11 @@ class Context:
     """The campaigns that it started, under ``starting``."""
     version: str = __version__
 
+    def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
+        """Return the answer to a question about the runs that match; it is kept under its ``name`` and conditions."""
+        repository = self.store.repository
+        return self.store.answer((name, tuple(where)), lambda table: question(repository, selected(table, where)))
+
 
 class DeniedError(AssayError):
     """A request that its sender may not make; ``status`` is HTTP's."""
@@ -60,10 +71,6 @@ class DeniedError(AssayError):
     def __init__(self, status: int, message: str, hint: str) -> None:
         super().__init__(message, hint=hint)
         self.status = status
-
-
-class NotFoundError(AssayError):
-    """There is nothing under the address asked for."""
 
 
 def get_context(request: Request) -> Context:
@@ -113,6 +120,7 @@ async def tried(request: Request, token: str) -> Roles | Refusal:
     return found
 
 
+Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
 ContextOf = Annotated[Context, Depends(get_context)]
 RolesOf = Annotated[Roles, Depends(get_roles)]
 PROBLEMS: dict[int | str, dict[str, Any]] = {

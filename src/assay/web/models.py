@@ -13,7 +13,6 @@ from assay.cost.pareto import Quadrants
 from assay.explain.series import Series, SeriesName
 from assay.model.run import Run, Task
 from assay.questions.overview import Counts, Leader
-from assay.statistics.facets import Facet
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
@@ -51,29 +50,6 @@ class Summary(Model):
     counts: Counts
     bundles: int
     leaders: list[Leader] = Field(description="Which storage leads on each workload.")
-
-
-class RunRow(Model):
-    """One run of a list."""
-
-    run_id: str
-    status: str
-    origin: str
-    lab_scale: str | None
-    started_at: str | None = Field(description="ISO 8601 in UTC; null when not known.")
-    duration_s: float | None
-    columns: dict[str, str] = Field(description="The columns asked for; what a run does not have is left out.")
-
-
-class RunPage(Model):
-    """One page of runs, and what further conditions would leave."""
-
-    total: int = Field(description="Runs that match.")
-    of: int = Field(description="Runs in the repository.")
-    offset: int
-    runs: list[RunRow]
-    facets: list[Facet]
-    columns: list[str] = Field(description="Every column that runs can be filtered and sorted by.")
 
 
 class RunDetail(Model):

@@ -20,10 +20,11 @@ from assay.explain.series import series_of
 from assay.explain.traffic import disk_traffic, grid_step_s
 from assay.questions.observed import Observed
 from assay.web import api_runs
+from assay.web.answering import Text, page_of, palette
 from assay.web.api_compare import Of, kept_sides
 from assay.web.api_why import reasons_of
 from assay.web.context import ContextOf, require
-from assay.web.pages import TRACES, Text, page_of, palette
+from assay.web.pages_run import TRACES
 from assay.web.pages_why import observed_pairs
 from assay.web.security import Role
 

@@ -22,10 +22,11 @@ from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.questions.job_cost import CostView
 from assay.questions.overview import usual_baseline
-from assay.web import api_views, shown
+from assay.questions.runs import comparable, levels_in, selected
+from assay.web import api_views
+from assay.web.answering import Text, page_of, palette
 from assay.web.context import Context, ContextOf, get_context, require
 from assay.web.models import CostQuestion, TcoQuestion
-from assay.web.pages import Text, page_of, palette
 from assay.web.security import Role
 
 router = APIRouter(
@@ -52,7 +53,7 @@ def cost(
 ) -> Response:
     """Show what runs cost, and the prices to change."""
     table, own = context.store.table(), context.book is not None
-    workloads, clusters = shown.levels(table, "workload"), shown.levels(table, "cluster")
+    workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
     state = {
         "workload": workload if workload in workloads else "",
         "cluster": cluster if cluster in clusters else "",
@@ -70,7 +71,7 @@ def cost(
         workloads=workloads,
         clusters=clusters,
         state=state,
-        factors=shown.comparable(table),
+        factors=comparable(table),
         text=context.book_text,
         has_book=own,
         book_name=context.book.name if context.book else "",
@@ -121,7 +122,7 @@ def _planes(context: Context, asked: dict[str, str], prices: str | None, where: 
 
 
 def _years(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    chosen = api_views.selected(context.store.table(), where)
+    chosen = selected(context.store.table(), where)
     if len(chosen) > api_views.RUNS_MAX:
         raise SpecificationError(
             f"{len(chosen):,} runs match; years are computed from each one whole, {api_views.RUNS_MAX:,} at most",

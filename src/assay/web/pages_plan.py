@@ -13,8 +13,8 @@ from starlette.concurrency import run_in_threadpool
 from assay.campaign.compose import CLUSTER_FILE, PLAN_FILE, plan_text
 from assay.errors import AssayError, SpecificationError
 from assay.web import api_plan
+from assay.web.answering import page_of
 from assay.web.context import Context, ContextOf, get_context, get_roles, require
-from assay.web.pages import page_of
 from assay.web.security import Role
 from assay.workloads.catalogue import workloads
 

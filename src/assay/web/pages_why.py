@@ -15,10 +15,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.compare.speedups import Speedup
 from assay.questions.overview import Leader
-from assay.web import api_runs, shown
-from assay.web.api_views import Where
+from assay.web import api_runs
 from assay.web.api_why import Asked, Level, Stratum, pair_of, required_pair
-from assay.web.context import Context, ContextOf, require
+from assay.web.context import Context, ContextOf, Where, require
 from assay.web.security import Role
 from assay.wording import titles
 
@@ -83,5 +82,5 @@ def observed_pairs(
         pair = pair_of(context, asked)
         if pair is not None and pair.observed and not set(pair.runs) & set(without):
             what = f"{titles.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
-            found.append((what, shown.origin(leader.origin, leader.lab_scale), asked.address()))
+            found.append((what, titles.origin_badge(leader.origin, leader.lab_scale), asked.address()))
     return found[:OBSERVED_MAX]

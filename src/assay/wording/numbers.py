@@ -19,6 +19,11 @@ def tenths(value: float | None) -> str:
     return NOTHING if value is None else f"{value:,.1f}"
 
 
+def interval_s(low_s: float | None, high_s: float | None) -> str:
+    """Return an interval of seconds, or a dash."""
+    return NOTHING if low_s is None or high_s is None else f"{seconds(low_s)} to {seconds(high_s)}"
+
+
 def rate(value: float | None) -> str:
     """Return MB/s with three digits or so."""
     if value is None:

@@ -1,4 +1,4 @@
-"""What people read for a name: of a workload, a lab's scale, an origin, a version."""
+"""What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
 
 from __future__ import annotations
 
@@ -7,6 +7,32 @@ from collections.abc import Iterable
 from assay.model.run import Origin, Run
 from assay.wording.numbers import NOTHING
 from assay.workloads.catalogue import workloads
+
+COLUMN_TITLES = {
+    "workload": "Workload",
+    "layout": "Storage layout",
+    "network": "Network",
+    "cluster": "Cluster",
+    "status": "Status",
+    "origin": "Origin",
+    "cold": "Caches",
+    "plan": "Plan",
+    "campaign_id": "Campaign",
+    "duration_s": "Time (s)",
+    "started_unix_s": "Started (UTC)",
+    "data_bytes": "Data (bytes)",
+    "lab_scale": "Lab scale",
+    "engine": "Engine",
+    "engine_version": "Engine version",
+    "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
+    "mapreduce.task.io.sort.factor": "Sort factor",
+    "dfs.replication": "HDFS copies",
+    "io.file.buffer.size": "I/O buffer (bytes)",
+    "mapreduce.map.output.compress": "Map output compressed",
+    "mapreduce.map.output.compress.codec": "Compression codec",
+    "dfs.blocksize": "HDFS block size",
+}
+_RUN_ID_SHORT = 13
 
 
 def workload_titles() -> dict[str, str]:
@@ -43,3 +69,42 @@ def assay_version(run: Run) -> str:
     """Return the version of assay that made the run, or a dash when it is not recorded."""
     found = run.environment.get("assay")
     return str(found.get("version", NOTHING) if isinstance(found, dict) else found or NOTHING)
+
+
+def workload_named(told: str, names: Iterable[str]) -> str:
+    """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
+
+    What means none of them comes back as it is.
+    """
+    known = list(dict.fromkeys(names))
+    if told in known:
+        return told
+    wanted = told.casefold()
+    same = [name for name in known if wanted in (name.casefold(), workload_title(name).casefold())]
+    return same[0] if len(same) == 1 else told
+
+
+def run_id_text(run_id: str) -> str:
+    """Return the beginning of a run's or campaign's id that people read."""
+    return run_id[:_RUN_ID_SHORT]
+
+
+def column_title(name: str) -> str:
+    """Return a column's title; what has none stands as it is named."""
+    return COLUMN_TITLES.get(name, name)
+
+
+def level_text(name: str, level: str) -> str:
+    """Return a column's level as people read it."""
+    if name == "workload":
+        return workload_title(level)
+    if name == "campaign_id":
+        return run_id_text(level)
+    if name == "lab_scale":
+        return scale_text(float(level))
+    return level.rpartition(".")[2] if name.endswith(".codec") else level
+
+
+def origin_badge(name: str, lab_scale: str | float | None) -> str:
+    """Return where numbers come from in short: ``measured, lab 1/20``."""
+    return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name

@@ -1,0 +1,51 @@
+"""What every page shares: answering with one, a colour for each level, and parameters of addresses."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import Depends, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from assay.charts.identity import colours_of
+from assay.statistics.run_table import RunTable
+from assay.web.context import get_context, get_roles, require
+from assay.web.security import HEADERS, Role
+
+READERS = [Depends(require(Role.READ))]
+Texts = Annotated[list[str], Query(max_length=50)]
+Text = Annotated[str | None, Query(max_length=300)]
+
+
+def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """Return a page, or a part of one, from its template."""
+    context = get_context(request)
+    html = context.rendering.html(
+        name,
+        path=request.url.path,
+        version=context.version,
+        roles=get_roles(request),
+        guarded=bool(context.guard.tokens),
+        **values,
+    )
+    return HTMLResponse(html, status_code=status)
+
+
+def error_page(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
+    """Return an error in words as a page."""
+    answer = page_of(request, "error", status=status, message=message, where=where, hint=hint)
+    answer.headers.update(HEADERS)
+    return answer
+
+
+def to_login(request: Request) -> Response:
+    """Send somebody without a token to the page that takes one, and back afterwards."""
+    target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/login?{urlencode({'next': target})}", status_code=303)
+
+
+def palette(table: RunTable, factor: str) -> dict[str, str]:
+    """Return a colour for each level of a factor: the same on every page, and in every order of the index."""
+    column = table.columns.get(factor)
+    return colours_of(column.levels) if column is not None else {}

@@ -1,0 +1,104 @@
+"""How pages are made: templates, styles, scripts and the chart library, all read when a server starts.
+
+In: values of questions. Out: HTML. Nothing is measured or compared here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from assay.charts.identity import SHAPE_PATHS, shape_of
+from assay.errors import AssayError
+from assay.units import format_bytes, format_duration
+from assay.web.vega import Script, versions
+from assay.wording import amounts, language, numbers, ratios, titles
+from assay.wording.codes import meanings
+from assay.wording.metrics import metric_text
+
+TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+_CHARTS = "vega.js"
+
+
+class NotFoundError(AssayError):
+    """There is nothing under the address asked for."""
+
+
+class Rendering:
+    """One server's templates and what goes with them. It begins to make the chart library when it is made."""
+
+    def __init__(self) -> None:
+        self._templates = _environment()
+        folder = files("assay.web").joinpath("static")
+        listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
+        self._assets = {item.name: item.read_bytes() for item in listed}
+        self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
+        """What stands for the content of the styles and scripts, in their addresses."""
+        self._charts = Script()
+        self._charts.prepare()
+
+    def html(self, name: str, **values: Any) -> str:
+        """Return a page, or a part of one, from its template."""
+        return self._templates.get_template(f"{name}.html.j2").render(vega=versions(), assets=self._stamp, **values)
+
+    def asset(self, stamp: str, name: str) -> tuple[bytes, str]:
+        """Return a style's or script's content and type; no name reaches the file system. Raises NotFoundError."""
+        if name == _CHARTS and stamp == versions():
+            return self._charts.text(), TYPES["js"]
+        if name not in self._assets or stamp != self._stamp:
+            raise NotFoundError("there is no such file")
+        return self._assets[name], TYPES[_ending(name)]
+
+
+def _ending(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def _origin_of_claims(key: str) -> str:
+    """Return the origin that findings are told of (``measured, lab scale 0.05``) as it stands beside numbers."""
+    name, _, scale = key.partition(", lab scale ")
+    return titles.origin_badge(name, scale)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("assay.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        seconds=numbers.seconds,
+        tenths=numbers.tenths,
+        ratio=ratios.ratio,
+        money=amounts.money,
+        moment=language.moment,
+        title=titles.workload_title,
+        count=numbers.count,
+        bytes=format_bytes,
+        duration=format_duration,
+        short=titles.run_id_text,
+        first_capital=language.capitalised,
+        query=urlencode,
+        segment=lambda text: quote(str(text), safe=""),
+        scale=lambda text: titles.scale_text(float(text)),
+    )
+    environment.globals.update(
+        interval=ratios.interval,
+        interval_s=numbers.interval_s,
+        money_interval=amounts.money_interval,
+        metric_text=metric_text,
+        facet_title=titles.column_title,
+        level_text=titles.level_text,
+        origin=titles.origin_badge,
+        share=numbers.probability,
+        shape=lambda level: SHAPE_PATHS[shape_of(level)],
+        meanings=meanings,
+        claims_of=_origin_of_claims,
+    )
+    return environment

@@ -1,0 +1,29 @@
+"""What the codes of storage layouts and networks mean, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse
+
+_DEVICES = {HDD: "hard disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
+_NETWORKS = {"ETH": "Ethernet", "IB": "InfiniBand"}
+
+
+def meanings(names: Iterable[str]) -> dict[str, str]:
+    """Return what the codes of layouts (each worker's devices) and networks mean; other names are left out."""
+    listed = list(names)
+    found = {name: _NETWORKS[name] for name in listed if name in _NETWORKS}
+    return found | {name: _meaning(code) for name in listed if (code := parse(name)) is not None}
+
+
+def _meaning(code: LayoutCode) -> str:
+    devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} a worker"
+    if code.more is None:
+        return f"{devices}, for everything" if code.kind == REMOTE else devices
+    one = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"
+    return {
+        Beside.INTERMEDIATE: f"{devices}, intermediate data on {one}",
+        Beside.HDFS: f"{devices}, for intermediate data, HDFS on {one}",
+        Beside.BOTH: f"{devices}, and {one}, both for everything",
+    }[code.beside or Beside.INTERMEDIATE]
