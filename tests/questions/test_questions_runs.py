@@ -1,0 +1,85 @@
+"""Questions about runs, asked of a repository without any face: lists, what is missing, what is odd, directories."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.run import RunStatus
+from assay.questions.directories import DevicesAsked, directory_plan, newest_baseline
+from assay.questions.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
+from assay.questions.runs import comparable, levels_in, run_page, selected
+from assay.repository import Repository
+from assay.spec import load_cluster
+from builders import make_run, make_trace, study_runs
+from paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository.create(tmp_path_factory.mktemp("r"))
+    for number, run in enumerate(study_runs()):
+        made.publish(run, trace=make_trace(run) if number == 0 else None)
+    made.publish(make_run(950, status=RunStatus.FAILED, cause="the DataNode ended after 9 s", plan=""))
+    return made
+
+
+def test_a_workload_may_be_chosen_by_its_title(repository: Repository) -> None:
+    table = repository.table()
+    by_title, by_name = (selected(table, [f"workload={word}"]) for word in ("TeraSort", "terasort"))
+    assert 0 < len(by_title) == len(by_name) < len(table)
+    assert levels_in(by_name, "workload") == ["terasort"]
+    assert run_page(repository, table, ["workload=TeraSort"]).total == len(by_name)
+
+
+def test_what_is_not_there_is_told_with_the_choices(repository: Repository, tmp_path: Path) -> None:
+    with pytest.raises(SpecificationError, match="no run has layout 'none'"):
+        selected(repository.table(), ["layout=none"])
+    with pytest.raises(RepositoryError, match="no runs yet"):
+        selected(Repository.create(tmp_path / "empty").table(), [])
+
+
+def test_a_page_has_the_newest_first_and_what_tells_runs_apart_before_the_rest(repository: Repository) -> None:
+    page = run_page(repository, repository.table(), limit=5)
+    assert (len(page.runs), page.of, page.offset) == (5, len(repository.table()), 0)
+    times = [row.started_at or "" for row in page.runs]
+    assert times == sorted(times, reverse=True)
+    assert [facet.column for facet in page.facets][:2] == ["workload", "layout"]
+    assert comparable(repository.table())[0] == "layout"
+
+
+def test_what_is_missing_is_counted_by_plan(repository: Repository) -> None:
+    table = repository.table()
+    found = {row.plan: row for row in coverage(table, traced_rows(repository, table))}
+    assert sum(row.runs for row in found.values()) == len(table)
+    assert sum(row.traced for row in found.values()) == 1
+    assert (found[NO_PLAN].runs, found[NO_PLAN].traced) == (1, 0)
+    few = selected(table, ["status=failed"])
+    assert [row.traced for row in coverage(few, traced_rows(repository, table))] == [0, 0]
+
+
+def test_causes_and_repetitions_name_runs_that_can_be_looked_at(repository: Repository) -> None:
+    table = repository.table()
+    told = why_not_valid(repository, table)
+    assert (told.not_valid, told.looked_at) == (3, 3)
+    assert make_run(950).run_id in {run_id for cause in told.causes for run_id in cause.examples}
+    needed = still_needed(repository, table, 0.001)
+    assert repository.run(needed.needs[0].run_id).workload == needed.needs[0].configuration["workload"]
+    assert odd_runs(repository, table, 0).anomalies == ()
+
+
+def test_directories_follow_bandwidth_and_say_what_fills_first(repository: Repository) -> None:
+    cluster = load_cluster(ROOT / "examples" / "lab" / "cluster.yaml")
+    planned = directory_plan(
+        cluster, None, DevicesAsked(hdfs=("hdd1",), intermediate=("hdd1", "ssd1"), data_bytes=33e9)
+    )
+    assert list(planned.hdfs.directories) == ["hdd1"]
+    assert set(planned.intermediate.directories) == {"hdd1", "ssd1"}
+    assert any("first, after" in words for words in planned.warnings)
+    assert directory_plan(replace(cluster, name="x"), None, DevicesAsked()).data_bytes is None
+    with pytest.raises(SpecificationError, match="device"):
+        directory_plan(cluster, None, DevicesAsked(hdfs=("hdd9",)))
+    assert newest_baseline(repository, cluster.name) is None
