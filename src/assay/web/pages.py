@@ -18,11 +18,10 @@ from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
-from assay.web.answering import READERS, Text, Texts, page_of, palette
+from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
 from assay.web.context import ContextOf, get_context, tried
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
-from assay.wording import titles
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
