@@ -1,7 +1,8 @@
-"""Settings of all tests, and the browser of those that look at pages."""
+"""Settings of all tests, what the fast loop leaves out, who runs beside whom, and the browser for pages."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,55 @@ import pytest
 from hypothesis import settings
 
 from browser_support import Watched, opened_browser, watched_page
+from effort import FAST_COPIES, NOT_FAST, examples
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-settings.register_profile("assay", deadline=None)  # a busy machine is slow, and that is no failure
-settings.load_profile("assay")
+LAB_GROUP = "lab"
+"""Tests that start a cluster run one after the other, whatever else runs beside them."""
+
+
+MARKED_BY_FIXTURE = {"browser": "browser", "sshd": "daemon"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fast",
+        action="store_true",
+        help=f"without tests marked {', '.join(NOT_FAST)}, and with a tenth of the damaged copies and examples",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fast"):
+        os.environ.setdefault("ASSAY_FUZZ", str(FAST_COPIES))
+    # A busy machine is slow, and that is no failure.
+    settings.register_profile("assay", deadline=None, max_examples=examples(100))
+    settings.load_profile("assay")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures that they use, leave out what is not fast, let labs come first and in one group."""
+    for item in items:
+        for name in MARKED_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKED_BY_FIXTURE[name])
+        if _marked(item, "root") and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="needs root: NOT tested"))
+    if config.getoption("--fast"):
+        left_out = [item for item in items if _marked(item, *NOT_FAST)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not _marked(item, *NOT_FAST)]
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            name = LAB_GROUP if _marked(item, "lab", "hadoop") else item.nodeid.partition("::")[0]
+            item.add_marker(pytest.mark.xdist_group(name))
+    items.sort(key=lambda item: not _marked(item, "lab", "hadoop"))
+
+
+def _marked(item: pytest.Item, *names: str) -> bool:
+    return any(item.get_closest_marker(name) for name in names)
 
 
 @pytest.fixture(scope="module")

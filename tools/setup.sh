@@ -1,8 +1,8 @@
 #!/bin/sh
 # Everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
 # environment in .venv, the emulated disks' daemon in rust/target, and the Hadoop distribution. Safe to run again; what is
-# there already is left alone.
-# Usage: tools/setup.sh run|test
+# there already is left alone. For `make test-fast` the virtual environment is enough.
+# Usage: tools/setup.sh run|test|fast
 set -eu
 cd "$(dirname "$0")/.."
 purpose=${1:-run}
@@ -13,6 +13,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 wanted="openjdk-17-jdk-headless:javac maven:mvn openssh-server:sshd openssh-client:ssh-keygen fio:fio iperf3:iperf3
         iproute2:ip iproute2:tc e2fsprogs:mkfs.ext4 util-linux:flock mount:losetup procps:ps cargo:cargo"
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+[ "$purpose" = fast ] && wanted=
 if [ "$purpose" = test ]; then
     wanted="$wanted chromium:chromium"
     # Debian's lint fits Debian's cargo alone; another cargo brings its own.
@@ -60,7 +61,7 @@ fi
 
 stamp=.venv/.requirements
 requirements=requirements.txt
-[ "$purpose" = test ] && requirements=requirements-dev.txt
+[ "$purpose" = run ] || requirements=requirements-dev.txt
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 fingerprint=$(cat "$requirements" pyproject.toml | cksum)
 if ! grep -qxF "$fingerprint $requirements" "$stamp" 2>/dev/null; then
@@ -70,6 +71,7 @@ if ! grep -qxF "$fingerprint $requirements" "$stamp" 2>/dev/null; then
         .venv/bin/python -m pip install -q --disable-pip-version-check --no-deps -e .
     printf '%s %s\n' "$fingerprint" "$requirements" >>"$stamp"
 fi
+[ "$purpose" = fast ] && exit
 
 # Without it the lab goes on with throttled disks, that know nothing of seeks.
 no_daemon() { say "the emulated disks' daemon (rust/) was not built: $1"; say "the lab will use throttled disks instead"; }

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,17 +16,12 @@ from assay.repository import Repository
 from builders import make_run, said
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from jhist_samples import SUBMIT_MS, as_json, sort_job
+from program import called as assay
+from program import started
 
 TASK = Task(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
 )
-
-
-def assay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run the real program, wide enough for its tables."""
-    code = "import sys; from assay.cli.main import main; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"COLUMNS": "200"}, timeout=60)
 
 
 def full_run() -> Run:
@@ -66,8 +58,9 @@ def stored(tmp_path: Path) -> Path:
 
 
 def test_runs_lists_every_run_with_the_newest_last(stored: Path) -> None:
-    result = assay("runs", "--repository", stored)
+    result = started("runs", "--repository", stored)
     assert result.returncode == 0, result.stderr
+    assert result.stdout == assay("runs", "--repository", stored).stdout
     header, first, second = result.stdout.splitlines()
     assert header.split() == [
         "run",

@@ -20,6 +20,7 @@ from assay.model.run import Origin, Run, RunStatus
 from assay.statistics.keys import Groups, combined, groups_by, median_by
 from assay.statistics.run_table import table_of
 from builders import make_run
+from effort import examples
 
 LAYOUTS = ("HDD", "SSD", "SS2")
 
@@ -57,7 +58,7 @@ def test_a_mixture_of_configurations_gains_nothing() -> None:
     assert averaged.configurations == 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_the_ratio_is_the_geometric_mean_over_sets_of_ratios_of_geometric_means(runs: list[Run]) -> None:
     found = matched_speedups(table_of(runs), "layout", "HDD") if any(r.layout == "HDD" for r in runs) else []
@@ -81,7 +82,7 @@ def test_the_ratio_is_the_geometric_mean_over_sets_of_ratios_of_geometric_means(
         assert counted == sum(r.workload == speedup.group and r.layout in ("HDD", speedup.candidate) for r in runs)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(RUNS)
 def test_reversed_roles_give_the_reciprocal(runs: list[Run]) -> None:
     layouts = {run.layout for run in runs}
@@ -100,7 +101,7 @@ def test_reversed_roles_give_the_reciprocal(runs: list[Run]) -> None:
                 assert a.low == pytest.approx(1 / b.high, rel=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(RUNS, st.randoms(use_true_random=False))
 def test_the_order_of_rows_does_not_matter(runs: list[Run], chance: random.Random) -> None:
     if not any(run.layout == "HDD" for run in runs):
@@ -251,7 +252,7 @@ def test_keys_stay_apart_beyond_what_64_bits_hold() -> None:
     assert len(pairs) == groups.count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 4), st.floats(-20, 20)), min_size=1, max_size=40))
 def test_medians_by_group(rows: list[tuple[int, float]]) -> None:
     group, values = np.array([g for g, _ in rows], dtype=np.int64), np.array([v for _, v in rows])

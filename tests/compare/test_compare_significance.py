@@ -27,6 +27,7 @@ from assay.statistics.intervals import geometric_mean
 from assay.statistics.ranks import rank_test_p
 from assay.statistics.run_table import table_of
 from builders import make_run
+from effort import examples
 from paths import ROOT
 
 TIMES = st.lists(st.integers(1, 9).map(float), min_size=1, max_size=8)
@@ -57,7 +58,7 @@ def test_holm_by_hand() -> None:
         holm([1.5])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.lists(st.integers(1, 5).map(float), min_size=2, max_size=3),
     st.lists(st.integers(1, 5).map(float), min_size=2, max_size=3),

@@ -6,7 +6,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from assay.formats.bare.fio_figures import cached_jobs, figures, size_bytes
 from assay.model.cluster import Device, DeviceKind
 from assay.model.device_model import FlashModel, HddModel, usual_flash
 from assay.spec import load_cluster
+from program import called as _assay
 
 CAPACITY_BYTES = 4 * 10**12
 
@@ -281,11 +281,7 @@ def test_fios_sizes_are_powers_of_1024(text: str, value: int) -> None:
     assert size_bytes(text) == value
 
 
-def _assay(*words: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-c", "from assay.cli.main import main; main()", *words]
-    return subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-
-
+@pytest.mark.slow
 def test_the_printed_job_file_runs_and_its_report_makes_a_device(tmp_path: Path) -> None:
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed")

@@ -17,8 +17,9 @@ from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Device, DeviceKind
 from assay.repository import Repository
 from builders import make_run
-from campaign_support import assay, assay_json
 from lab_support import SCALE, small_cluster
+from program import called as assay
+from program import called_json as assay_json
 
 LISA14 = {**{f"hdd{number}": 120e6 for number in range(1, 7)}, "ssd1": 1300e6}
 rates = st.dictionaries(st.sampled_from(["a", "b", "c", "d"]), st.integers(1, 50).map(float), min_size=1)
@@ -205,7 +206,7 @@ def test_the_newest_baseline_of_the_cluster_is_found_among_the_runs(tmp_path: Pa
     assert found["bandwidths_from"] == "the baseline of 2026-01-03"
     other = tmp_path / "other.json"
     other.write_bytes(msgspec.json.encode(measured("another")))
-    refused = assay("layout", "plan", cluster, "--baseline", other, check=False)
+    refused = assay("layout", "plan", cluster, "--baseline", other)
     assert "a baseline of 'another', not of 'small'" in refused.stderr
 
 
@@ -221,6 +222,6 @@ def test_the_newest_baseline_of_the_cluster_is_found_among_the_runs(tmp_path: Pa
 def test_a_wrong_option_is_refused_in_words(tmp_path: Path, options: list[str], words: str) -> None:
     cluster = tmp_path / "cluster.yaml"
     cluster.write_text(CLUSTER)
-    done = assay("layout", "plan", cluster, *options, check=False)
+    done = assay("layout", "plan", cluster, *options)
     assert done.returncode == 2
     assert words in done.stderr

@@ -25,7 +25,7 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoopbackSshd]:
         yield server
 
 
-@pytest.fixture(params=["local", "ssh"])
+@pytest.fixture(params=["local", pytest.param("ssh", marks=pytest.mark.daemon)])
 async def node(request: pytest.FixtureRequest) -> AsyncIterator[Transport]:
     transport: Transport
     if request.param == "local":
@@ -123,6 +123,7 @@ async def test_a_timeout_ends_the_process_and_its_children(node: Transport, tmp_
         assert not alive(int((tmp_path / who).read_text())), who
 
 
+@pytest.mark.slow
 async def test_a_timeout_ends_a_process_that_ignores_sigterm(node: Transport, tmp_path: Path) -> None:
     script = f"trap '' TERM; echo $$ >{tmp_path}/pid; while :; do sleep 1; done"
     with pytest.raises(HostError, match="took longer"):

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from paths import ROOT
+from paths import ROOT, TESTS
 
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TESTED = sorted(TESTS.rglob("*.py"))
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
+DOCSTRING_CHARACTERS_MIN = 25
 # Hosts of package registries must not be named: they come from the machine's own configuration.
 _HOSTS = (
     "pypi" + ".org",
@@ -38,22 +41,55 @@ def tracked() -> list[Path]:
     return [ROOT / name for name in listed.stdout.splitlines() if (ROOT / name).is_file()]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_files_and_functions_fit(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= FILE_LINES_MAX
-    for node in ast.walk(ast.parse(text)):
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def long_functions(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1
-            assert length <= FUNCTION_LINES_MAX, f"{node.name} has {length} lines"
+            if length > FUNCTION_LINES_MAX:
+                yield f"{shown(path)}: {node.name} has {length} lines"
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_say_what_they_answer(path: Path) -> None:
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
-    assert docstring
-    assert len(docstring) >= 25
+def test_files_and_functions_fit() -> None:
+    assert len(SOURCES) > 250
+    lines = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *TESTED]}
+    assert {name: count for name, count in lines.items() if count > FILE_LINES_MAX} == {}
+    assert [words for path in SOURCES for words in long_functions(path)] == []
+
+
+def test_modules_say_what_they_answer() -> None:
+    silent = []
+    for path in [*SOURCES, *TESTED]:
+        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        if len(docstring) < DOCSTRING_CHARACTERS_MIN:
+            silent.append(f"{shown(path)}: {docstring!r}")
+    assert silent == []
+
+
+def test_every_folder_of_sources_is_a_package() -> None:
+    """Else what lies in it is neither imported by its name nor checked for its direction."""
+    folders = {path.parent for path in SOURCES} - {ROOT / "src"}
+    bare = [shown(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()]
+    assert [name for name in bare if not name.endswith("/node")] == []
+
+
+def layouts_of_their_own(text: str) -> list[str]:
+    """Return the comments that exempt code from the formatter: there is one layout."""
+    return re.findall(r"#[ \t]*(?:fmt|yapf)[ \t]*:[ \t]*(?:skip|off|disable)\b", text)
+
+
+def test_no_code_has_a_layout_of_its_own() -> None:
+    assert [shown(path) for path in tracked() if path.suffix == ".py" and layouts_of_their_own(path.read_text())] == []
+
+
+@pytest.mark.parametrize("words", ["fmt: " + "skip", "fmt:" + "off", "fmt: " + "skip because"])
+def test_a_layout_of_its_own_would_be_seen(words: str) -> None:
+    assert layouts_of_their_own(f"x = [1,2]  # {words}\n")
+    assert not layouts_of_their_own(f"x = {words!r}\n")
 
 
 def test_no_file_names_a_registry_or_leaves_work_undone() -> None:

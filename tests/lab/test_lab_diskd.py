@@ -18,6 +18,7 @@ import pytest
 
 from paths import ROOT
 
+pytestmark = pytest.mark.daemon
 DAEMON = ROOT / "rust/target/release/assay-diskd"
 SIZE_BYTES = 8 * 2**20
 HDD: dict[str, Any] = {

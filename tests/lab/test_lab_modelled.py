@@ -187,6 +187,7 @@ def test_a_daemon_that_fails_is_told_in_its_words_and_nothing_of_it_is_left(tmp_
     assert not daemon.specification.exists()
 
 
+@pytest.mark.slow
 def test_a_daemon_that_ignores_sigterm_is_killed_and_another_one_is_left_alone(tmp_path: Path) -> None:
     script = "trap '' TERM; echo ready; while [ -e \"$1\" ] || true; do sleep 0.05; done"
     journal = Journal.begin(tmp_path, Header("x", False, Owner.current()))

@@ -264,7 +264,7 @@ def test_a_missing_or_failing_program_is_an_error_in_words() -> None:
         run(["sleep", "5"], timeout_s=0.2)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="is root's way to try what another user sees")
+@pytest.mark.root
 def test_without_root_the_probe_says_so_and_nothing_is_tried(tmp_path: Path) -> None:
     script = (
         "import json, os; from assay.lab.probe import probe; from assay.lab.lifecycle import clear_abandoned; "

@@ -51,6 +51,7 @@ async def _measure(directory: Path) -> Baseline:
     return await baseline.measure_baseline(_cluster(directory), {"here": LocalTransport("here")})
 
 
+@pytest.mark.slow
 async def test_a_real_directory_is_measured_and_left_as_it_was(tmp_path: Path) -> None:
     if shutil.which("fio") is None:
         pytest.skip("fio is not installed")

@@ -117,10 +117,7 @@ def as_stranger(folder: Path, data: Path, sudo: str | None) -> dict[str, object]
     return dict(json.loads(done.stdout))
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root to become another user: NOT tested")
-
-
-@needs_root
+@pytest.mark.root
 def test_without_sudo_the_reason_says_so_and_what_to_do(stranger_directory: Path) -> None:
     answer = as_stranger(stranger_directory, stranger_directory, None)
     assert answer["dropped"] is False
@@ -128,7 +125,7 @@ def test_without_sudo_the_reason_says_so_and_what_to_do(stranger_directory: Path
     assert "NOPASSWD: /usr/bin/tee /proc/sys/vm/drop_caches" in str(answer["reason"])
 
 
-@needs_root
+@pytest.mark.root
 def test_a_sudo_that_asks_for_a_password_is_named_with_the_line_for_sudoers(stranger_directory: Path) -> None:
     refusing = "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n"
     answer = as_stranger(stranger_directory, stranger_directory, refusing)
@@ -139,13 +136,13 @@ def test_a_sudo_that_asks_for_a_password_is_named_with_the_line_for_sudoers(stra
     )
 
 
-@needs_root
+@pytest.mark.root
 def test_a_sudo_that_agrees_is_asked_without_waiting_for_a_password(stranger_directory: Path) -> None:
     agreeing = "#!/bin/sh\nread level\n[ \"$*\" = '-n /usr/bin/tee /proc/sys/vm/drop_caches' ] && [ $level = 3 ]\n"
     assert as_stranger(stranger_directory, stranger_directory, agreeing)["dropped"] is True
 
 
-@needs_root
+@pytest.mark.root
 def test_files_that_may_not_be_read_are_unknown_rather_than_cold(stranger_directory: Path) -> None:
     (stranger_directory / "data").mkdir(mode=0o700)
     answer = as_stranger(stranger_directory, stranger_directory / "data", "#!/bin/sh\nexit 0\n")

@@ -16,6 +16,7 @@ from assay.model.run import Run, RunStatus
 from assay.quality.anomalies import Kind, find_anomalies
 from assay.statistics.run_table import RunTable, table_of
 from builders import make_run
+from effort import examples
 from paths import ROOT
 
 ALOJA = ROOT.parent / "shared" / "data" / "aloja" / "aloja-execs-2014-09-dump.csv"
@@ -107,7 +108,7 @@ def test_only_valid_runs_are_looked_at_unless_others_are_named() -> None:
     assert len(find_anomalies(table.taken(np.zeros(11, dtype=np.bool_)))) == 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["HDD", "SSD"]), st.floats(0.1, 1e5)), min_size=1, max_size=40))
 def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, float]]) -> None:
     table = table_of([make_run(i, layout=layout, duration_s=s) for i, (layout, s) in enumerate(rows)])

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from click.testing import CliRunner, Result
@@ -26,6 +26,9 @@ from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
 from report_support import single
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 HOSTILE = "<b>x</b> | `y` [z](http://w) *s* _u_ # $v$ \\"
 CHAPTERS = [
@@ -151,6 +154,7 @@ def test_workloads_whose_titles_look_alike_keep_charts_apart() -> None:
     assert len(anchors) == len(set(anchors))
 
 
+@pytest.mark.slow
 def test_markdown_is_written_with_its_charts_beside_it(root: Path, tmp_path: Path) -> None:
     assert call("report", "-o", tmp_path / "a b.md", "--repository", root).exit_code == 0
     text = (tmp_path / "a b.md").read_text()
@@ -194,6 +198,7 @@ def test_pdf_without_typst_says_what_to_do(document: Document, tmp_path: Path, m
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     pytest.importorskip("typst", reason="SKIPPED LOUDLY: typst is not installed, so no PDF was made")
     evil = '#panic("x") $x$ *b* @ref <label> // /* `r` "'
@@ -214,29 +219,21 @@ def test_findings_that_nothing_tells_are_one_sentence(document: Document) -> Non
     assert any(text.startswith("These runs can't tell: ") for text in texts)
 
 
-CHROMIUM = Path("/usr/bin/chromium")
-
-
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="SKIPPED LOUDLY: no Chromium, so folding was not tried")
 @pytest.mark.parametrize("media", ["screen", "print"])
-def test_details_are_folded_on_a_screen_and_open_on_paper(tmp_path: Path, media: Literal["screen", "print"]) -> None:
-    from playwright.sync_api import sync_playwright
-
+def test_details_are_folded_on_a_screen_and_open_on_paper(
+    browser: Browser, tmp_path: Path, media: Literal["screen", "print"]
+) -> None:
     page = tmp_path / "r.html"
     page.write_text(html(document_of(runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]}), observed_of=None)))
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        try:
-            view = browser.new_page()
-            view.goto(page.as_uri())
-            view.emulate_media(media=media)
-            folded = view.locator("details").first
-            assert folded.locator("table").is_visible() == (media == "print")
-            if media == "screen":
-                folded.locator("summary").press("Enter")
-                assert folded.locator("table").is_visible()
-        finally:
-            browser.close()
+    view = browser.new_page()
+    view.goto(page.as_uri())
+    view.emulate_media(media=media)
+    folded = view.locator("details").first
+    assert folded.locator("table").is_visible() == (media == "print")
+    if media == "screen":
+        folded.locator("summary").press("Enter")
+        assert folded.locator("table").is_visible()
+    view.close()
 
 
 def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:

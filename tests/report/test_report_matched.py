@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from click.testing import CliRunner, Result
@@ -22,8 +23,10 @@ from assay.wording.ratios import format_ratio
 from builders import make_run, said
 from report_support import matched
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 SETS = 6
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 def many_runs(script: str = "SS2") -> list[Run]:
@@ -144,23 +147,19 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
     assert "Time against money" in page.read_text()
 
 
-@pytest.mark.skipif(not CHROMIUM.exists(), reason="no Chromium here")
-def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(tmp_path: Path) -> None:
-    sync_api = pytest.importorskip("playwright.sync_api")
+def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     runs = table(many_runs())
     page.write_text(html(matched(matched_report(runs, "layout", "HD2"), runs)))
-    with sync_api.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        for width in (1200, 360):
-            shown = browser.new_page(viewport={"width": width, "height": 800})
-            said: list[str] = []
-            shown.on("console", lambda message, said=said: said.append(message.text))
-            shown.goto(page.as_uri())
-            assert shown.evaluate("document.documentElement.scrollWidth") <= width
-            assert said == []
-            assert shown.locator("svg:visible").count() == 3
-        browser.close()
+    said: list[str] = []
+    for width in (1200, 360):
+        shown = browser.new_page(viewport={"width": width, "height": 800})
+        shown.on("console", lambda message: said.append(message.text))
+        shown.goto(page.as_uri())
+        assert shown.evaluate("document.documentElement.scrollWidth") <= width
+        assert said == []
+        assert shown.locator("svg:visible").count() == 3
+        shown.close()
 
 
 def test_threats_of_a_table_are_read_off_it() -> None:

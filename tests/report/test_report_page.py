@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 from html import unescape
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from click.testing import CliRunner, Result
@@ -24,7 +24,9 @@ from builders import PRICES_YAML, build_repository, make_trace, price_book, runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from report_support import single
 
-CHROMIUM = Path("/usr/bin/chromium")
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
 
 
@@ -265,32 +267,24 @@ def test_report_without_a_file_says_how(root: Path) -> None:
 @pytest.mark.parametrize("width_px", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_real_browser_shows_it_without_a_request_or_an_error(
-    page: str, tmp_path: Path, width_px: int, scheme: Literal["light", "dark"]
+    browser: Browser, page: str, tmp_path: Path, width_px: int, scheme: Literal["light", "dark"]
 ) -> None:
-    if not CHROMIUM.exists():
-        pytest.skip(f"SKIPPED LOUDLY: no {CHROMIUM}, so the report was not opened in a browser")
-    from playwright.sync_api import sync_playwright
-
     file = tmp_path / "report.html"
     file.write_text(page)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        try:
-            view = browser.new_page(viewport={"width": width_px, "height": 900}, color_scheme=scheme)
-            requests: list[str] = []
-            problems: list[str] = []
-            view.on("request", lambda request: requests.append(request.url))
-            view.on("console", lambda message: problems.append(message.text))
-            view.on("pageerror", lambda error: problems.append(str(error)))
-            view.goto(file.as_uri())
-            shown = view.evaluate("[...document.querySelectorAll('.chart')].filter(e => e.offsetParent).length")
-            overflow = view.evaluate("document.documentElement.scrollWidth - innerWidth")
-            small = view.evaluate(
-                "Math.min(...[...document.querySelectorAll('.chart svg')].filter(e => e.getClientRects().length)"
-                ".map(e => e.getBoundingClientRect().width / e.viewBox.baseVal.width))"
-            )
-        finally:
-            browser.close()
+    view = browser.new_page(viewport={"width": width_px, "height": 900}, color_scheme=scheme)
+    requests: list[str] = []
+    problems: list[str] = []
+    view.on("request", lambda request: requests.append(request.url))
+    view.on("console", lambda message: problems.append(message.text))
+    view.on("pageerror", lambda error: problems.append(str(error)))
+    view.goto(file.as_uri())
+    shown = view.evaluate("[...document.querySelectorAll('.chart')].filter(e => e.offsetParent).length")
+    overflow = view.evaluate("document.documentElement.scrollWidth - innerWidth")
+    small = view.evaluate(
+        "Math.min(...[...document.querySelectorAll('.chart svg')].filter(e => e.getClientRects().length)"
+        ".map(e => e.getBoundingClientRect().width / e.viewBox.baseVal.width))"
+    )
+    view.close()
     assert requests == [file.as_uri()]
     assert problems == []
     assert shown == 14

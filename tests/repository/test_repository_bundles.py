@@ -21,6 +21,7 @@ from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository, new_run_id, short_length
 from assay.repository.bundle import write_sums
 from builders import make_run
+from effort import examples
 
 TASK = Task(
     "job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.5, 2.5, None, None, 10, 20, 30, 40, 50, 0.5, 0.1
@@ -111,7 +112,7 @@ def small_trace() -> Trace:
     return trace
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(run=runs, attempts=st.lists(tasks, max_size=4))
 def test_every_run_comes_back_as_it_was_published(run: Run, attempts: list[Task]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -99,7 +99,7 @@ def test_what_a_writer_elsewhere_left_is_cleared_when_it_is_a_day_old(repository
     assert partial(repository) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system takes root")
+@pytest.mark.root
 @pytest.mark.parametrize("part", ["logs={'x': os.urandom(4_000_000)}", "trace=trace"])
 def test_a_full_disk_is_told_in_words_and_stores_nothing(tmp_path: Path, part: str) -> None:
     code = f"""
@@ -234,6 +234,7 @@ def test_an_index_that_is_gone_or_damaged_is_built_anew(
     assert repository.runs(limit=1) == every[-1:]
 
 
+@pytest.mark.slow
 def test_every_cut_of_the_index_is_survived(repository: Repository) -> None:
     repository.publish(make_run(1))
     repository.runs()
@@ -274,6 +275,7 @@ def test_where_no_index_can_be_written_runs_are_listed_all_the_same(repository: 
     assert repository.verify() == []
 
 
+@pytest.mark.slow
 def test_many_writers_and_readers_at_once_see_whole_runs_only(repository: Repository) -> None:
     code = """
 first = int(sys.argv[2])

@@ -15,37 +15,15 @@ import pytest
 
 from assay.errors import RepositoryError
 from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Task
-from assay.model.trace import Trace
-from assay.repository import ImportSummary, Repository
+from assay.repository import Repository
 from builders import make_run
+from line_imports import TASK, import_lines
 from paths import SUPPORT
-
-TASK = Task("job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository.create(tmp_path / "repository")
-
-
-def trace_of(value: float) -> Trace:
-    return Trace([0.0, 1.0], ["w1", "w1"], ["cpu", "cpu"], ["user_s", "user_s"], [True, True], [0.0, value])
-
-
-def import_lines(repository: Repository, path: Path, *, strict: bool = False) -> ImportSummary:
-    """Import a file whose lines are durations; the first of them has a task and a trace."""
-
-    def items() -> Iterator[Found | Left]:
-        for number, line in enumerate(path.read_text().splitlines(), start=1):
-            if not line.isdecimal():
-                yield Left(f"{path.name}:{number}", "is no number")
-                continue
-            run = foreign_run(workload="sort", duration_s=float(line), layout="HDD")
-            more = ((TASK,), trace_of(float(line))) if number == 1 else ((), None)
-            yield Found(line, f"{path.name}:{number}", run, *more)
-
-    return repository.import_runs("lines", items, [(path.name, path)], plan="test", strict=strict)
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -151,20 +129,21 @@ def test_a_damaged_import_does_not_hide_runs_that_are_added_later(repository: Re
 
 CODE = """
 import sys
-sys.path[:0] = [{support!r}, {here!r}]
+sys.path[:0] = [{support!r}]
 from pathlib import Path
 from assay.repository import Repository
-from test_repository_imports import import_lines
+from line_imports import import_lines
 print("ready", flush=True)
 print(import_lines(Repository.open(Path({root!r})), Path({path!r})).taken)
 """
 
 
 def importing(repository: Repository, path: Path) -> subprocess.Popen[str]:
-    code = CODE.format(support=str(SUPPORT), here=str(Path(__file__).parent), root=str(repository.root), path=str(path))
+    code = CODE.format(support=str(SUPPORT), root=str(repository.root), path=str(path))
     return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_two_imports_of_the_same_at_once_make_one(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "results.txt", "".join(f"{number}\n" for number in range(1, 2000)))
     processes = [importing(repository, path) for _ in range(2)]
@@ -174,6 +153,7 @@ def test_two_imports_of_the_same_at_once_make_one(repository: Repository, tmp_pa
     assert repository.verify() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.2])
 def test_an_import_that_is_killed_leaves_the_repository_whole(
     repository: Repository, tmp_path: Path, delay_s: float
@@ -182,7 +162,7 @@ def test_an_import_that_is_killed_leaves_the_repository_whole(
     path = written(tmp_path, "results.txt", "".join(f"{number}\n" for number in range(1, 4000)))
     process = importing(repository, path)
     assert process.stdout is not None
-    process.stdout.readline()
+    assert process.stdout.readline() == "ready\n"
     time.sleep(delay_s)
     process.send_signal(signal.SIGKILL)
     process.wait()

@@ -114,6 +114,7 @@ def test_an_anchor_may_be_set_again(tmp_path: Path) -> None:
     assert read_document(file).content == {"a": "1", "b": "2", "c": "2"}
 
 
+@pytest.mark.slow
 def test_deep_nesting_and_alias_bombs_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "bomb.yaml"
     file.write_text("a: " + "[" * 5000)

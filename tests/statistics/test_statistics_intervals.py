@@ -14,6 +14,7 @@ from scipy import stats
 
 from assay.statistics.intervals import geometric_mean, welch_ratio
 from assay.statistics.ranks import rank_test_p, smallest_reachable_p
+from effort import examples
 from paths import ROOT
 
 TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
@@ -100,7 +101,7 @@ def test_three_runs_a_side_can_not_reach_five_percent() -> None:
     assert rank_test_p([10, 11, 12], [1, 2, 3]) == pytest.approx(0.1)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.lists(st.integers(1, 6), min_size=3, max_size=4), st.lists(st.integers(1, 6), min_size=3, max_size=4))
 def test_the_rank_test_counts_arrangements_also_with_ties(a: list[int], b: list[int]) -> None:
     """Checked against counting U over every way to split the pooled times."""

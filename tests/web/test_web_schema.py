@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from assay.web.app import create_app
+from effort import examples
 from web_support import filled, served
 
 schemathesis = pytest.importorskip("schemathesis", reason="SKIPPED LOUDLY: no schemathesis, the API was not fuzzed")
@@ -23,6 +24,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
 
 
+@pytest.mark.slow
 def test_it_answers_as_documented(api: Any) -> None:
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks
@@ -40,7 +42,7 @@ def test_it_answers_as_documented(api: Any) -> None:
             continue
 
         @settings(
-            max_examples=EXAMPLES,
+            max_examples=examples(EXAMPLES),
             deadline=None,
             suppress_health_check=list(HealthCheck),
             derandomize=True,

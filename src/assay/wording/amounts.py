@@ -1,4 +1,4 @@
-"""Money as people read it."""
+"""Money as people read it: an amount, and an interval, with the sign of its currency."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from assay.formats.source import Source
 from assay.model.imported import Found, Left
 from assay.model.run import Run, RunStatus
 from builders import words_of
+from effort import examples
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -458,7 +459,7 @@ def test_damaged_tables_give_sound_runs_or_reasons(tmp_path: Path) -> None:
             _check(list(FORMAT.read([Source(path, "t.csv")])))
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(COLUMNS.split(",")), st.text(max_size=30), min_size=1))
 def test_any_text_in_any_cell_is_a_run_or_a_reason(tmp_path: Path, cells: dict[str, str]) -> None:
     quoted = {name: '"' + text.replace('"', '""') + '"' for name, text in cells.items()}

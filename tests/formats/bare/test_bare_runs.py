@@ -313,6 +313,7 @@ def test_several_reports_in_a_file(tmp_path: Path) -> None:
     assert len(results) == 2
 
 
+@pytest.mark.daemon
 @pytest.mark.parametrize("options", [[], ["--udp", "--bitrate", "8M"]], ids=["tcp", "udp"])
 def test_a_real_report_of_iperf3(options: list[str], tmp_path: Path) -> None:
     with socket.socket() as free:

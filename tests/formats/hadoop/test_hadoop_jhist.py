@@ -16,6 +16,7 @@ import jhist_samples as samples
 from assay.errors import FormatError
 from assay.formats.hadoop.jhist import JobHistory, parse_jhist, phases
 from assay.model.run import Phase
+from effort import examples
 from paths import ROOT
 
 SUBMIT_S = samples.SUBMIT_MS / 1000
@@ -214,19 +215,19 @@ def check_mutated(content: bytes, begin: int, changes: list[tuple[float, int]], 
     json.dumps(dataclasses.asdict(dataclasses.replace(history, tasks=())))
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(mutations, st.one_of(st.just(1.0), st.floats(0, 1)))
 def test_damaged_binary_events_give_a_job_or_a_format_error(changes: list[tuple[float, int]], cut: float) -> None:
     check_mutated(BINARY, BODY, changes, cut)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(mutations)
 def test_a_damaged_schema_gives_a_job_or_a_format_error(changes: list[tuple[float, int]]) -> None:
     check_mutated(BINARY, 0, changes, 1.0)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=examples(1500), deadline=None)
 @given(mutations, st.one_of(st.just(1.0), st.floats(0, 1)))
 def test_damaged_json_gives_a_job_or_a_format_error(changes: list[tuple[float, int]], cut: float) -> None:
     check_mutated(JSON, 0, changes, cut)

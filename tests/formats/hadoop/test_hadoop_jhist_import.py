@@ -21,6 +21,7 @@ from assay.formats.source import Source, sources_in
 from assay.model.imported import Found, Left
 from assay.model.run import RunStatus
 from builders import words_of
+from effort import examples
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -329,7 +330,7 @@ def test_damaged_configurations_give_runs_or_reasons(tmp_path: Path) -> None:
 plain = st.text(st.characters(codec="utf-8", exclude_characters="<>&\r", min_codepoint=32), max_size=30).map(str.strip)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.dictionaries(plain.filter(bool), st.tuples(plain, st.lists(plain, max_size=3)), max_size=8))
 def test_every_property_is_read_as_it_was_written(wanted: dict[str, tuple[str, list[str]]]) -> None:
     content = conf(*((name, value, tuple(sources)) for name, (value, sources) in wanted.items()))

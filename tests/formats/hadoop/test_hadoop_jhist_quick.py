@@ -16,6 +16,7 @@ from assay.formats.hadoop.jhist import JobHistory, parse_jhist
 from assay.formats.hadoop.jhist_learned_json import LearnedJson
 from assay.formats.hadoop.jhist_quick_binary import QuickBinary
 from assay.formats.hadoop.jhist_quick_json import QuickJson
+from effort import examples
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -135,7 +136,7 @@ numbers = st.integers(-(2**63) + 1, 2**63 - 1)
 names = st.text(max_size=70)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(names, numbers, st.dictionaries(names, numbers, max_size=4), numbers), max_size=6))
 def test_any_names_and_numbers_are_the_same_either_way(told: list[tuple[str, int, dict[str, int], int]]) -> None:
     events = samples.sort_job()

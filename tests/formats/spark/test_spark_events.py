@@ -25,6 +25,7 @@ from assay.formats.spark.parameters import spark_parameters
 from assay.model.imported import Found, Left
 from assay.model.run import Phase, RunStatus
 from builders import words_of
+from effort import examples
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -441,7 +442,7 @@ def test_damaged_lzf_logs_give_runs_or_reasons(tmp_path: Path) -> None:
 later = st.dictionaries(st.text(min_size=1).filter(lambda key: key != "Event"), st.none() | st.text() | st.integers())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(min_size=1), later, st.integers(0, 18))
 def test_events_and_keys_of_later_versions_change_nothing(name: str, more: dict[str, Any], place: int) -> None:
     from assay.formats.spark.events import read_application

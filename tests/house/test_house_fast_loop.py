@@ -1,0 +1,59 @@
+"""The fast loop: every room has a part in it, and it leaves out what needs more than Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from effort import EXAMPLES_MIN, NOT_FAST, examples
+from paths import ROOT, TESTS
+
+ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
+SUBJECTS_BESIDE_ROOMS = {"house", "support", "data"}
+
+
+def test_every_room_has_tests_in_the_fast_loop(request: pytest.FixtureRequest) -> None:
+    if request.config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        pytest.skip("only a part of the tests was asked for")
+    quick = {
+        item.path.relative_to(TESTS).parts[0]
+        for item in request.session.items
+        if not any(item.get_closest_marker(name) for name in NOT_FAST)
+    }
+    assert len(ROOMS) > 20
+    assert [room for room in ROOMS if room not in quick] == []
+
+
+def test_tests_lie_in_the_folder_of_their_room() -> None:
+    folders = {path.name for path in TESTS.iterdir() if path.is_dir() and not path.name.startswith((".", "_"))}
+    assert folders - set(ROOMS) == SUBJECTS_BESIDE_ROOMS & folders
+    astray = [path for path in TESTS.rglob("test_*.py") if path.parent in (TESTS, TESTS / "support")]
+    assert not astray
+
+
+def test_what_is_left_out_is_a_marker_that_is_explained(pytestconfig: pytest.Config) -> None:
+    explained = {line.partition(":")[0] for line in pytestconfig.getini("markers")}
+    assert set(NOT_FAST) <= explained
+
+
+@pytest.mark.parametrize(
+    ("copies", "full", "given"), [("1000", 800, 800), ("100", 800, 80), ("100", 25, EXAMPLES_MIN), ("10000", 25, 250)]
+)
+def test_examples_of_properties_go_with_the_number_of_damaged_copies(
+    copies: str, full: int, given: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASSAY_FUZZ", copies)
+    assert examples(full) == given
+
+
+def test_no_property_has_a_fixed_number_of_examples() -> None:
+    """Else the fast loop would be as slow with it, and ASSAY_FUZZ without effect."""
+    word = "max_examples="
+    fixed = [
+        f"{path.relative_to(Path(TESTS))}: {line.strip()}"
+        for path in TESTS.rglob("test_*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if word in line and f"{word}examples(" not in line and path != Path(__file__)
+    ]
+    assert fixed == []

@@ -1,0 +1,16 @@
+"""How much a test session tries: everything, or what the fast loop takes; and how many examples a property is given."""
+
+from __future__ import annotations
+
+from mutation import fuzz_count
+
+NOT_FAST = ("lab", "hadoop", "alone", "browser", "daemon", "root", "slow")
+"""Markers of tests that ``pytest --fast`` leaves out."""
+FAST_COPIES = 100
+"""Damaged copies that the fast loop reads of each sound file, instead of 1,000."""
+EXAMPLES_MIN = 10
+
+
+def examples(full: int) -> int:
+    """Return how many examples a property gets that has ``full`` in the whole suite: as ASSAY_FUZZ is to 1,000."""
+    return max(min(full, EXAMPLES_MIN), full * fuzz_count() // 1000)

@@ -1,0 +1,32 @@
+"""An import of the simplest kind: a file whose lines are durations; for tests, and for processes that they start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from assay.model.imported import Found, Left, foreign_run
+from assay.model.run import Task
+from assay.model.trace import Trace
+from assay.repository import ImportSummary, Repository
+
+TASK = Task("job_1", "task_1", "attempt_1", "map", "w1", "succeeded", 1.0, 2.0, None, None, 1, 2, 3, 4, 5, 0.5, 0.1)
+
+
+def trace_of(value: float) -> Trace:
+    return Trace([0.0, 1.0], ["w1", "w1"], ["cpu", "cpu"], ["user_s", "user_s"], [True, True], [0.0, value])
+
+
+def import_lines(repository: Repository, path: Path, *, strict: bool = False) -> ImportSummary:
+    """Import a file whose lines are durations; the first of them has a task and a trace."""
+
+    def items() -> Iterator[Found | Left]:
+        for number, line in enumerate(path.read_text().splitlines(), start=1):
+            if not line.isdecimal():
+                yield Left(f"{path.name}:{number}", "is no number")
+                continue
+            run = foreign_run(workload="sort", duration_s=float(line), layout="HDD")
+            more = ((TASK,), trace_of(float(line))) if number == 1 else ((), None)
+            yield Found(line, f"{path.name}:{number}", run, *more)
+
+    return repository.import_runs("lines", items, [(path.name, path)], plan="test", strict=strict)
