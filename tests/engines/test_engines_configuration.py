@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, normalised, properties, render
+from assay.engines.hadoop.daemons import Daemons
 from assay.engines.hadoop.hdfs import placed
 from assay.engines.hadoop.memory import usable_bytes
 from assay.errors import SpecificationError
@@ -45,6 +46,24 @@ def test_every_task_jvm_carries_the_marker_even_when_the_plan_sets_its_options()
     for name in ("mapreduce.map.java.opts", "mapreduce.reduce.java.opts", "yarn.app.mapreduce.am.command-opts"):
         assert "-Dassay.deployment=abc123" in changed[name].split()
     assert "-Xmx99m" in changed["mapreduce.map.java.opts"]
+
+
+def test_what_daemons_and_clients_keep_for_a_while_lies_below_the_clusters_home() -> None:
+    """/tmp is shared: the second user of a host could not write where the first has been."""
+    home = CLUSTER.home
+    set_there = properties(deployment(), CLUSTER.master)
+    assert not [name for name, value in set_there.items() if "/tmp" in value]
+    for name in (
+        "hadoop.tmp.dir",
+        "mapreduce.jobtracker.staging.root.dir",
+        "yarn.node-attribute.fs-store.root-dir",
+        "yarn.node-labels.fs-store.root-dir",
+    ):
+        assert set_there[name].removeprefix("file://").startswith(f"{home}/scratch"), name
+    for options in (None, "-Xmx256m"):
+        command = Daemons(deployment(), {}).command("Main", java_options=options)
+        assert f"-Djava.io.tmpdir={home}/scratch/java" in command
+        assert "-XX:-UsePerfData" in command
 
 
 def test_every_property_lands_in_exactly_one_file() -> None:

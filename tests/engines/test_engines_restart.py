@@ -26,9 +26,10 @@ from assay.engines.hadoop.distribution import Distribution
 from assay.engines.hadoop.engine import soon_at_the_client
 from assay.hosts.local import LocalTransport
 from assay.model.program import Outcome
-from assay.model.run import FailureClass, RunStatus
+from assay.model.run import Check, FailureClass, RunStatus
 from assay.planning.limits import TimeLimit
 from assay.spec.cluster import load_cluster
+from assay.workloads.workload import Judgement
 from engine_samples import CLUSTER, HYBRID, deployment
 from paths import EXAMPLES
 
@@ -144,6 +145,24 @@ def test_a_run_that_was_stopped_names_its_limit_and_where_that_comes_from() -> N
     assert status_of(lost, None, TimeLimit(1.0, ""))[2] is FailureClass.INFRASTRUCTURE
     died = replace(seen, trouble="worker1: datanode died")
     assert status_of(died, None, TimeLimit(1.0, ""))[2] is FailureClass.ENGINE
+
+
+@pytest.mark.parametrize(
+    ("check", "failure_class"),
+    [
+        (Outcome(1, "Permission denied: staging", {}, 0, 2.0), FailureClass.ENGINE),
+        (Outcome(1, "No space left on device", {}, 0, 2.0), FailureClass.INFRASTRUCTURE),
+        (Outcome(255, "out of reach", {}, 0, 2.0, host_lost=True), FailureClass.INFRASTRUCTURE),
+        (None, FailureClass.VALIDATION),
+    ],
+)
+def test_output_that_nobody_could_check_is_not_called_wrong(check: Outcome | None, failure_class: FailureClass) -> None:
+    broken = Check("sorted output", False, "TeraValidate could not run: Permission denied: staging")
+    finished = Finished(Outcome(0, "", {}, 0, 9.0), 0.0)
+    gathered = Gathered(finished=finished, judgement=Judgement((broken,), unjudged=check))
+    status, why, found = status_of(gathered, None, TimeLimit(60.0, "a guess"))
+    assert (status, found) == (RunStatus.INVALID, failure_class)
+    assert why == "sorted output: TeraValidate could not run: Permission denied: staging"
 
 
 def test_a_check_reads_over_the_masters_link_only_where_that_is_quick() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from assay.campaign.before_job import configure, ensure_input, in_use
@@ -96,10 +97,12 @@ class _Attempt:
 
     async def _observed_job(self, needed: Input | None, engine: Engine) -> Finished:
         setting, around, gathered = self.setting, self.around, self.gathered
-        with around.step("clear"):
-            for path in (*self.workload.outputs(), *self.workload.leaves(self.size)):
-                await engine.storage.delete(path)
-        async with sampling(setting.transports, setting.samplers, self._keep) as samplers:
+        async with AsyncExitStack() as stack:
+            with around.step("clear"):
+                for path in (*self.workload.outputs(), *self.workload.leaves(self.size)):
+                    await engine.storage.delete(path)
+                watched = sampling(setting.transports, setting.samplers, self._keep)
+                samplers = await stack.enter_async_context(watched)
             with around.step("caches"):
                 setting.show("dropping caches")
                 await around.settled()

@@ -71,5 +71,9 @@ def status_of(
     broken = [check for check in (gathered.judgement.checks if gathered.judgement else ()) if not check.passed]
     if broken or gathered.judgement is None:
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
-        return RunStatus.INVALID, why, FailureClass.VALIDATION
+        unjudged = gathered.judgement.unjudged if gathered.judgement else None
+        if unjudged is None:
+            return RunStatus.INVALID, why, FailureClass.VALIDATION
+        # It is the engine that could not run the check's program: there is nothing to say of the output.
+        return RunStatus.INVALID, why, class_of_end(unjudged.output, trouble=why, lost=unjudged.host_lost)
     return RunStatus.VALID, None, None

@@ -29,6 +29,12 @@ def about(name: str, found_bytes: int, wanted_bytes: int) -> Check:
     return Check(name, passed, f"{found_bytes:,} bytes, {wanted_bytes:,} asked for (at most {_ABOUT:.0%} off)")
 
 
+def could_not_run(name: str, program: str, outcome: Outcome | None) -> Check:
+    """Return the check that nobody made, because the program that makes it did not run to its end."""
+    words = " | ".join(outcome.last_words()) if outcome else "it was not started"
+    return Check(name, False, f"{program} could not run: {words}")
+
+
 def nothing_written(outcome: Outcome) -> Check:
     """Return the check that a job left nothing in HDFS."""
     written = outcome.counter("HDFS_BYTES_WRITTEN") or 0

@@ -15,7 +15,7 @@ from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.model.run import Check, Task
-from assay.workloads.checks import about, common_checks, equal, nothing_written, replicas
+from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.workload import (
@@ -156,18 +156,18 @@ class TeraSort(_OfRows):
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check bytes, replicas, order and checksum."""
         stored = await evidence.files.stored(_SORTED)
-        validated = evidence.check_outcome is not None and evidence.check_outcome.exit_status == 0
         checks = [
             *common_checks(outcome),
             equal("bytes in HDFS", stored.length_bytes, _bytes(size)),
             replicas(stored, _copies(size)),
         ]
-        if outcome.exit_status == 0:
-            report = (
-                await _report_check(evidence) if validated else Check("sorted output", False, "TeraValidate failed")
-            )
-            checks.append(report)
-        return Judgement(tuple(checks))
+        if outcome.exit_status != 0:
+            return Judgement(tuple(checks))
+        validated = evidence.check_outcome
+        if validated is None or validated.exit_status != 0:
+            checks.append(could_not_run("sorted output", "TeraValidate", validated))
+            return Judgement(tuple(checks), unjudged=validated)
+        return Judgement((*checks, await _report_check(evidence)))
 
 
 class TeraValidate(_OfRows):

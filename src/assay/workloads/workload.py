@@ -145,6 +145,8 @@ class Judgement:
     """What each stream counted by itself; empty where only the job history tells."""
     logs: Mapping[str, bytes] = field(default_factory=dict)
     """Files that metrics were made from, for the bundle."""
+    unjudged: Outcome | None = None
+    """The end of a check's program that could not run: the output may be right, and nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -114,6 +114,18 @@ class Deployment:
         return f"{self.home}/{self.name}"
 
     @property
+    def scratch(self) -> str:
+        """Where daemons, clients and Hadoop's local runner keep what they need for a while: never in /tmp, which all
+        users of a host share.
+        """
+        return f"{self.cluster.home}/scratch"
+
+    @property
+    def java_scratch(self) -> str:
+        """The same of Java's own libraries, such as Jetty; it is emptied before daemons start."""
+        return f"{self.scratch}/java"
+
+    @property
     def image_directory(self) -> str:
         """The NameNode's metadata directory on the master; it goes with the blocks that the DataNodes have."""
         return f"{self.directory}/namenode"
@@ -230,7 +242,11 @@ def _fixed(deployment: Deployment, node: Node) -> dict[str, str]:
     bind = own if deployment.cluster.placement == "local" or deployment.one_network else everywhere
     addresses = {
         "fs.defaultFS": f"hdfs://{master}:{ports.namenode_rpc}",
-        "hadoop.tmp.dir": f"{deployment.cluster.home}/scratch",
+        "hadoop.tmp.dir": deployment.scratch,
+        # Of the local runner, which takes /tmp/hadoop otherwise, and that belongs to whoever was first.
+        "mapreduce.jobtracker.staging.root.dir": f"{deployment.scratch}/staging",
+        "yarn.node-attribute.fs-store.root-dir": f"file://{deployment.scratch}/node-attributes",
+        "yarn.node-labels.fs-store.root-dir": f"file://{deployment.scratch}/node-labels",
         "dfs.namenode.name.dir": f"file://{deployment.image_directory}",
         "dfs.namenode.rpc-bind-host": bind,
         "dfs.namenode.http-address": f"{master}:{ports.namenode_http}",

@@ -95,6 +95,8 @@ class Daemons:
         deployment = self.deployment
         own = deployment.daemon_java_options if java_options is None else java_options
         options = [*own.split(), *deployment.java_options.split(), f"-Dassay.deployment={deployment.marker}"]
+        # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
+        options += [f"-Djava.io.tmpdir={deployment.java_scratch}", "-XX:-UsePerfData"]
         path = f"{self.configuration_directory()}:{deployment.classpath}"
         return [deployment.java, *options, "-cp", path, main_class, *arguments]
 
@@ -134,6 +136,7 @@ class Daemons:
     async def _prepare(self, node: Node) -> None:
         transport, deployment = self.transports[node.name], self.deployment
         folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
+        folders.append(deployment.java_scratch)
         if Role.WORKER in node.roles:
             folders += [
                 *deployment.hdfs_directories(node),
@@ -141,6 +144,7 @@ class Daemons:
                 *deployment.memory_directories(node),
             ]
         try:
+            await transport.run(["rm", "-rf", deployment.java_scratch], timeout_s=_COMMAND_TIMEOUT_S)
             await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
         except HostError as error:
             raise EngineError(
