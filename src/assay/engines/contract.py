@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
 from assay.model.plan import Configuration
-from assay.model.program import Outcome, Program, Stored
+from assay.model.program import Outcome, Program
 from assay.model.rules import Default, Mistake, Rules
 from assay.model.run import Check, Job, Phase, Task
+from assay.workloads.workload import FileSystem
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
     from assay.hosts.transport import Transport
@@ -102,27 +103,11 @@ class Finished:
     """Where ``duration_s``, ``phases`` and ``tasks`` come from, in words."""
 
 
-class Storage(Protocol):
-    """The file system that the engine's programs read and write; paths are absolute, markers and hidden files left out.
+class Storage(FileSystem, Protocol):
+    """The file system that the engine's programs read and write: what workloads may look at, and what changes it.
 
-    Each method raises EngineError where the storage does not answer.
+    Each method raises EngineError where the storage does not answer, and :meth:`read` where there is no such file.
     """
-
-    async def exists(self, path: str) -> bool:
-        """Say whether there is a file or folder at ``path``."""
-        ...
-
-    async def stored(self, path: str) -> Stored:
-        """Return how many files lie below ``path``, their bytes, and the bytes of all replicas; zeros for nothing."""
-        ...
-
-    async def paths(self, path: str) -> list[str]:
-        """Return the paths of the files below ``path``; none when it does not exist."""
-        ...
-
-    async def read(self, path: str) -> bytes:
-        """Return a small file's content. Raises EngineError when there is none."""
-        ...
 
     async def write(self, path: str, content: bytes) -> None:
         """Create or replace a small file, with the folders above it."""

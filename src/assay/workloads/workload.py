@@ -24,22 +24,24 @@ _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
 
 
 class FileSystem(Protocol):
-    """What a workload may ask the distributed file system."""
+    """What a workload may ask the distributed file system: it looks, and changes nothing. Paths are absolute; markers
+    and hidden files (names that start with ``_`` or ``.``) are left out.
+    """
 
     async def exists(self, path: str) -> bool:
-        """Say whether there is something at ``path``."""
+        """Say whether there is a file or folder at ``path``."""
         ...
 
     async def stored(self, path: str) -> Stored:
-        """Return files, bytes and replica bytes below ``path``."""
+        """Return how many files lie below ``path``, their bytes, and the bytes of all replicas; zeros for nothing."""
+        ...
+
+    async def paths(self, path: str) -> list[str]:
+        """Return the paths of the files below ``path``; none when it does not exist."""
         ...
 
     async def read(self, path: str) -> bytes:
         """Return a small file's content."""
-        ...
-
-    async def paths(self, path: str) -> list[str]:
-        """Return the paths of the files below ``path``, markers left out."""
         ...
 
 
