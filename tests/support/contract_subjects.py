@@ -102,7 +102,7 @@ HADOOP = Subject(
 
 
 def _sh(script: str) -> Program:
-    return Program("sh", ("-ec", script))
+    return Program("sh", ("-ec", script), engine="toy")
 
 
 TOY_SUBJECT = Subject(

@@ -21,6 +21,7 @@ from assay.model.plan import Configuration
 from assay.model.program import Outcome, Program, Stored
 from assay.model.rules import Default, Mistake
 from assay.model.run import Check, Job, Phase, Task
+from assay.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,8 @@ class ToyEngine:
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> Finished:
+        if program.engine != self.facts.name:
+            raise EngineError(f"{program.main_class} is a program of {program.engine}")
         show(f"{label}: {program.main_class}")
         started, clock = time.time(), time.monotonic()
         env = {"STORE": str(self.storage.root), **program.options}
@@ -150,7 +153,9 @@ class ToyEngine:
         )
         told = {"duration_s": "wall time of the command", "phases": "the command", "tasks": "the command"}
         phases = (Phase("map", 0.0, end_s),)
-        return Finished(outcome, started, (job,), (task,), phases, {f"{label}.log": output}, told)
+        trace = Trace()
+        trace.append(end_s, self.master.name, "toy", "commands", counter=True, value=1.0)
+        return Finished(outcome, started, (job,), (task,), phases, trace, {f"{label}.log": output}, told)
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show

@@ -110,6 +110,7 @@ class _Attempt:
             finished = await self._job(needed, engine)
             with around.step("samples"):
                 await samplers.stop()
+        gathered.trace.extend(finished.trace)
         return finished
 
     async def _job(self, needed: Input | None, engine: Engine) -> Finished:

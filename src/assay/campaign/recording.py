@@ -22,7 +22,7 @@ from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.model.cluster import Cluster, Role
 from assay.model.layout import Layout
-from assay.model.run import Origin, Run
+from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
@@ -64,7 +64,7 @@ def recorded(
         run_id=attempted.run_id,
         campaign_id=setting.campaign_id,
         plan=setting.plan.name,
-        origin=Origin.MEASURED,
+        origin=facts.origin,
         status=status,
         cause=why,
         cluster=setting.cluster.name,

@@ -24,7 +24,8 @@ from assay.model.layout import Layout
 from assay.model.plan import Configuration
 from assay.model.program import Outcome, Program
 from assay.model.rules import Default, Mistake, Rules
-from assay.model.run import Check, Job, Phase, Task
+from assay.model.run import Check, Job, Origin, Phase, Task
+from assay.model.trace import Trace
 from assay.workloads.workload import FileSystem
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
@@ -65,6 +66,8 @@ class EngineFacts:
 
     name: str
     version: str
+    origin: Origin = Origin.MEASURED
+    """Where its times come from."""
     jobs: str | None = None
     """Where assay's own programs lie on every host; None where there are none."""
     java: str | None = None
@@ -74,7 +77,7 @@ class EngineFacts:
     ports: Mapping[str, int] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the facts as they stand in a run's environment."""
+        """Return the facts as they stand in a run's environment; a run says its origin itself."""
         return {
             "name": self.name,
             "version": self.version,
@@ -94,9 +97,11 @@ class Finished:
     jobs: tuple[Job, ...] = ()
     """In the order of their submission. Empty where nothing tells them."""
     tasks: tuple[Task, ...] = ()
-    """The task attempts of all jobs, each with its job's id."""
+    """The task attempts of all jobs, each with its job's id, on the cluster's nodes by their names."""
     phases: tuple[Phase, ...] = ()
     """Of the last job, which is the one that does the work."""
+    trace: Trace = field(default_factory=Trace)
+    """What the engine observed by itself where no sampler could; empty when samplers see all that there is."""
     logs: Mapping[str, bytes] = field(default_factory=dict)
     """Raw files for the bundle, what the client printed among them: name to content."""
     sources: Mapping[str, str] = field(default_factory=dict)
@@ -161,8 +166,8 @@ class Engine(Protocol):
 
         A program that fails is an outcome, no exception: its own exit status, 124 where it did not end within
         ``timeout_s`` and was ended with its jobs (``timed_out``), 255 where its host went out of reach (``host_lost``).
-        Raises EngineError where it can't even be started, as without the file that it is in. ``label`` names its log:
-        ``{label}.log`` is what it printed. Cancelling ends the program.
+        Raises EngineError where it can't even be started, as without the file that it is in, or when it is another
+        engine's. ``label`` names its log: ``{label}.log`` is what it printed. Cancelling ends the program.
         """
         ...
 

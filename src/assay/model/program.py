@@ -15,12 +15,14 @@ _WORDS_MAX = 300
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program to run on the engine: a Java class, its ``-D`` options and its arguments."""
+    """One program to run on an engine: of Hadoop a Java class, its arguments, and its ``-D`` options."""
 
     main_class: str
     arguments: tuple[str, ...]
     options: Mapping[str, str] = field(default_factory=dict)
     """Configuration properties that the program needs, beside the run's own."""
+    engine: str = "hadoop"
+    """Whose program it is. An engine that stands on another one's daemons runs the other's programs too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ subject        metrics
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 CPU_BUSY = ("user_s", "system_s", "irq_s", "steal_s")
 CPU_FREE = ("idle_s", "iowait_s", "nice_s")
@@ -48,7 +49,16 @@ class Trace:
         self.counter.append(counter)
         self.value.append(value)
 
+    def extend(self, other: Trace) -> None:
+        """Add all rows of ``other``."""
+        for mine, more in zip(_columns(self), _columns(other), strict=True):
+            mine.extend(more)
+
     def series(self, node: str, subject: str, metric: str) -> list[tuple[float, float]]:
         """Return ``(t_s, value)`` pairs of one series in time order."""
         rows = zip(self.t_s, self.node, self.subject, self.metric, self.value, strict=True)
         return sorted((t, v) for t, n, s, m, v in rows if (n, s, m) == (node, subject, metric))
+
+
+def _columns(trace: Trace) -> tuple[list[Any], ...]:
+    return (trace.t_s, trace.node, trace.subject, trace.metric, trace.counter, trace.value)

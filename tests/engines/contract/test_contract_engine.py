@@ -6,7 +6,7 @@ import asyncio
 import os.path
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -86,6 +86,12 @@ async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: R
     assert not done.outcome.host_lost
     assert any("nowhere" in line for line in done.outcome.last_words())
     assert await engine.trouble() is None
+
+
+async def test_a_program_of_another_engine_is_refused_in_words(running: Running) -> None:
+    program = replace(running.subject.writes("/assay/output/other"), engine="another")
+    with pytest.raises(EngineError, match="a program of another"):
+        await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=print)
 
 
 async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(running: Running) -> None:

@@ -128,6 +128,8 @@ class HadoopEngine:
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
     async def _run(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+        if program.engine != self.facts.name:
+            raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
         self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
