@@ -24,7 +24,6 @@ from assay.campaign.runner import connect
 from assay.campaign.setting import Setting
 from assay.campaign.site import hosts_for
 from assay.engines.catalogue import engine_kind
-from assay.engines.contract import ProviderKind
 from assay.hosts import Transport
 from assay.model.plan import Plan
 from assay.observe.sampling import Sampler, SamplerOptions
@@ -98,7 +97,7 @@ async def measure(plan: Plan, pairs: int) -> None:
             transports = await connect(cluster, stack)
             groups = {name: node.get("cgroup") for name, node in facts.get("nodes", {}).items()}
             options = {name: sampler_options(cluster, name, groups.get(name)) for name in transports}
-            provider = engine_kind(plan.engine).provider(ProviderKind.DEPLOYED, cluster, transports)
+            provider = engine_kind(plan.engine).provider_of(cluster)(cluster, transports)
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)
             setting = Setting(plan, cluster, transports, provider, options, "benchmark", {}, None, lambda _: None)

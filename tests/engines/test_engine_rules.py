@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,8 @@ from assay.engines.hadoop.configuration import properties
 from assay.errors import SpecificationError
 from assay.model import containers
 from assay.model.plan import Configuration
+from assay.spec import load_plan
+from campaign_support import assay, write_local_plan
 from engine_samples import CLUSTER, HYBRID, deployment
 
 RULES = engine_rules("hadoop")
@@ -82,3 +85,16 @@ def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
     assert by_word.words.startswith("containers: they want")
     assert by_name.words.startswith(containers.NODE_MEMORY)
     assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
+
+
+def test_a_cluster_whose_engine_stands_there_already_is_refused_before_any_host_is_asked(tmp_path: Path) -> None:
+    path = write_local_plan(tmp_path, "attached", "layout: SSD\nworkloads: [wordcount: {data: 1MB}]\n")
+    cluster = tmp_path / "cluster.yaml"
+    before = load_plan(path).fingerprint
+    cluster.write_text(cluster.read_text() + "provider: deployed\n")
+    assert load_plan(path).fingerprint == before, "what campaigns are found by stays as it was"
+    cluster.write_text(cluster.read_text().replace("deployed", "attached"))
+    done = assay("run", path, "--repository", tmp_path / "repository", check=False)
+    assert done.returncode == 2
+    assert "can't be attached to a running hadoop yet" in done.stderr
+    assert not (tmp_path / "repository").exists()

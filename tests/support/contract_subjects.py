@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines.catalogue import engine_kind
-from assay.engines.contract import Engine, EngineKind
+from assay.engines.contract import Engine, EngineKind, Provider
+from assay.hosts.local import LocalTransport
 from assay.model import containers
 from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.layout import Directories, Layout
@@ -69,6 +70,11 @@ class Subject:
         machine = NodeType("machine", 2, 8 * 2**30, (device,), Nic(1e10))
         node = Node("node", machine, frozenset({Role.MASTER, Role.WORKER}))
         return Cluster(f"contract-{self.name}-{home.parent.name}", Placement.LOCAL, (node,), home=str(home))
+
+    def provider(self, home: Path) -> Provider:
+        """Return its provider on that cluster, reached without SSH."""
+        cluster = self.cluster(home)
+        return self.kind.provider_of(cluster)(cluster, {"node": LocalTransport("node")})
 
     def configuration(self, extra: Mapping[str, str] | None = None, layout: str = "SSD") -> Configuration:
         """Return a configuration with its base parameters and ``extra``."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.engines.contract import EngineFacts, EngineKind, Finished, Provided, ProviderKind, Show
-from assay.errors import EngineError, HostTimeoutError, SpecificationError
+from assay.errors import EngineError, HostTimeoutError
 from assay.hosts.transport import Transport
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
@@ -209,10 +209,4 @@ class DeployedToy:
         self._engine, self._held = None, False
 
 
-def toy_provider(kind: ProviderKind, cluster: Cluster, transports: Mapping[str, Transport]) -> DeployedToy:
-    if kind is not ProviderKind.DEPLOYED:
-        raise SpecificationError(f"the toy can't be {kind}")
-    return DeployedToy(cluster, transports)
-
-
-TOY = EngineKind(ToyRules(), toy_provider)
+TOY = EngineKind(ToyRules(), {ProviderKind.DEPLOYED: DeployedToy})

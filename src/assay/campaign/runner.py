@@ -22,7 +22,7 @@ from assay.campaign.loop import Loop, Watcher, Work
 from assay.campaign.observing import sampler_options
 from assay.campaign.prepare import Schedule, renewed
 from assay.campaign.setting import Around, Published, Setting
-from assay.engines.contract import EngineFacts, Provider, ProviderKind, WaysToProvide
+from assay.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.errors import HostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.lab.links import Links
@@ -91,7 +91,7 @@ class _Cluster:
         lab_facts: Mapping[str, Any],
         campaign_id: str,
         watcher: Watcher,
-        provide: WaysToProvide,
+        provide: MakeProvider,
     ) -> None:
         self._provide = provide
         self._plan = plan
@@ -109,7 +109,7 @@ class _Cluster:
         async with AsyncExitStack() as stack:
             watcher.step("connecting")
             transports = await connect(cluster, stack)
-            provider = self._provide(ProviderKind.DEPLOYED, cluster, transports)
+            provider = self._provide(cluster, transports)
             await provider.open(watcher.step)
             stack.push_async_callback(_finish, provider)
             if with_baseline:
@@ -166,7 +166,7 @@ async def carry_out(
     repository: Repository,
     todo: Schedule,
     watcher: Watcher,
-    provide: WaysToProvide,
+    provide: MakeProvider,
     *,
     with_baseline: bool,
 ) -> Summary:

@@ -78,6 +78,7 @@ def run_plan(
     from assay.spec import load_plan
 
     plan = load_plan(path)
+    provide = engine_kind(plan.engine).provider_of(plan.cluster)
     stop = parse_stop(until, datetime.now().astimezone()) if until else None
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
@@ -91,7 +92,6 @@ def run_plan(
             display.say(f"nothing is left to run{asked}")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
         with terminable(), hosts_for(plan.cluster, display.step) as (cluster, facts):
-            provide = engine_kind(plan.engine).provider
             work = carry_out(plan, cluster, facts, repository, todo, display, provide, with_baseline=baseline)
             summary = run_interruptibly(work)
         for line in summary_lines(summary):

@@ -23,7 +23,7 @@ def engine_kind(name: str) -> EngineKind:
 
     Raises SpecificationError, naming those that there are, for one that there is not.
     """
-    known = {"hadoop": EngineKind(HadoopRules(), _hadoop)}
+    known = {"hadoop": EngineKind(HadoopRules(), {ProviderKind.DEPLOYED: _hadoop})}
     if name not in known:
         raise SpecificationError(unknown("engine", name, known))
     return known[name]
@@ -34,17 +34,7 @@ def engine_rules(name: str) -> Rules:
     return engine_kind(name).rules
 
 
-def _hadoop(kind: ProviderKind, cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.hadoop.deployed import DeployedHadoop
 
-    if kind is not ProviderKind.DEPLOYED:
-        raise not_provided("hadoop", kind)
     return DeployedHadoop(cluster, transports)
-
-
-def not_provided(engine: str, kind: ProviderKind) -> SpecificationError:
-    """Return the error for an engine that can't be had in this way."""
-    return SpecificationError(
-        f"{engine} can't be {kind}: assay does not measure an engine that stands there already, only its own",
-        hint=f"assay installs {engine} on the hosts itself, beside what runs there, when 'provider' is left out",
-    )

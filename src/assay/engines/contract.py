@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
+from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
 from assay.model.plan import Configuration
@@ -37,6 +38,7 @@ __all__ = [
     "EngineFacts",
     "EngineKind",
     "Finished",
+    "MakeProvider",
     "Mistake",
     "Provided",
     "Provider",
@@ -44,7 +46,6 @@ __all__ = [
     "Rules",
     "Show",
     "Storage",
-    "WaysToProvide",
 ]
 
 Show = Callable[[str], None]
@@ -230,13 +231,28 @@ class Provider(Protocol):
         ...
 
 
-WaysToProvide = Callable[[ProviderKind, Cluster, Mapping[str, "Transport"]], Provider]
-"""Makes the provider of a cluster's engine. Raises SpecificationError, in words, for a kind that the engine lacks."""
+MakeProvider = Callable[[Cluster, Mapping[str, "Transport"]], Provider]
+"""Makes the provider of an engine on a cluster, whose hosts are reached by the transports; nothing is done yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """One engine as the catalogue has it: its rules, and how to come by one that runs."""
+    """One engine as the catalogue has it: its rules, and the ways to come by one that runs."""
 
     rules: Rules
-    provider: WaysToProvide
+    providers: Mapping[ProviderKind, MakeProvider]
+
+    def provider_of(self, cluster: Cluster) -> MakeProvider:
+        """Return the way in which ``cluster`` is to have this engine.
+
+        Raises SpecificationError, in words, where this engine can't be had in that way.
+        """
+        kind = ProviderKind.ATTACHED if cluster.attached else ProviderKind.DEPLOYED
+        if kind not in self.providers:
+            words = "be attached to a running" if cluster.attached else "deploy"
+            raise SpecificationError(
+                f"provider: assay can't {words} {self.rules.name} yet",
+                where=f"cluster {cluster.name}",
+                hint=f"possible: {', '.join(self.providers)}; what is deployed, assay installs, starts and ends itself",
+            )
+        return self.providers[kind]

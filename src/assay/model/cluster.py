@@ -153,6 +153,8 @@ class Cluster:
     java_home: str | None = None
     hadoop_home: str | None = None
     networks: dict[str, Network] = field(default_factory=dict)
+    attached: bool = False
+    """Whether the engine stands there already and is somebody else's; if not, assay deploys one."""
 
     @property
     def master(self) -> Node:

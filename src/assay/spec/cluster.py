@@ -56,7 +56,17 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
     nodes = [node for name, group in file.nodes.items() for node in _nodes(name, group, types[group.type], ssh, folder)]
     lab = _lab(file.lab) if file.lab else None
     networks = {name: Network(name, section.rate, _addresses(file, section)) for name, section in file.networks.items()}
-    return Cluster(file.cluster, placement, tuple(nodes), lab, home, file.java_home, file.hadoop_home, networks)
+    return Cluster(
+        file.cluster,
+        placement,
+        tuple(nodes),
+        lab,
+        home,
+        file.java_home,
+        file.hadoop_home,
+        networks,
+        attached=file.provider == "attached",
+    )
 
 
 def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:

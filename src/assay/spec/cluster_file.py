@@ -41,6 +41,7 @@ MEMORY_FLOOR_BYTES = 3 * 2**29
 
 KindName = Annotated[str, choice("device kind", DeviceKind)]
 RoleName = Annotated[str, choice("role", Role)]
+ProviderName = Annotated[str, choice("provider", ("deployed", "attached"))]
 DisksName = Annotated[str, choice("way of emulating disks", Disks)]
 
 HDD_KEYS = ("inner_share", "seek_track", "seek_full", "rpm", "write_cache")
@@ -216,3 +217,5 @@ class ClusterFile(Section):
     """Java's directory on each host; found on the PATH when absent."""
     hadoop_home: Directory | None = None
     """Hadoop's directory on each host; when absent, assay installs its own."""
+    provider: ProviderName = "deployed"
+    """deployed: assay installs the engine, starts and ends it; attached: it stands there already."""

@@ -17,7 +17,7 @@ from assay.model.layout import Layout
 from assay.model.plan import Factor, WorkloadSpec
 
 _NOT_COUNTED = ("price", "home")
-_COUNTED_IF_GIVEN = ("policy", "settings", "networks", "data_per_node_bytes", "hdd", "flash", "disks")
+_COUNTED_IF_GIVEN = ("policy", "settings", "networks", "data_per_node_bytes", "hdd", "flash", "disks", "attached")
 """Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
 
 

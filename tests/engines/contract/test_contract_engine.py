@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from assay.engines.contract import Engine, ProviderKind
+from assay.engines.contract import Engine
 from assay.errors import EngineError
-from assay.hosts.local import LocalTransport
 from assay.model.layout import Layout
 from contract_subjects import DATA_BYTES, PARAMETERS, SUBJECTS, Subject
 
@@ -37,8 +36,7 @@ class Running:
 async def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Running]:
     subject = SUBJECTS[request.param]
     home = tmp_path_factory.mktemp("contract") / "home"
-    transports = {"node": LocalTransport("node")}
-    provider = subject.kind.provider(ProviderKind.DEPLOYED, subject.cluster(home), transports)
+    provider = subject.provider(home)
     await provider.open(lambda _: None)
     try:
         yield Running(subject, (await provider.provide(subject.configuration(), print)).engine, home)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.engines.contract import ProviderKind
 from assay.errors import EngineError, SpecificationError
-from assay.hosts.local import LocalTransport
 from contract_subjects import PARAMETERS, SUBJECTS, Subject
 
 
@@ -25,8 +25,7 @@ async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_
     subject: Subject, tmp_path: Path
 ) -> None:
     home = tmp_path / "home"
-    cluster, transports = subject.cluster(home), {"node": LocalTransport("node")}
-    provider = subject.kind.provider(ProviderKind.DEPLOYED, cluster, transports)
+    provider = subject.provider(home)
     await provider.close()
     with pytest.raises(EngineError):
         _ = provider.facts
@@ -36,7 +35,7 @@ async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_
         assert provider.facts.version
         assert provider.engine is None
         with pytest.raises(EngineError, match="another assay"):
-            await subject.kind.provider(ProviderKind.DEPLOYED, cluster, transports).open(quiet)
+            await subject.provider(home).open(quiet)
 
         first = await provider.provide(subject.configuration(), quiet)
         assert first.restarted
@@ -61,8 +60,12 @@ async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_
         _ = provider.facts
 
 
-async def test_an_engine_that_stands_there_already_is_refused_in_words(subject: Subject, tmp_path: Path) -> None:
-    with pytest.raises(SpecificationError, match="attached"):
-        subject.kind.provider(
-            ProviderKind.ATTACHED, subject.cluster(tmp_path / "home"), {"node": LocalTransport("node")}
-        )
+def test_an_engine_that_stands_there_already_is_attached_to_or_refused_in_words(
+    subject: Subject, tmp_path: Path
+) -> None:
+    cluster = replace(subject.cluster(tmp_path / "home"), attached=True)
+    if ProviderKind.ATTACHED in subject.kind.providers:
+        assert subject.kind.provider_of(cluster) is subject.kind.providers[ProviderKind.ATTACHED]
+        return
+    with pytest.raises(SpecificationError, match=f"can't be attached to a running {subject.name} yet"):
+        subject.kind.provider_of(cluster)
