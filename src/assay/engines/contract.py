@@ -98,7 +98,7 @@ class Finished:
     jobs: tuple[Job, ...] = ()
     """In the order of their submission. Empty where nothing tells them."""
     tasks: tuple[Task, ...] = ()
-    """The task attempts of all jobs, each with its job's id, on the cluster's nodes by their names."""
+    """The task attempts of all jobs, each with its job's id and its node as the engine calls it."""
     phases: tuple[Phase, ...] = ()
     """Of the last job, which is the one that does the work."""
     trace: Trace = field(default_factory=Trace)
