@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import zlib
@@ -29,6 +30,7 @@ _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
+_UNREADABLE: Final = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,17 @@ class Source:
 
     def _bytes(self, most: int) -> bytes:
         try:
+            found = io.BytesIO()  # grows with what comes: read(most) would set aside as much memory first
             with self._open() as file:
-                return file.read(most)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            raise FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again") from error
+                while piece := file.read(min(1 << 20, most - found.tell())):
+                    found.write(piece)
+            return found.getvalue()
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+
+    def _damaged(self, error: Exception) -> FormatError:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return FormatError(f"can't be read: {why}", where=self.name, hint="is it cut off? Fetch it again")
 
     def head(self) -> bytes:
         """Return the first 64 KiB after decompression; what can be read of a damaged file."""
@@ -66,7 +74,7 @@ class Source:
             with self._open() as file:
                 while piece := file.read(1 << 20):
                     found.update(piece)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        except _UNREADABLE:
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
         return found.hexdigest()
 
@@ -80,6 +88,22 @@ class Source:
     def text(self) -> str:
         """Return the whole file as text. Raises :class:`FormatError` when it is damaged, enormous or binary."""
         return decoded(self.content(), self.name)
+
+    def check_lines(self, most: int) -> None:
+        """Raise :class:`FormatError` when a line has more than ``most`` bytes, give or take a read; nothing is kept."""
+        number, length = 1, 0
+        try:
+            with self._open() as file:
+                while length <= most and (piece := file.read(HEAD_BYTES)):
+                    end = max(piece.rfind(b"\n"), piece.rfind(b"\r"))
+                    length = len(piece) - end - 1 + (length if end < 0 else 0)
+                    number += piece.count(b"\n")
+        except _UNREADABLE as error:
+            raise self._damaged(error) from error
+        if length > most:
+            raise FormatError(
+                f"is a line of more than {most:,} bytes, which no row of a table has", where=f"{self.name}:{number}"
+            )
 
 
 def decoded(content: bytes, name: str) -> str:

@@ -32,13 +32,15 @@ from assay.model.run import RUN_SCHEMA_VERSION, Run, Task
 from assay.model.trace import Trace
 from assay.model.warning import recognised
 from assay.repository import queries
-from assay.repository.tables import Reading, add_columns, connection, read_table, write_table
+from assay.repository.tables import Reading, add_columns, check_table, connection, read_table, write_table
 
 RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
 SUMS_FILE = "SHA256SUMS"
 IMPORT_FILE = "import.json"
 IMPORT_RUNS_FILE = "runs.parquet"
+TRACE_FILE = "trace.parquet"
+"""Of an import; a run has one for each node in the folder ``trace``."""
 _RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE)
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
@@ -264,10 +266,34 @@ def is_import(bundle: Path) -> bool:
     return (bundle / IMPORT_FILE).exists()
 
 
-def check_bundle(bundle: Path) -> list[Problem]:
-    """Return all that is wrong with one bundle: files missing, extra or changed, and a run that can't be read."""
+def check_bundle(bundle: Path, reading: Reading = connection) -> list[Problem]:
+    """Return all that is wrong with one bundle: files missing, extra or changed, and what can't be read.
+
+    Checksums that are right do not make a table: whoever made the file made them too.
+    """
     problems = check_files(bundle)
-    return problems if is_import(bundle) else [*problems, *_check_run(bundle)]
+    if not is_import(bundle):
+        problems += _check_run(bundle)
+    return problems or _check_tables(bundle, reading)
+
+
+def _check_tables(bundle: Path, reading: Reading) -> list[Problem]:
+    """Return which tables of tasks and traces have other columns than they should, or values that can't be read."""
+    of_run = {"run_id": "VARCHAR"} if is_import(bundle) else {}
+    traces = [bundle / TRACE_FILE] if is_import(bundle) else sorted((bundle / "trace").glob("*.parquet"))
+    tables = [(path, queries.TRACE_COLUMNS) for path in traces] + [(bundle / TASKS_FILE, queries.TASK_COLUMNS)]
+    tables = [(path, {**of_run, **kinds}) for path, kinds in tables if path.exists()]
+    if not tables:
+        return []
+    problems = []
+    with reading() as opened:
+        for path, kinds in tables:
+            name = str(PurePosixPath(path.relative_to(bundle)))
+            try:
+                check_table(opened, path, kinds)
+            except RepositoryError as error:
+                problems.append(Problem(bundle.name, name, ProblemKind.UNREADABLE, error.message))
+    return problems
 
 
 def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[Problem]:

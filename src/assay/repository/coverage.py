@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.repository.bundle import is_import
-from assay.repository.imports import TRACE_FILE
+from assay.repository.bundle import TRACE_FILE, is_import
 from assay.repository.index import bundle_names
 from assay.repository.tables import Reading
 

@@ -24,7 +24,7 @@ from assay.model.run import Run
 from assay.repository.bundle import Problem, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
-from assay.repository.tables import write_table
+from assay.repository.tables import Engine, write_table
 from assay.statistics.factors import circumstances
 from assay.statistics.run_table import started_unix_s
 
@@ -63,10 +63,10 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     names = bundle_names(source.folders.bundles)
     missing = [name for name in names if name not in there]
     refused: list[Problem] = []
-    copied = 0
+    copied, reading = 0, Engine().connection
     for done, name in enumerate(missing, start=1):
         bundle = source.folders.bundles / name
-        problems = check_bundle(bundle)
+        problems = check_bundle(bundle, reading)
         if problems:
             refused.append(problems[0])
         else:

@@ -37,11 +37,10 @@ from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import queries
-from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, check_files, write_sums
+from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
 from assay.repository.tables import Reading, connection, write_table
 
-TRACE_FILE = "trace.parquet"
 IMPORT_SCHEMA_VERSION = 1
 _GZIP_LEVEL = 4
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

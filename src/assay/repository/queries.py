@@ -161,6 +161,11 @@ def selected(columns: Mapping[str, str]) -> str:
     return f"SELECT {', '.join(map(_name, columns))} FROM {READ}"
 
 
+def every_value(columns: Mapping[str, str]) -> str:
+    """Return a query that reads each value of the columns of one Parquet file, and whose answer does not matter."""
+    return f"SELECT count(*) FILTER (hash({', '.join(map(_name, columns))}) = 0) FROM {READ}"
+
+
 def rows_of_run(names: Sequence[str]) -> str:
     """Return the query for one run's rows of an import's tasks or traces, in their order."""
     return f"SELECT {', '.join(names)} FROM {READ} WHERE run_id = ?"

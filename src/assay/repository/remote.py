@@ -8,6 +8,7 @@ same call goes on after any interruption.
 from __future__ import annotations
 
 import hashlib
+import json
 import ssl
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
@@ -76,7 +77,7 @@ class Remote:
         import httpx  # imported here: only addresses need it
 
         self.url = url.rstrip("/")
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
         try:
             self._client = httpx.Client(
                 base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S, follow_redirects=False
@@ -115,8 +116,8 @@ class Remote:
     def fetch(self, bundle_id: str, target: Repository) -> bool:
         """Take one bundle; say whether it was new. Raises also when it is cut or differs from its checksum."""
         digest, size = hashlib.sha256(), 0
-        with target.scratch_file() as file, self._stream(f"bundles/{bundle_id}") as answer:
-            for chunk in answer.iter_bytes():
+        with target.scratch_file() as file, self._stream("GET", f"bundles/{bundle_id}") as answer:
+            for chunk in answer.iter_raw():
                 size += len(chunk)
                 if size > BUNDLE_BYTES_MAX:
                     raise RepositoryError(f"more than {BUNDLE_BYTES_MAX} bytes in one bundle", where=bundle_id)
@@ -139,29 +140,20 @@ class Remote:
             "Content-Length": str(packed.size_bytes),
             "Repr-Digest": digest_header(packed.sha256),
         }
-        with self._words():
-            answer = self._client.put(f"bundles/{bundle_id}", content=packed.chunks(), headers=headers)
-        self._refuse(answer)
-        return answer.status_code == 201
+        with self._stream("PUT", f"bundles/{bundle_id}", content=packed.chunks(), headers=headers) as answer:
+            return answer.status_code == 201
 
     def _json(self, path: str, **options: Any) -> dict[str, Any]:
-        with self._words():
-            answer = self._client.get(path, **options)
-        self._refuse(answer)
-        try:
-            value = answer.json() if len(answer.content) <= _ANSWER_BYTES_MAX else None
-        except ValueError:
-            value = None
-        if not isinstance(value, dict):
+        with self._stream("GET", path, **options) as answer:
+            value = _object(answer)
+        if value is None:
             raise self._foreign()
         return value
 
     @contextmanager
-    def _stream(self, path: str) -> Iterator[httpx.Response]:
-        with self._words(), self._client.stream("GET", path) as answer:
-            if answer.status_code != 200:
-                answer.read()
-                self._refuse(answer)
+    def _stream(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
+        with self._words(), self._client.stream(method, path, **options) as answer:
+            self._refuse(answer)
             yield answer
 
     @contextmanager
@@ -189,11 +181,8 @@ class Remote:
     def _refuse(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):
             return
-        try:
-            told = answer.json()
-        except ValueError:
-            told = None
-        if not isinstance(told, dict) or not isinstance(told.get("message"), str):
+        told = _object(answer)
+        if told is None or not isinstance(told.get("message"), str):
             raise self._foreign(f"it answers {answer.status_code}")
         hint = told.get("hint")
         kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
@@ -203,6 +192,20 @@ class Remote:
         return RepositoryError(
             f"this is no assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
         )
+
+
+def _object(answer: httpx.Response) -> dict[str, Any] | None:
+    """Return the JSON object that is answered; None when it is none, or larger than any answer is."""
+    content = bytearray()
+    for chunk in answer.iter_raw():
+        content += chunk
+        if len(content) > _ANSWER_BYTES_MAX:
+            return None
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
 
 
 def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:

@@ -41,7 +41,7 @@ from assay.repository.imports import (
 )
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.staging import clear_dead, staging, sync, sync_tree
-from assay.repository.tables import Reading, connection
+from assay.repository.tables import Engine, Reading, connection
 from assay.statistics.run_table import RunTable
 
 VERSION: Final = 1
@@ -439,9 +439,9 @@ class Repository:
         builds it from what was checked.
         """
         names = bundle_names(self.folders.bundles)
-        problems = self._strays(names)
+        problems, reading = self._strays(names), Engine().connection
         for done, name in enumerate(names, start=1):
-            problems += bundle_files.check_bundle(self.folders.bundles / name)
+            problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
             if progress:
                 progress(done, len(names))
         self._index.forget()

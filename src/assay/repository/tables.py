@@ -111,3 +111,25 @@ def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading
     with reading() as opened:
         rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
+
+
+def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
+    """Raise :class:`RepositoryError` when a Parquet file is none, or lacks columns of these kinds."""
+    import duckdb
+
+    try:
+        found = opened.execute(queries.selected(kinds), [[str(path.absolute())]]).description or []
+        odd = [name for (name, kind, *_), wanted in zip(found, kinds.values(), strict=True) if not _fits(kind, wanted)]
+        if odd:
+            raise RepositoryError(f"this is no table of assay's: its column {odd[0]} holds something else")
+        opened.execute(queries.every_value(kinds), [[str(path.absolute())]])
+    except duckdb.Error as error:
+        raise RepositoryError("this is no table of assay's, or it is damaged") from error
+
+
+def _fits(found: object, wanted: str) -> bool:
+    kind = str(found)
+    return kind == wanted if wanted in ("VARCHAR", "BOOLEAN") else kind in _NUMBERS
+
+
+_NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE"})

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.errors import RepositoryError
-from assay.repository.bundle import SUMS_FILE, file_in, file_names, is_import
+from assay.repository.bundle import IMPORT_FILE, RUN_FILE, SUMS_FILE, file_in, file_names, is_import
+from assay.repository.folders import MARKER
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
 from assay.repository.staging import staging
@@ -25,6 +26,13 @@ BUNDLE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
 FILES_MAX = 20_000
 _BLOCK = 512
 _CHUNK = 1 << 20
+_EXTENDED_BYTES_MAX = 64 * 1024
+"""Of an extended header; a path has at most 4,096 bytes."""
+_EXTENDED_MAX = 2
+"""Before one file."""
+_FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, MARKER})
+_FACTS_BYTES_MAX = 64 << 20
+"""Of a file that is read whole to be checked."""
 
 
 class RefusedBundleError(RepositoryError):
@@ -110,28 +118,72 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
         ) from error
 
 
+class _Member(tarfile.TarInfo):
+    """One header of an archive that is not trusted: tarfile reads some kinds into memory at any size.
+
+    What assay writes has plain files, and for a long or foreign name one extended header of POSIX.1-2001; GNU tar, by
+    which somebody may pack a package again, puts one for a long name. Nothing else is read.
+    """
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        assert isinstance(archive, _Archive)
+        if self.type in (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE, tarfile.GNUTYPE_LONGNAME):
+            archive.extended += 1
+            if not 0 <= self.size <= _EXTENDED_BYTES_MAX or archive.extended > _EXTENDED_MAX:
+                raise _no_bundle("a header in it is too large")
+        elif self.type in (tarfile.REGTYPE, tarfile.AREGTYPE):
+            archive.extended = 0
+        else:
+            raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+        member: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        if member.size < 0:
+            raise _no_bundle(f"{member.name[:100]!r} has less than no bytes")
+        return member
+
+    def _refuse_sparse(self, *_: object) -> None:
+        raise _no_bundle(f"{self.name[:100]!r} is no plain file")
+
+    _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+
+class _Archive(tarfile.TarFile):
+    extended = 0
+    """How many extended headers came since the last file."""
+
+
+def _no_bundle(what: str) -> RefusedBundleError:
+    return RefusedBundleError(f"this is no bundle: {what}")
+
+
 def unpack(tar: BinaryIO, folder: Path, *, bytes_max: int) -> None:
     """Unpack plain files into ``folder``. Raises :class:`RefusedBundleError` for anything else, and too much."""
-    taken = 0
     try:
-        with tarfile.open(fileobj=tar, mode="r|") as archive:
+        with _Archive.open(fileobj=tar, mode="r|", tarinfo=_Member) as archive:
+            left = bytes_max
             for number, entry in enumerate(archive):
-                taken += entry.size
-                if not entry.isreg() or number >= FILES_MAX or taken > bytes_max:
-                    what = f"{entry.name[:100]!r} is no plain file" if not entry.isreg() else "it is too large"
-                    raise RefusedBundleError(f"this is no bundle: {what}", where=folder.name)
-                content = archive.extractfile(entry)
-                try:
-                    path = file_in(folder, entry.name)
-                except RepositoryError as error:
-                    raise RefusedBundleError(f"this is no bundle: {error.message}", where=folder.name) from error
-                if content is None or path.exists():
-                    raise RefusedBundleError(f"this is no bundle: {entry.name[:100]!r} twice", where=folder.name)
-                with path.open("wb") as file:
-                    while chunk := content.read(_CHUNK):
-                        file.write(chunk)
+                most = min(left, _FACTS_BYTES_MAX if entry.name.rpartition("/")[2] in _FACTS else left)
+                if number >= FILES_MAX or entry.size > most:
+                    raise _no_bundle("it is too large")
+                left -= entry.size
+                _unpack_file(archive, entry, folder)
+                archive.members.clear()  # type: ignore[attr-defined]
+    except RefusedBundleError as error:
+        raise RefusedBundleError(error.message, where=folder.name) from error
     except (tarfile.TarError, EOFError, ValueError) as error:
         raise RefusedBundleError(f"this is no packed bundle, or it was cut: {error}", where=folder.name) from error
+
+
+def _unpack_file(archive: tarfile.TarFile, entry: tarfile.TarInfo, folder: Path) -> None:
+    content = archive.extractfile(entry)
+    try:
+        path = file_in(folder, entry.name)
+    except RepositoryError as error:
+        raise _no_bundle(error.message) from error
+    if content is None or path.exists():
+        raise _no_bundle(f"{entry.name[:100]!r} twice")
+    with path.open("wb") as file:
+        while chunk := content.read(_CHUNK):
+            file.write(chunk)
 
 
 def _check(scratch: Repository, bundle: Path) -> None:

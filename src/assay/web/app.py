@@ -182,7 +182,11 @@ def _plain(text: str | None) -> str | None:
 
 
 def _answer(request: Request, status: int, message: str, where: str | None, hint: str | None) -> Response:
-    message, where, hint = _plain(message) or "", _plain(where), _plain(hint)
+    told = [_plain(text) for text in (message, where, hint)]
+    root = request.app.state.context.store.repository.root
+    for folder in {f"{root.resolve()}/", f"{root.absolute()}/"}:  # where it lies is no reader's business
+        told = [text and text.replace(folder, "") for text in told]
+    message, where, hint = told[0] or "", told[1], told[2]
     if request.url.path.startswith("/api/"):
         return JSONResponse({"message": message, "where": where, "hint": hint}, status_code=status)
     return error_page(request, status, message, where, hint)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import math
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from assay.errors import FormatError, SpecificationError
 from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.formats.tables.published import FORMAT as PUBLISHED
-from assay.formats.tables.table import check_mapping, read_table_runs, table_format
+from assay.formats.tables.table import LINE_BYTES_MAX, check_mapping, read_table_runs, table_format
 from assay.model.imported import Found, Left
 from assay.model.run import Origin, Run, RunStatus
 from builders import words_of
@@ -158,6 +160,37 @@ def test_a_file_that_is_no_such_table_is_refused(text: str, tmp_path: Path) -> N
     with pytest.raises(FormatError) as caught:
         table(tmp_path, text, {"job": "workload", "t": "duration_s"})
     assert str(caught.value.where).startswith("results.log")
+
+
+@pytest.mark.parametrize("line", [b"a" * (LINE_BYTES_MAX * 40), b"," * (LINE_BYTES_MAX * 40)])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path, line: bytes, packed: bool) -> None:
+    path = tmp_path / "t.csv"
+    content = b"job,s\na,1\nb,2\n" + line
+    path.write_bytes(gzip.compress(content, 1) if packed else content)
+    del content
+    tracemalloc.start()
+    try:
+        (only,) = table_format({"job": "workload", "s": "duration_s"}, {}).read([Source(path, "t.csv")])
+        assert tracemalloc.get_traced_memory()[1] < 3_000_000
+    finally:
+        tracemalloc.stop()
+    assert isinstance(only, Left)
+    assert only.where == "t.csv:4"
+    assert "a line of more than 1,048,576 bytes" in only.why
+
+
+def test_rows_far_wider_than_the_header_are_left_and_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("job,s\n" + ("," * 400_000 + "\n" + "a,1\n" + "x," * 100_000 + "\n") * 10)
+    tracemalloc.start()
+    try:
+        read = list(table_format({"job": "workload", "s": "duration_s"}, {}).read([Source(path, "t.csv")]))
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+    assert [len(found(read)), len(left(read))] == [10, 10]
+    assert left(read)[0].why == "has 100001 cells, the header 2"
 
 
 def test_an_unknown_column_is_named_with_what_there_is(tmp_path: Path) -> None:

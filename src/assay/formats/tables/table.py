@@ -55,6 +55,8 @@ _NAMED: Final = {
     "metric": re.compile(r"[a-z][a-z0-9_]{0,63}"),
 }
 SEPARATORS: Final = ",\t;|"
+LINE_BYTES_MAX: Final = 1 << 20
+"""Of a line: what is longer is no row of a table, and could fill the memory."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 _COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")
 _ADDED = "job_throughput_mb_per_s"
@@ -123,9 +125,8 @@ def read_table_runs(
     table = _table(source, mapping)
     for line, cells in table.rows:
         where = f"{source.name}:{line}"
-        if len(cells) != table.width:
-            lines = 1 + sum(cell.count("\n") for cell in cells)
-            yield Left(where, f"has {len(cells)} cells, the header {table.width}{_swallowed(lines)}")
+        if isinstance(cells, str):
+            yield Left(where, cells)
             continue
         told = {name: cells[column].strip() for name, column in table.columns.items()}
         values = {**defaults, **{name: text for name, text in told.items() if text}}
@@ -144,22 +145,24 @@ def read_table_runs(
 class _Table:
     """A table's rows with their lines, and where the mapped columns are."""
 
-    width: int
     columns: dict[str, int]
-    rows: list[tuple[int, list[str]]] = field(repr=False)
+    rows: list[tuple[int, list[str] | str]] = field(repr=False)
+    """Each row's line, and its cells or what is wrong with them: of a row as wide as memory the cells are not kept."""
     broken: tuple[str, str] | None
     """Where the quoting breaks, and how: what follows can't be read."""
     decimal_comma: bool
 
 
-def _rows(text: str, separator: str, name: str) -> tuple[list[tuple[int, list[str]]], tuple[str, str] | None]:
-    rows: list[tuple[int, list[str]]] = []
+def _rows(
+    text: str, separator: str, name: str, width: int
+) -> tuple[list[tuple[int, list[str] | str]], tuple[str, str] | None]:
+    rows: list[tuple[int, list[str] | str]] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     begin = 1
     try:
         for cells in reader:
             if any(cell.strip() for cell in cells):
-                rows.append((begin, cells))
+                rows.append((begin, cells if len(cells) == width else _odd(cells, width)))
             begin = reader.line_num + 1
     except csv.Error as error:
         lines = text.count("\n") + (not text.endswith("\n")) - begin + 1
@@ -172,18 +175,23 @@ def _lines(number: int) -> str:
     return f"{number} lines" if number > 1 else "1 line"
 
 
+def _odd(cells: list[str], width: int) -> str:
+    lines = 1 + sum(cell.count("\n") for cell in cells)
+    return f"has {len(cells)} cells, the header {width}{_swallowed(lines)}"
+
+
 def _swallowed(lines: int) -> str:
     """Return what a row of several lines probably is."""
     return f", and goes on for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
 
 
 def _table(source: Source, mapping: Mapping[str, str]) -> _Table:
+    source.check_lines(LINE_BYTES_MAX)
     text = source.text()
     first = next((line for line in text.splitlines() if line.strip()), "")
     if not first:
         raise FormatError("is empty", where=source.name)
-    headers = {separator: _rows(first, separator, source.name)[0] for separator in SEPARATORS}
-    names = {separator: [cell.strip() for cell in rows[0][1]] if rows else [] for separator, rows in headers.items()}
+    names = {separator: _header(first, separator) for separator in SEPARATORS}
     separator = next((s for s in SEPARATORS if set(mapping) <= set(names[s])), None)
     if separator is None:
         likely = max(SEPARATORS, key=lambda s: len(names[s]))
@@ -193,11 +201,19 @@ def _table(source: Source, mapping: Mapping[str, str]) -> _Table:
     for column in mapping:
         if header.count(column) > 1:
             raise FormatError(f"has {header.count(column)} columns named {column!r}", where=f"{source.name}:1")
-    rows, broken = _rows(text, separator, source.name)
+    rows, broken = _rows(text, separator, source.name, len(header))
     columns = {name: header.index(column) for column, name in mapping.items()}
     numeric = [column for name, column in columns.items() if _is_number(name)]
-    cells = (cells[column].strip() for _, cells in rows[1:] for column in numeric if column < len(cells))
-    return _Table(len(header), columns, rows[1:], broken, any(_shows_comma(cell) for cell in cells))
+    cells = (cells[column].strip() for _, cells in rows[1:] if not isinstance(cells, str) for column in numeric)
+    return _Table(columns, rows[1:], broken, any(_shows_comma(cell) for cell in cells))
+
+
+def _header(line: str, separator: str) -> list[str]:
+    """Return the names of the columns; none when the line's quoting is broken under this separator."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
+    except (csv.Error, StopIteration):
+        return []
 
 
 def _shows_comma(cell: str) -> bool:
