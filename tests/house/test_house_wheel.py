@@ -16,7 +16,7 @@ import sys
 import sysconfig
 import threading
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,7 @@ from paths import ROOT
 # What a wheel has to do without.
 _ABSENT = {"cargo", "rustc", "mvn", "javac", "git"}
 _TIMEOUT_S = 300
+_PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
 
 pytestmark = pytest.mark.lab
 
@@ -72,6 +73,13 @@ def _programs_without(folder: Path) -> str:
     return str(folder)
 
 
+def _built(folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    options = ["wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(folder), str(ROOT)]
+    return subprocess.run(
+        [*_PIP, *options], env=environment, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False
+    )
+
+
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     for needed in ("cargo", "mvn", "javac"):
@@ -80,9 +88,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     if find_spec("hatchling") is None:
         pytest.skip("hatchling is not installed: tools/setup.sh test installs it")
     top = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    built = ["wheel", "-q", "--no-deps", "--no-index", "--no-build-isolation", "-w", str(top), str(ROOT)]
-    done = subprocess.run([*pip, *built], capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
+    done = _built(top, os.environ)
     assert done.returncode == 0, done.stdout + done.stderr
     (wheel,) = top.glob("*.whl")
     venv.create(top / "venv", symlinks=True)
@@ -90,7 +96,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (packages / "suite.pth").write_text(f"{Path(click.__file__).parents[1]}\n")
     python = top / "venv" / "bin" / "python"
     options = ["--python", str(python), "install", "-q", "--no-deps", "--no-index", str(wheel)]
-    subprocess.run([*pip, *options], check=True, timeout=_TIMEOUT_S)
+    subprocess.run([*_PIP, *options], check=True, timeout=_TIMEOUT_S)
     folder = top / "empty"
     folder.mkdir()
     environment = {
@@ -127,6 +133,13 @@ def test_a_wheel_is_for_its_platform_and_tells_its_commit(installed: Installed) 
     assert installed.run("--version") == f"assay {installation().version}\n"
     assert (installed.shipped.parent / "py.typed").is_file()
     assert "HDD against SSD" in installed.run("demo", "--help")
+
+
+def test_a_wheel_without_its_parts_is_not_built(installed: Installed, tmp_path: Path) -> None:
+    done = _built(tmp_path, installed.environment)
+    assert done.returncode != 0
+    assert "install cargo and rustc" in done.stdout + done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_lab_with_modelled_disks_comes_and_goes(installed: Installed) -> None:
