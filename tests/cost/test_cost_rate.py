@@ -15,6 +15,7 @@ from assay.cost.rate import ENERGY, exchanged, hourly_rate, in_currency
 from assay.cost.run_cost import cost_per_run
 from assay.cost.tco import cost_per_job
 from assay.errors import SpecificationError
+from assay.model.environment import ClusterFacts
 from assay.model.price import Amortisation, Energy, Exchange, LineItem, PriceBook
 
 COUNTS = Counts(nodes=7, masters=1, workers=6, layout_devices={"hdd": 2}, levels={"network": "ETH", "cluster": "c"})
@@ -207,8 +208,8 @@ def test_prices_hold_on_their_days_only() -> None:
     ],
 )
 def test_a_layouts_code_says_its_devices(code: str, devices: dict[str, int]) -> None:
-    assert counts_from_facts({}, code, {}).layout_devices == devices
+    assert counts_from_facts(None, code, {}).layout_devices == devices
 
 
 def test_what_a_run_says_comes_before_its_layouts_code() -> None:
-    assert counts_from_facts({"layout_devices": {"ssd": 4}}, "HD5", {}).layout_devices == {"ssd": 4}
+    assert counts_from_facts(ClusterFacts(layout_devices={"ssd": 4}), "HD5", {}).layout_devices == {"ssd": 4}

@@ -81,7 +81,7 @@ def test_places_and_ids_lead_to_each_other(root: Path) -> None:
     assert repository.positions_of(table, [ids[5], ids[1], "no such run"]) == [1, 5]
     assert repository.positions_of(table, []) == []
     found = repository.environments_at(table, [3, 0])
-    assert found == [run.environment for run in repository.runs_at(table, [3, 0])]
+    assert [each.tree for each in found] == [run.environment for run in repository.runs_at(table, [3, 0])]
 
 
 def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
         repository.publish(replace(run, environment={**run.environment, "kernel": kernel, "uptime_s": run.duration_s}))
     table = repository.table()
     runs = repository.runs_at(table, range(len(table)))
-    sides = [host_facts((run.environment for run in runs if run.layout == name), "layout") for name in ("HD2", "SS2")]
+    sides = [host_facts((run.recorded for run in runs if run.layout == name), "layout") for name in ("HD2", "SS2")]
     warnings = speedup_view(repository, table, ["layout"], "HD2").warnings
     assert [*warnings] == environment_warnings(*sides)
     assert any("kernel" in warning.words for warning in warnings)

@@ -21,6 +21,7 @@ from assay.engines.contract import Engine
 from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.model.cluster import Cluster, Role
+from assay.model.environment import ClusterFacts, LayoutPlaces
 from assay.model.layout import Layout
 from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
@@ -150,7 +151,7 @@ def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWar
 def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:
     return {
         **setting.environment,
-        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout),
+        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout).tree(),
         **({"network": gathered.network} if gathered.network else {}),
         "parameters": _effective(planned, setting.provider.engine),
     }
@@ -161,23 +162,22 @@ def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
     return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up
 
 
-def _cluster_facts(cluster: Cluster, layout: Layout) -> dict[str, Any]:
+def _cluster_facts(cluster: Cluster, layout: Layout) -> ClusterFacts:
     """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
     devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
-    return {
-        "name": cluster.name,
-        "placement": str(cluster.placement),
-        "nodes": len(cluster.nodes),
-        "masters": sum(Role.MASTER in node.roles for node in cluster.nodes),
-        "workers": len(cluster.workers),
-        "worker_names": [node.name for node in cluster.workers],
-        "ports": len(cluster.nodes),
-        "node_types": dict(Counter(node.type.name for node in cluster.nodes)),
-        "layout_devices": dict(Counter(str(device.kind) for device in devices)),
-        "device_names": {device.name: str(device.kind) for device in devices},
-        "layout_capacity_bytes": sum(device.capacity_bytes for device in devices),
-        "layout": {
-            "hdfs": {part.device: part.count for part in layout.hdfs},
-            "intermediate": {part.device: part.count for part in layout.intermediate},
-        },
-    }
+    return ClusterFacts(
+        name=cluster.name,
+        placement=str(cluster.placement),
+        nodes=len(cluster.nodes),
+        masters=sum(Role.MASTER in node.roles for node in cluster.nodes),
+        workers=len(cluster.workers),
+        worker_names=tuple(node.name for node in cluster.workers),
+        ports=len(cluster.nodes),
+        node_types=dict(Counter(node.type.name for node in cluster.nodes)),
+        layout_devices=dict(Counter(str(device.kind) for device in devices)),
+        device_names={device.name: str(device.kind) for device in devices},
+        layout_capacity_bytes=sum(device.capacity_bytes for device in devices),
+        layout=LayoutPlaces(
+            {part.device: part.count for part in layout.hdfs}, {part.device: part.count for part in layout.intermediate}
+        ),
+    )

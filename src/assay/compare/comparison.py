@@ -140,7 +140,7 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
     paired = found is not None and found.method == PAIRED
     said = judge(baseline, candidate, estimate, Basis(b.n, c.n))
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
-    hosts = [host_facts((run.environment for run in runs), factor) for runs in (b_runs, c_runs)]
+    hosts = [host_facts((run.recorded for run in runs), factor) for runs in (b_runs, c_runs)]
     left_out = [one.left_out.get(level, Counter()) for level in (baseline, candidate)]
     return Comparison(
         workload=one.workload,

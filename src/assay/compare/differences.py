@@ -7,9 +7,9 @@ hosts; a difference is a leaf that both sides have and that has more than one va
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
+from assay.model.environment import Environment
 from assay.model.plan import TARGETS
 from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
@@ -29,28 +29,18 @@ Facts = Mapping[str, set[str]]
 """The values that each recorded fact had, by its path in the environment."""
 
 
-def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    if isinstance(tree, dict):
-        for key, value in tree.items():
-            yield from _leaves(value, f"{path}.{key}" if path else str(key))
-    elif isinstance(tree, list | tuple):
-        yield path, ", ".join(sorted(str(value) for value in tree))
-    elif tree is not None:
-        yield path, str(tree)
-
-
 def _is_compared(path: str, factor: str) -> bool:
     if _PARAMETER.search(path):
         return path.removeprefix("parameters.") not in (factor, *TARGETS.get(factor, ()))
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
-def host_facts(environments: Iterable[Mapping[str, Any]], factor: str) -> Facts:
+def host_facts(environments: Iterable[Environment], factor: str) -> Facts:
     """Return the values of each recorded fact that can change a result, but ``factor`` and what it stands for."""
     facts: dict[str, set[str]] = {}
     compared: dict[str, bool] = {}
-    for environment in {id(found): found for found in environments}.values():
-        for path, value in _leaves(environment):
+    for environment in {id(found.tree): found for found in environments}.values():
+        for path, value in environment.leaves():
             if path not in compared:
                 compared[path] = _is_compared(path, factor)
             if compared[path]:
@@ -76,7 +66,7 @@ def differing_facts(sides: Sequence[Sequence[Run]]) -> dict[str, tuple[tuple[str
 
     A side that does not have the fact has no values; a fact that only one side has is no difference that is known.
     """
-    facts = [host_facts((run.environment for run in side), "") for side in sides]
+    facts = [host_facts((run.recorded for run in side), "") for side in sides]
     found = {}
     for path in dict.fromkeys(path for side in facts for path in side):
         values = tuple(tuple(sorted(side.get(path, ()))) for side in facts)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from assay.model.environment import ClusterFacts
 from assay.model.layout_code import devices_of_code
 
 
@@ -34,25 +34,18 @@ class Counts:
     """Factors, such as network and cluster, with this configuration's level."""
 
 
-def _whole(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
-def _numbers(value: Any) -> dict[str, int]:
-    return {str(key): _whole(n) or 0 for key, n in value.items()} if isinstance(value, Mapping) else {}
-
-
-def counts_from_facts(facts: Mapping[str, Any], layout: str, levels: Mapping[str, str]) -> Counts:
-    """Return what ``facts`` (a run's ``environment["cluster"]``) and the layout's code say; ``levels`` are kept."""
-    names = facts.get("device_names")
+def counts_from_facts(facts: ClusterFacts | None, layout: str, levels: Mapping[str, str]) -> Counts:
+    """Return what was recorded of a cluster, or else the layout's code, says; ``levels`` are kept."""
+    if facts is None:
+        facts = ClusterFacts()
     return Counts(
-        nodes=_whole(facts.get("nodes")),
-        masters=_whole(facts.get("masters")),
-        workers=_whole(facts.get("workers")),
-        layout_devices=_numbers(facts.get("layout_devices")) or devices_of_code(layout),
-        device_names={str(k): str(kind) for k, kind in names.items()} if isinstance(names, Mapping) else {},
-        node_types=_numbers(facts.get("node_types")),
-        ports=_whole(facts.get("ports")),
-        capacity_bytes=_whole(facts.get("layout_capacity_bytes")),
+        nodes=facts.nodes,
+        masters=facts.masters,
+        workers=facts.workers,
+        layout_devices=dict(facts.layout_devices) or devices_of_code(layout),
+        device_names=dict(facts.device_names),
+        node_types=dict(facts.node_types),
+        ports=facts.ports,
+        capacity_bytes=facts.layout_capacity_bytes,
         levels=levels,
     )

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from statistics import fmean
-from typing import Any
 
 from assay.explain.counters import counter_increases
 from assay.model.run import Run, Task
@@ -134,27 +133,22 @@ def together(parts: Sequence[Transfers]) -> Transfers:
     return Transfers(**{each.name: _total(getattr(part, each.name) for part in parts) for each in fields(Transfers)})
 
 
-def _facts(run: Run) -> Mapping[str, Any]:
-    cluster = run.environment.get("cluster")
-    return cluster if isinstance(cluster, dict) else {}
-
-
 def purposes(run: Run) -> dict[str, Purpose] | None:
     """Return what the run's layout keeps on each device that it uses; None when the run does not say."""
-    layout = _facts(run).get("layout")
-    if not isinstance(layout, dict) or not {"hdfs", "intermediate"} <= layout.keys():
+    facts = run.recorded.cluster
+    if facts is None or facts.layout is None:
         return None
-    hdfs, intermediate = set(layout["hdfs"]), set(layout["intermediate"])
+    hdfs, intermediate = set(facts.layout.hdfs), set(facts.layout.intermediate)
     found = dict.fromkeys(hdfs, Purpose.HDFS) | dict.fromkeys(intermediate, Purpose.INTERMEDIATE)
     return found | dict.fromkeys(hdfs & intermediate, Purpose.SHARED)
 
 
 def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
     """Return the workers' names: as the run says, else the nodes of its attempts, else all that were observed."""
-    told = _facts(run).get("worker_names")
+    facts = run.recorded.cluster
+    if facts is not None and facts.worker_names is not None:
+        return frozenset(facts.worker_names)
     observed = frozenset(trace.node)
-    if isinstance(told, list):
-        return frozenset(str(name) for name in told)
     ran = frozenset(task.node for task in tasks if task.node) & observed
     return ran or observed
 

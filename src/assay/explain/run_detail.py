@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from assay.explain.devices import DeviceUse, NodeUse, Observation, Purpose, PurposeUse, imbalances, together
 from assay.explain.job_figures import JobFigures, job_figures
@@ -66,8 +65,7 @@ def replication_of(run: Run) -> int | None:
     A program with an option of its own for that (TeraSort's) writes one, whatever HDFS keeps; assay tells it to write
     the plan's, unless the plan sets that option too. Some workloads always write one.
     """
-    effective = run.environment.get("parameters")
-    told = run.parameters.get(_REPLICATION) or (effective.get(_REPLICATION) if isinstance(effective, dict) else None)
+    told = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
     own, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
     workload = workloads().get(program)
     if workload is not None and workload.copies_parameter:
@@ -98,6 +96,7 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
         details.append(JobDetail(job, phases_of_job(job, own), summarise_kinds(own), job_figures([job])))
     figures, observation = job_figures(jobs), Observation.of(run, tasks, trace)
     replication, nodes, devices = replication_of(run), observation.nodes(tasks), observation.devices()
+    used = {use.device for use in devices if use.purpose is not Purpose.NONE}
     return RunDetail(
         run_id=run.run_id,
         breakdown=phases_of_run(run, tasks),
@@ -109,23 +108,8 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
         by_purpose=observation.by_purpose(),
         nodes=nodes,
         imbalances=imbalances(nodes),
-        request_bytes_max=_request_bytes_max(run, {use.device for use in devices if use.purpose is not Purpose.NONE}),
+        request_bytes_max={name: most for name, most in sorted(run.recorded.request_bytes.items()) if name in used},
     )
-
-
-def _request_bytes_max(run: Run, used: set[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for node in _entries(_entries(run.environment.get("lab")).get("nodes")).values():
-        for name, facts in _entries(_entries(node).get("devices")).items():
-            told = _entries(facts).get("request_bytes")
-            if name in used and isinstance(told, int) and told > 0:
-                found[name] = max(told, found.get(name, 0))
-    return dict(sorted(found.items()))
-
-
-def _entries(value: object) -> dict[str, Any]:
-    """Return what was recorded under names; nothing where it has another form."""
-    return value if isinstance(value, dict) else {}
 
 
 def request_limits_note(details: Iterable[RunDetail]) -> str | None:

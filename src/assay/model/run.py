@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from assay.model.environment import Environment
 from assay.model.warning import CodedWarning
 
 RUN_SCHEMA_VERSION = 2
@@ -177,6 +178,7 @@ class Run:
     caches: tuple[CacheState, ...] = ()
     warnings: tuple[CodedWarning, ...] = ()
     environment: dict[str, Any] = field(default_factory=dict)
+    """The record of hosts, cluster and programs as it was written; :attr:`recorded` reads it."""
     baseline_id: str | None = None
     """The device and link baseline that was measured on this cluster before; its file lies in the bundle."""
     sources: dict[str, str] = field(default_factory=dict)
@@ -186,3 +188,8 @@ class Run:
     """Whose fault it is that the run is not valid; None when it is valid, and in runs from before this was recorded."""
     jobs: tuple[Job, ...] = ()
     """The jobs in the order of their submission; empty in bundles of older versions and where nothing tells them."""
+
+    @property
+    def recorded(self) -> Environment:
+        """What was recorded with the run of hosts, cluster and programs."""
+        return Environment(self.environment)

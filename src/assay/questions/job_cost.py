@@ -77,8 +77,7 @@ def _name(of: LevelSummary | Comparison) -> str:
 def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     """Return what the runs of ``layout`` say that their cluster has; unknown where they say nothing, or differ."""
     chosen = [run for run in runs if run.layout == layout]
-    told = (run.environment.get("cluster") for run in chosen)
-    facts = next((found for found in told if isinstance(found, Mapping)), {})
+    facts = next((told for run in chosen if (told := run.recorded.cluster) is not None), None)
     found = [{"cluster": run.cluster, **run.parameters, **run.levels} for run in chosen]
     levels = dict(set.intersection(*(set(each.items()) for each in found))) if found else {}
     return counts_from_facts(facts, layout, levels)

@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import Times, cost_per_run, ranks, times_of
 from assay.errors import RepositoryError, SpecificationError
+from assay.model.environment import ClusterFacts, Environment
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
@@ -35,7 +36,7 @@ from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_be
 from assay.statistics.run_table import ABSENT, RunTable
 
 Take = Literal["best", "all", "fastest"]
-Facts = Mapping[tuple[str, str], Mapping[str, Any]]
+Facts = Mapping[tuple[str, str], ClusterFacts]
 """Cluster and layout to what a run there said of the cluster."""
 JOB_FACTORS = ("workload", "data_bytes", "origin", "lab_scale")
 Ints = NDArray[np.int64]
@@ -128,18 +129,17 @@ class _Chosen:
     """A table row of each."""
 
 
-def facts_of(runs: Sequence[Run]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def facts_of(runs: Sequence[Run]) -> dict[tuple[str, str], ClusterFacts]:
     """Return what runs said of their clusters, by cluster and layout: the first that said something."""
-    return facts_told((run.cluster, run.layout, run.environment) for run in runs)
+    return facts_told((run.cluster, run.layout, run.recorded) for run in runs)
 
 
-def facts_told(hosts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> dict[tuple[str, str], Mapping[str, Any]]:
+def facts_told(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str, str], ClusterFacts]:
     """Return the same from clusters, layouts and environments alone."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    found: dict[tuple[str, str], ClusterFacts] = {}
     for cluster, layout, environment in hosts:
-        told = environment.get("cluster")
-        if isinstance(told, Mapping):
-            found.setdefault((cluster, layout), told)
+        if (cluster, layout) not in found and (told := environment.cluster) is not None:
+            found[cluster, layout] = told
     return found
 
 
@@ -207,7 +207,7 @@ def _rates(
     unpriced: dict[str, str] = {}
     for found in levels:
         layout = found.get(LAYOUT_FACTOR, "")
-        counts = counts_from_facts(facts.get((found.get("cluster", ""), layout), {}), layout, found)
+        counts = counts_from_facts(facts.get((found.get("cluster", ""), layout)), layout, found)
         try:
             rate = hourly_rate(book, counts, layout, on=question.on)
             if not rate.per_h:

@@ -7,10 +7,9 @@ In: runs, the factor and its baseline, a way to get a run's trace, and a price b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 from assay import __version__
 from assay.compare.comparison import Comparison, compare, most_telling
@@ -248,15 +247,14 @@ def _cluster_text(runs: Sequence[Run]) -> str:
     texts = []
     for name in dict.fromkeys(run.cluster for run in runs):
         example = next(run for run in runs if run.cluster == name)
-        size: Any = example.environment.get("cluster")
-        counted = isinstance(size, dict) and isinstance(size.get("workers"), int)
-        text = f"{name}, {plural(size['workers'], 'worker')}" if counted else name
+        facts = example.recorded.cluster
+        text = f"{name}, {plural(facts.workers, 'worker')}" if facts and facts.workers is not None else name
         scale = example.lab_scale
         texts.append(f"{text}, emulated on one machine at scale {scale_text(scale)}" if scale is not None else text)
     return "; ".join(texts)
 
 
-def _places(directories: dict[str, int]) -> str:
+def _places(directories: Mapping[str, int]) -> str:
     names = [name if count == 1 else f"{name} ({count} directories)" for name, count in directories.items()]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
@@ -265,11 +263,10 @@ def _layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
     """Return where each layout keeps what, from the first run that recorded it."""
     texts: dict[str, str] = {}
     for run in runs:
-        cluster: Any = run.environment.get("cluster")
-        layout = cluster.get("layout") if isinstance(cluster, dict) else None
-        if not isinstance(layout, dict) or run.layout in texts:
+        facts = None if run.layout in texts else run.recorded.cluster
+        if facts is None or facts.layout is None:
             continue
-        hdfs, intermediate = _places(layout["hdfs"]), _places(layout["intermediate"])
+        hdfs, intermediate = _places(facts.layout.hdfs), _places(facts.layout.intermediate)
         kept = f"HDFS blocks and intermediate data on {hdfs}"
         apart = f"HDFS blocks on {hdfs}, intermediate data on {intermediate}"
         texts[run.layout] = f"{run.layout}: {kept if hdfs == intermediate else apart} of every worker."

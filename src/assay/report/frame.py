@@ -7,14 +7,14 @@ the same for a report on single comparisons and one over matched sets.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from assay.campaign.plan_texts import PlanText
 from assay.compare.findings import Finding, findings
+from assay.model.environment import NodeFacts
 from assay.model.run import Run
 from assay.report.document import Fact
 from assay.repository.imports import ImportFacts
@@ -109,23 +109,14 @@ def settings_of(table: RunTable) -> tuple[Setting, ...]:
     return tuple(sorted(found, key=lambda setting: not setting.varies))
 
 
-def _text(value: Any, *names: str) -> str:
-    """Return what lies at ``names`` in nested objects, as text; empty where it does not."""
-    for name in names:
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return "" if value is None or isinstance(value, Mapping | list) else str(value)
-
-
-def _node_text(node: Mapping[str, Any]) -> str:
-    cores, memory = _text(node, "hardware", "cpu", "logical_cores"), _text(node, "hardware", "memory", "total_bytes")
-    java = _text(node, "java", "version")
+def _node_text(node: NodeFacts) -> str:
     parts = [
-        _text(node, "hardware", "cpu", "model"),
-        f"{cores} cores" if cores else "",
-        f"{size(float(memory))} of memory" if memory.isdigit() else "",
-        _text(node, "distribution"),
-        f"kernel {release}" if (release := _text(node, "kernel", "release")) else "",
-        f"Java {java}" if java else "",
+        node.cpu,
+        f"{node.cores} cores" if node.cores else "",
+        f"{size(float(node.memory_bytes))} of memory" if node.memory_bytes is not None else "",
+        node.distribution,
+        f"kernel {node.kernel}" if node.kernel else "",
+        f"Java {node.java}" if node.java else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -136,30 +127,27 @@ def _hosts(examples: Sequence[Run]) -> tuple[Fact, ...]:
     for cluster in dict.fromkeys(run.cluster for run in examples):
         nodes: dict[str, list[str]] = {}
         for run in examples:
-            told: Any = run.environment.get("nodes")
-            if run.cluster != cluster or not isinstance(told, Mapping):
-                continue
-            for name, node in told.items():
-                if isinstance(node, Mapping) and (text := _node_text(node)):
+            for name, node in run.recorded.nodes.items() if run.cluster == cluster else ():
+                if text := _node_text(node):
                     names = nodes.setdefault(text, [])
-                    names += [] if str(name) in names else [str(name)]
+                    names += [] if name in names else [name]
         facts += [Fact(f"{cluster}: {', '.join(names)}", f"{text}.") for text, names in nodes.items()]
     return tuple(facts)
 
 
-def _recorded(examples: Sequence[Run], *names: str) -> str:
-    return ", ".join(dict.fromkeys(text for run in examples if (text := _text(run.environment, *names))))
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(text for text in texts if text))
 
 
 def _provenance(examples: Sequence[Run], imports: Sequence[ImportFacts], assay_version: str) -> tuple[Fact, ...]:
     engines = dict.fromkeys(f"{run.engine} {run.engine_version}".strip() for run in examples)
     sources = dict.fromkeys(f"{name}: {source}" for run in examples for name, source in run.sources.items())
-    made = _recorded(examples, "assay", "version")
+    made = _listed(run.recorded.assay_version for run in examples)
     campaigns = dict.fromkeys(run.campaign_id for run in examples if run.campaign_id)
     facts = [
         Fact("Engines", ", ".join(engines)),
         Fact("assay", f"{assay_version} wrote this report{f'; {made} made the runs' if made else ''}."),
-        Fact("Python of assay", _recorded(examples, "assay", "python")),
+        Fact("Python of assay", _listed(run.recorded.assay_python for run in examples)),
         Fact("Campaigns", ", ".join(list(campaigns)[:LEVELS_SHOWN]) if not imports else ""),
         *(Fact(f"Import {one.import_id[:8]}", f"{one.format}: {_files(one)}.") for one in imports),
         Fact("Sources of numbers", "; ".join(sources)),

@@ -15,7 +15,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
+from assay.model.environment import Environment
 from assay.model.run import Run
 from assay.repository import queries
 from assay.repository.bundle import (
@@ -114,11 +115,11 @@ class Index:
         ids = dict(found)
         return [ids[row] for row in wanted]
 
-    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
         """Return the environments of the runs at these places, in their order; equal ones are one object."""
         wanted, found = self._at(queries.ENVIRONMENTS_AT, table, positions)
         texts: dict[int, str] = dict(found)
-        decoded = {text: _environment(text) for text in set(texts.values())}
+        decoded = {text: Environment(_environment(text)) for text in set(texts.values())}
         return [decoded[texts[row]] for row in wanted]
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:

@@ -13,12 +13,13 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import msgspec
 
 from assay import __version__
 from assay.errors import RepositoryError
+from assay.model.environment import Environment
 from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
@@ -309,7 +310,7 @@ class Repository:
         """
         return self._index.runs_at(table, positions)
 
-    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+    def environments_at(self, table: RunTable, positions: Sequence[int]) -> list[Environment]:
         """Return what was found on the hosts of the runs at these places, in that order; raises as :meth:`runs_at`.
 
         Runs on equal hosts share one.

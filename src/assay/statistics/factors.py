@@ -7,7 +7,7 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from assay.model.layout_code import HDD, devices_of_text, devices_text, named
 from assay.model.plan import LAYOUT_FACTOR, TARGETS
@@ -82,10 +82,8 @@ def layout_devices(run: Run) -> str | None:
 
     What was recorded with the run comes first; only where nothing was, the layout's name is asked.
     """
-    cluster = run.environment.get("cluster")
-    recorded = cluster.get("layout_devices") if isinstance(cluster, Mapping) else None
-    if isinstance(recorded, Mapping) and recorded:
-        return devices_text({str(kind): n if isinstance(n, int) else None for kind, n in recorded.items()})
+    if recorded := run.recorded.layout_devices:
+        return devices_text(recorded)
     code = named(run.layout)
     return devices_text(code.devices) if code else None
 

@@ -67,8 +67,7 @@ def origins_text(pairs: Iterable[tuple[Origin, float | None]]) -> str:
 
 def assay_version(run: Run) -> str:
     """Return the version of assay that made the run, or a dash when it is not recorded."""
-    found = run.environment.get("assay")
-    return str(found.get("version", NOTHING) if isinstance(found, dict) else found or NOTHING)
+    return run.recorded.assay_version or NOTHING
 
 
 def workload_named(told: str, names: Iterable[str]) -> str:

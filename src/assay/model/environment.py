@@ -1,0 +1,185 @@
+"""What was recorded with a run of the hosts, the cluster and the programs around it.
+
+A run's environment is a tree that its maker wrote: assay's node scripts, or whoever made a foreign file. It is kept
+whole, for the record and for comparing what differs. Whatever decides or is shown by name is read from it here and
+nowhere else: missing where the tree lacks it or has something else in its place, so that every old bundle opens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Tree = Mapping[str, Any]
+
+
+def _entries(value: object) -> Tree:
+    return value if isinstance(value, dict) else {}
+
+
+def _at(value: object, *names: str) -> Any:
+    for name in names:
+        value = _entries(value).get(name)
+    return value
+
+
+def _text(value: object, *names: str) -> str:
+    """Return the word or number at ``names`` in nested entries as text; empty where there is none."""
+    found = _at(value, *names)
+    return "" if found is None or isinstance(found, dict | list) else str(found)
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _numbers(value: object) -> dict[str, int]:
+    return {str(key): _whole(number) or 0 for key, number in _entries(value).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutPlaces:
+    """Device to its number of directories."""
+
+    hdfs: Mapping[str, int]
+    intermediate: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What a cluster consists of, under the run's layout; None and empty mean: not recorded."""
+
+    name: str = ""
+    placement: str = ""
+    nodes: int | None = None
+    masters: int | None = None
+    workers: int | None = None
+    worker_names: tuple[str, ...] | None = None
+    ports: int | None = None
+    """Network ports."""
+    node_types: Mapping[str, int] = field(default_factory=dict)
+    """Node type to how many nodes are of it."""
+    layout_devices: Mapping[str, int] = field(default_factory=dict)
+    """Device kind (hdd, ssd, nvme, remote) to how many of it the layout uses on each worker."""
+    device_names: Mapping[str, str] = field(default_factory=dict)
+    """Name of each of these devices to its kind."""
+    layout_capacity_bytes: int | None = None
+    """What these devices of one worker hold together."""
+    layout: LayoutPlaces | None = None
+
+    @classmethod
+    def of(cls, tree: object) -> ClusterFacts:
+        """Return what the entry ``cluster`` of an environment says."""
+        told = _entries(tree)
+        names, layout = told.get("worker_names"), _entries(told.get("layout"))
+        return cls(
+            name=_text(told, "name"),
+            placement=_text(told, "placement"),
+            nodes=_whole(told.get("nodes")),
+            masters=_whole(told.get("masters")),
+            workers=_whole(told.get("workers")),
+            worker_names=tuple(str(name) for name in names) if isinstance(names, list | tuple) else None,
+            ports=_whole(told.get("ports")),
+            node_types=_numbers(told.get("node_types")),
+            layout_devices=_numbers(told.get("layout_devices")),
+            device_names={str(name): str(kind) for name, kind in _entries(told.get("device_names")).items()},
+            layout_capacity_bytes=_whole(told.get("layout_capacity_bytes")),
+            layout=LayoutPlaces(_numbers(layout["hdfs"]), _numbers(layout["intermediate"]))
+            if {"hdfs", "intermediate"} <= layout.keys()
+            else None,
+        )
+
+    def tree(self) -> dict[str, Any]:
+        """Return the facts as they stand in an environment; what is not known is left out."""
+        known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFacts:
+    """What a node is; empty texts and None: not recorded."""
+
+    cpu: str
+    """The processor's model."""
+    cores: int | None
+    memory_bytes: int | None
+    distribution: str
+    kernel: str
+    java: str
+
+    @classmethod
+    def of(cls, tree: object) -> NodeFacts:
+        """Return what an entry of ``nodes`` says; its keys are those of ``observe/node/environment.py``."""
+        return cls(
+            _text(tree, "hardware", "cpu", "model"),
+            _whole(_at(tree, "hardware", "cpu", "logical_cores")),
+            _whole(_at(tree, "hardware", "memory", "total_bytes")),
+            _text(tree, "distribution"),
+            _text(tree, "kernel", "release"),
+            _text(tree, "java", "version"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What was recorded with a run. ``tree``: all of it, as it was written."""
+
+    tree: Tree
+
+    @property
+    def assay_version(self) -> str:
+        """Version of assay that made the run; empty when not recorded."""
+        return _text(self.tree, "assay", "version") or _text(self.tree, "assay")
+
+    @property
+    def assay_python(self) -> str:
+        """Version of the Python that assay ran on; empty when not recorded."""
+        return _text(self.tree, "assay", "python")
+
+    @property
+    def cluster(self) -> ClusterFacts | None:
+        """What the cluster consists of; None when nothing was recorded of it."""
+        told = self.tree.get("cluster")
+        return ClusterFacts.of(told) if isinstance(told, dict) else None
+
+    @property
+    def layout_devices(self) -> Mapping[str, int]:
+        """The cluster's ``layout_devices`` alone."""
+        return _numbers(_at(self.tree, "cluster", "layout_devices"))
+
+    @property
+    def nodes(self) -> dict[str, NodeFacts]:
+        """What was found on each node."""
+        nodes = _entries(self.tree.get("nodes"))
+        return {str(name): NodeFacts.of(node) for name, node in nodes.items() if isinstance(node, dict)}
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The engine's effective parameters."""
+        return {str(name): value for name, value in _entries(self.tree.get("parameters")).items() if type(value) is str}
+
+    @property
+    def request_bytes(self) -> dict[str, int]:
+        """Device to the largest request that a lab lets through to it; the largest of all nodes."""
+        found: dict[str, int] = {}
+        for node in _entries(_at(self.tree, "lab", "nodes")).values():
+            for name, device in _entries(_at(node, "devices")).items():
+                told = _whole(_at(device, "request_bytes"))
+                if told:
+                    found[name] = max(told, found.get(name, 0))
+        return found
+
+    def leaves(self) -> Iterator[tuple[str, str]]:
+        """Yield everything that was recorded, as text by its path (``nodes.w1.kernel.release``)."""
+        return _leaves(self.tree)
+
+
+def _leaves(tree: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _leaves(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(tree, list | tuple):
+        yield path, ", ".join(sorted(str(value) for value in tree))
+    elif tree is not None:
+        yield path, str(tree)

@@ -1,0 +1,80 @@
+"""A run's environment is read in one place: what is there as typed values, anything else as nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assay.model.environment import ClusterFacts, Environment, LayoutPlaces, NodeFacts
+
+CLUSTER = ClusterFacts(
+    name="lab",
+    placement="lab",
+    nodes=4,
+    masters=1,
+    workers=3,
+    worker_names=("w1", "w2", "w3"),
+    ports=4,
+    node_types={"big": 4},
+    layout_devices={"hdd": 2, "ssd": 1},
+    device_names={"hdd1": "hdd", "hdd2": "hdd", "ssd1": "ssd"},
+    layout_capacity_bytes=10**12,
+    layout=LayoutPlaces({"hdd1": 1, "hdd2": 1}, {"ssd1": 10}),
+)
+NODE = {
+    "hardware": {"cpu": {"model": "Xeon", "logical_cores": 8}, "memory": {"total_bytes": 2**34}},
+    "distribution": "Debian 12",
+    "kernel": {"release": "6.1"},
+    "java": {"version": "17.0.1"},
+}
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+PARTS = ["assay", "cluster", "nodes", "parameters", "lab", "layout", "hdfs", "intermediate", "worker_names", "devices"]
+
+
+def test_what_was_recorded_is_read_back() -> None:
+    lab = {"nodes": {"w1": {"devices": {"hdd1": {"request_bytes": 4096}}}, "w2": {"devices": {"hdd1": "?"}}}}
+    found = Environment(
+        {
+            "assay": {"version": "0.2.0", "python": "3.12"},
+            "cluster": CLUSTER.tree(),
+            "nodes": {"w1": NODE, "w2": "away"},
+            "parameters": {"dfs.replication": "3", "odd": 3},
+            "lab": lab,
+        }
+    )
+    assert found.cluster == CLUSTER
+    assert found.layout_devices == CLUSTER.layout_devices
+    assert found.nodes == {"w1": NodeFacts("Xeon", 8, 2**34, "Debian 12", "6.1", "17.0.1")}
+    assert (found.assay_version, found.assay_python) == ("0.2.0", "3.12")
+    assert found.parameters == {"dfs.replication": "3"}
+    assert found.request_bytes == {"hdd1": 4096}
+    assert ("nodes.w1.kernel.release", "6.1") in list(found.leaves())
+
+
+@pytest.mark.parametrize("tree", [{}, {"cluster": "many"}, {"cluster": None, "nodes": [], "lab": 3, "assay": {}}])
+def test_what_was_not_recorded_is_nothing(tree: dict[str, Any]) -> None:
+    found = Environment(tree)
+    assert (found.cluster, found.nodes, found.parameters, found.request_bytes) == (None, {}, {}, {})
+    assert found.layout_devices == {}
+    assert found.assay_version == ""
+
+
+def test_a_cluster_of_odd_counts_keeps_those_that_are_counts() -> None:
+    found = ClusterFacts.of({"nodes": "many", "masters": True, "workers": 3, "layout": {"hdfs": {}}, "ports": -1})
+    assert found == ClusterFacts(workers=3)
+
+
+@given(st.dictionaries(st.sampled_from(PARTS), st.dictionaries(st.sampled_from(PARTS), json_values) | json_values))
+def test_no_record_is_a_traceback(tree: dict[str, Any]) -> None:
+    found = Environment(tree)
+    assert found.cluster is None or found.cluster.layout_devices == found.layout_devices
+    assert len(found.nodes) + len(found.parameters) + len(found.request_bytes) >= 0
+    assert isinstance(found.assay_version + found.assay_python, str)
+    assert all(isinstance(text, str) for _, text in found.leaves())
