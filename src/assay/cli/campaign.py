@@ -34,13 +34,13 @@ def campaign() -> None:
 @repository_option
 def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path) -> None:
     """Show how campaigns stand: those that go on, or the newest, or those whose id begins with CAMPAIGN."""
-    from assay.campaign.status import find  # imported here to keep start-up short
+    from assay.questions.campaigns import campaigns_named  # imported here to keep start-up short
 
-    campaigns = Repository.open(repository).folders.campaigns
+    opened = Repository.open(repository)
 
     while True:
         now = time.time()
-        found = find(campaigns, campaign_id, now)
+        found = campaigns_named(opened, campaign_id, now)
         _show(found, now, as_json=as_json, watch=watch)
         if not watch or not any(one.running for one in found):
             return
@@ -52,10 +52,10 @@ def status(campaign_id: str | None, watch: bool, as_json: bool, repository: Path
 @repository_option
 def list_(as_json: bool, repository: Path) -> None:
     """List the repository's campaigns, newest last."""
-    from assay.campaign.status import campaign_folders, status_of
+    from assay.questions.campaigns import campaigns
 
     now = time.time()
-    found = [status_of(folder, now) for folder in campaign_folders(Repository.open(repository).folders.campaigns)]
+    found = campaigns(Repository.open(repository), now)[::-1]
     if as_json:
         print_json([asdict(one) for one in found])
     elif not found:

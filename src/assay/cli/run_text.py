@@ -5,6 +5,7 @@ In: a run with its detail, and the bundle's files. Out: lines. Nothing is comput
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.explain.run_detail import RunDetail
@@ -14,6 +15,7 @@ from assay.units import format_duration
 from assay.wording.numbers import tenths
 from assay.wording.table import TextTable
 
+_WIDTH = 80
 _BAR_WIDTH = 48
 _ENVIRONMENT_LINES_MAX = 40
 
@@ -96,7 +98,8 @@ def _table(table: TextTable) -> Iterator[str]:
     if table:
         yield ""
         yield table.title
-        yield from (f"  {line}" for line in (*_aligned(table), *table.notes))
+        notes = [line for note in table.notes for line in textwrap.wrap(note, _WIDTH)] if table.rows else table.notes
+        yield from (f"  {line}" for line in (*_aligned(table), *notes))
 
 
 def _aligned(table: TextTable) -> Iterator[str]:

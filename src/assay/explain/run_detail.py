@@ -31,7 +31,7 @@ class JobDetail:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Demand:
     """What the jobs asked of one purpose's devices by their counters, replicas included, before any cache."""
 
     purpose: Purpose
@@ -49,7 +49,7 @@ class RunDetail:
     figures: JobFigures
     replication: int | None
     """Copies of what was written to HDFS; None when the run does not say."""
-    asked: tuple[Asked, ...]
+    asked: tuple[Demand, ...]
     devices: tuple[DeviceUse, ...]
     by_purpose: tuple[PurposeUse, ...]
     nodes: tuple[NodeUse, ...]
@@ -75,14 +75,14 @@ def replication_of(run: Run) -> int | None:
     return int(told) if isinstance(told, str) and told.isdecimal() and int(told) else None
 
 
-def _asked(figures: JobFigures, replication: int | None) -> tuple[Asked, ...]:
+def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
     written = figures.hdfs_write_bytes
     stored = written * replication if written is not None and replication is not None else None
     local, fetched = figures.local_read_bytes, figures.shuffle_bytes
     read = None if local is None else local + (fetched or 0)
     rows = (
-        Asked(Purpose.HDFS, figures.hdfs_read_bytes, stored),
-        Asked(Purpose.INTERMEDIATE, read, figures.local_write_bytes),
+        Demand(Purpose.HDFS, figures.hdfs_read_bytes, stored),
+        Demand(Purpose.INTERMEDIATE, read, figures.local_write_bytes),
     )
     return tuple(row for row in rows if row.read_bytes is not None or row.write_bytes is not None)
 

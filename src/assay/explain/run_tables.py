@@ -6,7 +6,6 @@ terminal of 80 columns. Nothing is computed here.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,7 +26,6 @@ _RECORDED_MAX = 400
 _RECORDED_CHARACTERS_MAX = 300
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
-_WIDTH = 80
 _PURPOSES = {
     Purpose.HDFS: "HDFS",
     Purpose.INTERMEDIATE: "intermediate",
@@ -315,7 +313,7 @@ def _purpose_notes(measured: Mapping[Purpose, object], detail: RunDetail, shown:
         yield "The run does not say what its layout kept on which device."
     if shown:
         yield "Asked: by the jobs' counters, with replicas, before the page cache."
-        yield from textwrap.wrap(request_limits_note([detail]) or "", _WIDTH)
+        yield from filter(None, [request_limits_note([detail])])
 
 
 def nodes_table(detail: RunDetail) -> TextTable:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from assay.compare.compression import with_factors
 from assay.cost.flip import Flip, flips
-from assay.cost.pareto import Plane, plane, priced
+from assay.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import Times, cost_per_run, ranks, times_of
@@ -116,6 +116,11 @@ class PlaneView:
     left_out: int
     """Runs that do not count: invalid, failed, without a time, or warm beside cold ones."""
     draws: int
+
+    @property
+    def quadrants(self) -> Quadrants | None:
+        """Where fast ends and slow begins among its rows, and cheap and dear."""
+        return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
 
 
 @dataclass(frozen=True, slots=True)

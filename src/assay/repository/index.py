@@ -47,7 +47,7 @@ from assay.statistics.run_table import RunTable
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Answer = TypeVar("Answer")
+Queried = TypeVar("Queried")
 _NEW = "new_runs"
 _OUTDATED_AFTER_S = 60.0
 _ROWS_AT_ONCE: Final = 10_000
@@ -184,7 +184,7 @@ class Index:
         except OSError:  # one was replaced in between
             return []
 
-    def _answer(self, query: Callable[[DuckDBPyConnection, Path], Answer]) -> Answer:
+    def _answer(self, query: Callable[[DuckDBPyConnection, Path], Queried]) -> Queried:
         try:
             with self._current() as index, self.reading() as opened:
                 return query(opened, index)

@@ -8,7 +8,6 @@ programs run there, so nobody brings one along. It is a process of its own (``as
 from __future__ import annotations
 
 import hashlib
-import re
 import subprocess
 import sys
 import time
@@ -21,10 +20,11 @@ from fastapi import APIRouter, Depends
 from pydantic import Field, StringConstraints
 
 from assay.campaign.compose import Draft, Preview, WorkloadDraft, checked_plan, preview, write_plan
-from assay.campaign.status import campaign_folders, status_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Run
 from assay.planning.order import schedule
+from assay.questions.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns
+from assay.questions.campaigns import cluster_files as served_clusters
 from assay.spec import expand
 from assay.statistics.keys import has_level
 from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, StartedCampaign, require
@@ -35,12 +35,9 @@ from assay.web.security import Role
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
 
-CLUSTERS_MAX = 200
-CLUSTER_BYTES_MAX = 200_000
 HISTORY_MAX = 5_000
 LOG_END_BYTES = 4_000
 LOG_LINES = 12
-_IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 Texts = Annotated[list[ShortText], Field(max_length=50)]
 
 
@@ -94,19 +91,8 @@ class StartedStatus(Model):
 
 
 def cluster_files(context: Context) -> dict[str, str]:
-    """Return the cluster files of the repository and of the served folder: name to text. No request names a path."""
-    found: dict[str, str] = {}
-    for folder in (*context.cluster_folders, context.store.repository.folders.clusters):
-        for path in sorted([*folder.glob("*.yaml"), *folder.glob("*/*.yaml")])[:CLUSTERS_MAX]:
-            try:
-                if not path.resolve().is_relative_to(folder.resolve()) or path.stat().st_size > CLUSTER_BYTES_MAX:
-                    continue
-                text = path.read_text(encoding="utf-8")
-            except (OSError, UnicodeDecodeError):
-                continue
-            if _IS_CLUSTER.search(text):
-                found.setdefault(str(path.relative_to(folder)), text)
-    return found
+    """Return the cluster files that the server offers: name to text. No request names a path."""
+    return served_clusters(context.store.repository, context.cluster_folders)
 
 
 def draft_of(asked: PlanQuestion) -> Draft:
@@ -171,8 +157,7 @@ def started(context: Context, asked: PlanQuestion) -> Started:
     text = cluster_text_of(context, asked)
     checked = checked_plan(draft_of(asked), text)
     folders = context.store.repository.folders
-    campaigns = campaign_folders(folders.campaigns)
-    running = [one for one in (status_of(folder, time.time()) for folder in campaigns) if one.running]
+    running = [one for one in campaigns(context.store.repository, time.time(), LISTED_MAX) if one.running]
     with context.starting:
         last = context.started[-1] if context.started else None
         if running or (last is not None and last.process.poll() is None):

@@ -12,20 +12,19 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
 
-from assay.campaign.plan_texts import LISTED_MAX, PlanText, plan_texts
-from assay.campaign.status import CampaignStatus, campaign_folders, status_of
+from assay.campaign.plan_texts import PlanText
+from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
 from assay.compare.comparison import compare as compare_runs
 from assay.compare.findings import Finding
 from assay.compare.findings import findings as test_claims
-from assay.cost.pareto import quadrants
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
+from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.job_cost import CostView, cost_view
-from assay.questions.plain import to_plain
-from assay.questions.planes import PlaneView, Question, cost_planes
+from assay.questions.planes import Question, cost_planes
 from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
@@ -33,7 +32,7 @@ from assay.statistics.factors import default_baseline, levels_of
 from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
-from assay.web.models import CostPlane, CostQuestion, CostRow, FigureRow, FlipPrice, Tco, TcoLine, TcoQuestion
+from assay.web.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
@@ -165,59 +164,6 @@ def _book(context: Context, text: str | None) -> PriceBook:
     return context.book
 
 
-def _plane(view: PlaneView) -> CostPlane:
-    rows = [
-        CostRow(
-            rank=r.rank,
-            label=r.label,
-            levels=r.levels,
-            configuration=r.configuration,
-            runs=r.n,
-            runs_all=r.n_all,
-            time_s=r.time_s,
-            time_low_s=r.time_low_s,
-            time_high_s=r.time_high_s,
-            rate_per_h=float(r.rate_per_h),
-            cost=float(r.cost),
-            cost_low=r.cost_low,
-            cost_high=r.cost_high,
-            on_front=r.on_front,
-            front_probability=r.front_probability,
-            cheapest_probability=r.cheapest_probability,
-            fastest_probability=r.fastest_probability,
-        )
-        for r in view.rows
-    ]
-    flips = [
-        FlipPrice(
-            name=f.price.name,
-            per=f.price.per,
-            amount=float(f.price.amount),
-            below=f.below,
-            below_winner=f.below_winner,
-            above=f.above,
-            above_winner=f.above_winner,
-        )
-        for f in view.flips
-    ]
-    divide = quadrants([row.time_s for row in rows], [row.cost for row in rows])
-    return CostPlane(
-        quadrants=divide,
-        job=view.job,
-        book=view.book,
-        currency=view.currency,
-        date=view.date,
-        source=view.source,
-        by=list(view.by),
-        take=view.take,
-        rows=rows,
-        flips=flips,
-        unpriced=view.unpriced,
-        left_out=view.left_out,
-        draws=view.draws,
-    )
-
-
 def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
     """Return the plane of each job under a question's prices."""
     day = checked_date(asked.on, "on") if asked.on else None
@@ -225,7 +171,10 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
     def make(table: RunTable) -> list[CostPlane]:
         question = Question((), asked.take, day, asked.currency, asked.skip_unpriced, asked.seed)
         chosen, book = selected(table, asked.where), _book(context, asked.prices)
-        return [_plane(view) for view in cost_planes(context.store.repository, chosen, book, question, asked.by)]
+        return [
+            CostPlane.model_validate(view)
+            for view in cost_planes(context.store.repository, chosen, book, question, asked.by)
+        ]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
 
@@ -268,44 +217,16 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
 @router.post("/tco")
 def tco(context: ContextOf, asked: TcoQuestion) -> Tco:
     """Give jobs a day and over years, and the cost of one, by workload and layout. Nothing is kept."""
-    view = tco_view(context, asked)
-    rows = [
-        TcoLine(
-            workload=r.workload,
-            layout=r.layout,
-            runs=r.n,
-            runtime_s=r.runtime_s,
-            jobs_per_day=r.jobs_per_day,
-            jobs=r.jobs,
-            price=float(r.price),
-            cost_per_job=r.cost_per_job,
-            cost_per_job_low=r.cost_per_job_low,
-            cost_per_job_high=r.cost_per_job_high,
-        )
-        for r in view.rows
-    ]
-    return Tco(
-        book=view.book,
-        currency=view.currency,
-        date=view.date,
-        years=view.years,
-        rounding=view.rounding,
-        baseline=view.baseline,
-        note=view.note,
-        rows=rows,
-        ratios=to_plain(view.ratios),
-        performance=to_plain(view.performance),
-    )
+    return Tco.model_validate(tco_view(context, asked))
 
 
 @router.get("/campaigns")
-def campaigns(context: ContextOf) -> list[CampaignStatus]:
+def list_campaigns(context: ContextOf) -> list[CampaignStatus]:
     """List the campaigns, newest first, with how far they are."""
-    folders = campaign_folders(context.store.repository.folders.campaigns)[::-1][:LISTED_MAX]
-    return [status_of(folder, time.time()) for folder in folders]
+    return campaigns(context.store.repository, time.time(), LISTED_MAX)
 
 
 @router.get("/plans")
-def plans(context: ContextOf) -> list[PlanText]:
+def list_plans(context: ContextOf) -> list[PlanText]:
     """List the plans that were carried out, as they were, newest first."""
-    return plan_texts(context.store.repository.folders.campaigns)
+    return plans(context.store.repository)

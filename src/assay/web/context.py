@@ -27,7 +27,7 @@ from assay.web.security import COOKIE, NO_TOKEN, Guard, Refusal, Role, Roles
 from assay.web.store import Store
 
 API_VERSION = 1
-Answer = TypeVar("Answer")
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Context:
     """The campaigns that it started, under ``starting``."""
     version: str = __version__
 
-    def ask(self, question: Callable[[Repository, RunTable], Answer], where: Sequence[str], name: Hashable) -> Answer:
+    def ask(self, question: Callable[[Repository, RunTable], Kept], where: Sequence[str], name: Hashable) -> Kept:
         """Return the answer to a question about the runs that match; it is kept under its ``name`` and conditions."""
         repository = self.store.repository
         return self.store.answer((name, tuple(where)), lambda table: question(repository, selected(table, where)))

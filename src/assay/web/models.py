@@ -1,4 +1,4 @@
-"""What the API answers with, where the values of ``analysis`` and ``report`` are not shown as they are.
+"""What the API is asked, and what it answers with where the values of questions are not sent as they are.
 
 Names end in their units; money is in the currency that stands beside it.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_model
+from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, create_model
 
 from assay.cost.pareto import Quadrants
+from assay.cost.tco import CostRatio
 from assay.explain.series import Series, SeriesName
 from assay.model.run import Run, Task
+from assay.questions.job_cost import CostPerformance
 from assay.questions.overview import Counts, Leader
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
@@ -24,7 +26,7 @@ ShortText = Annotated[str, StringConstraints(max_length=300)]
 class Model(BaseModel):
     """Base of all: unknown fields are refused."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", from_attributes=True)
 
 
 class Problem(Model):
@@ -126,8 +128,8 @@ class CostRow(Model):
     label: str
     levels: dict[str, str]
     configuration: dict[str, str]
-    runs: int
-    runs_all: int
+    runs: int = Field(validation_alias="n")
+    runs_all: int = Field(validation_alias="n_all")
     time_s: float
     time_low_s: float | None
     time_high_s: float | None
@@ -144,9 +146,9 @@ class CostRow(Model):
 class FlipPrice(Model):
     """At which price of an item another configuration becomes the cheapest; null: at none."""
 
-    name: str
-    per: str
-    amount: float
+    name: str = Field(validation_alias=AliasPath("price", "name"))
+    per: str = Field(validation_alias=AliasPath("price", "per"))
+    amount: float = Field(validation_alias=AliasPath("price", "amount"))
     below: float | None
     below_winner: str | None
     above: float | None
@@ -186,7 +188,7 @@ class TcoLine(Model):
 
     workload: str
     layout: str
-    runs: int
+    runs: int = Field(validation_alias="n")
     runtime_s: float
     jobs_per_day: float
     jobs: float
@@ -207,5 +209,5 @@ class Tco(Model):
     baseline: str
     note: str | None
     rows: list[TcoLine]
-    ratios: list[dict[str, Any]]
-    performance: list[dict[str, Any]]
+    ratios: list[CostRatio]
+    performance: list[CostPerformance]

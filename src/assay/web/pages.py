@@ -5,6 +5,7 @@ Pages work without scripts; what scripts add is charts, zoom in traces, and form
 
 from __future__ import annotations
 
+import time
 from typing import Annotated, Literal
 from urllib.parse import parse_qs
 
@@ -14,6 +15,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from assay.charts.speedups import named_speedups, speedup_forest
 from assay.compare.side_by_side import SIDES_MAX
 from assay.errors import SpecificationError
+from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
@@ -42,8 +44,8 @@ def overview(request: Request, context: ContextOf) -> Response:
     table = context.store.table()
     summary = api_runs.summary_of(context)
     found = api_views.claims(context, ()) if len(table) else {}
-    campaigns = api_views.campaigns(context)
-    known = {campaign.pid for campaign in campaigns if campaign.running}
+    listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
+    known = {campaign.pid for campaign in listed if campaign.running}
     started = api_plan.started_of(context)
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
@@ -55,7 +57,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         "overview",
         summary=summary,
         findings=found,
-        campaigns=campaigns,
+        campaigns=listed,
         chart=chart,
         whys=[pages_why.of_leader(leader) for leader in summary.leaders],
         colours=palette(table, "layout"),

@@ -21,7 +21,7 @@ from assay.repository import Repository
 from assay.repository.tables import Engine
 from assay.statistics.run_table import RunTable
 
-Answer = TypeVar("Answer")
+Kept = TypeVar("Kept")
 KEPT_MAX = 400
 METRICS = ("disk_read_bytes", "disk_write_bytes")
 """Metrics that views look at besides times."""
@@ -83,7 +83,7 @@ class Store:
         current = held.changed_ns == self.repository.changed_ns() and self.repository.has_index_of(held.table)
         return settled and current
 
-    def answer(self, key: Hashable, make: Callable[[RunTable], Answer]) -> Answer:
+    def answer(self, key: Hashable, make: Callable[[RunTable], Kept]) -> Kept:
         """Return ``make(table)``, kept under ``key`` as long as the repository stays as it is."""
         for left in reversed(range(_TRIES)):
             held = self._now()
@@ -96,7 +96,7 @@ class Store:
                     raise
         raise AssertionError
 
-    def _kept(self, key: Hashable, make: Callable[[], Answer]) -> Answer:
+    def _kept(self, key: Hashable, make: Callable[[], Kept]) -> Kept:
         with self._lock:
             future = self._answers.get(key)
             mine = future is None
@@ -114,5 +114,5 @@ class Store:
                 with self._lock:
                     self._answers.pop(key, None)
                 raise
-        found: Answer = future.result()
+        found: Kept = future.result()
         return found
