@@ -6,7 +6,9 @@ import importlib.util
 import itertools
 import math
 import sys
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +22,8 @@ from paths import ROOT
 TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
 
 
-def _benchmark() -> object:
-    path = ROOT / "benchmarks" / "interval_coverage.py"
-    spec = importlib.util.spec_from_file_location("interval_coverage", path)
+def _benchmark(name: str = "interval_coverage") -> Any:
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -33,7 +34,7 @@ def _benchmark() -> object:
 
 @pytest.mark.parametrize("n", [3, 5])
 def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
-    found = _benchmark().coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)  # type: ignore[attr-defined]
+    found = _benchmark().coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
     assert 0.93 <= found.paired_t <= 0.97
     assert 0.93 <= found.welch_t <= 0.985
     assert found.bootstrap_percentile < 0.91
@@ -126,3 +127,16 @@ def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:
     assert rank_test_p([2.0, 2.0, 3.0, 4.0], [1.0]) == pytest.approx(2 / 5)
     assert rank_test_p([2.0], [2.0, 2.0, 1.0, 3.0]) == 1.0
     assert rank_test_p([1.0], [2.0, 3.0, 4.0]) == pytest.approx(rank_test_p([1.0], [2.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("noise", ["log-normal", "outliers", "drift", "alike"])
+def test_equal_levels_are_seldom_said_to_differ_and_never_the_wrong_way_round(noise: str) -> None:
+    errors = _benchmark("verdict_errors")
+    rng = np.random.default_rng(3)
+    equal, _ = errors.verdicts(noise, 5, 1.0, 400, rng)
+    assert (equal["faster"] + equal["slower"]) / 400 <= 0.09
+    apart, _ = errors.verdicts(noise, 5, 1.3, 200, rng)
+    assert apart["slower"] == 0
+    assert apart["faster"] >= 100
+    few, _ = errors.verdicts(noise, 2, 1.3, 50, rng)
+    assert few == {"not_enough_runs": 50}
