@@ -21,7 +21,7 @@ from assay.campaign.setting import Gathered
 from assay.engines.contract import Finished
 from assay.engines.hadoop.class_archive import ClassArchive, _merged
 from assay.engines.hadoop.configuration import daemon_state
-from assay.engines.hadoop.daemons import NAMENODE, Daemons
+from assay.engines.hadoop.daemons import MASTER_DAEMONS, NAMENODE, WORKER_DAEMONS, Daemons
 from assay.engines.hadoop.distribution import Distribution
 from assay.engines.hadoop.engine import soon_at_the_client
 from assay.hosts.local import LocalTransport
@@ -192,3 +192,19 @@ async def test_a_history_server_that_was_too_early_is_started_again_and_no_other
     assert await daemons.dead() == []
     assert not await daemons.history_server_again()
     os.kill(int(pid.read_text()), signal.SIGKILL)
+
+
+def test_a_daemon_that_nobody_has_reaped_yet_is_dead(tmp_path: Path) -> None:
+    daemons = Daemons(deployment(), {node.name: LocalTransport(node.name) for node in CLUSTER.nodes})
+    daemons.home = str(tmp_path)
+    child = subprocess.Popen(["sleep", "60"])
+    for name in (*MASTER_DAEMONS, *WORKER_DAEMONS):
+        (tmp_path / f"{name}.pid").write_text(str(os.getpid()))
+    (tmp_path / "resourcemanager.pid").write_text(str(child.pid))
+    assert asyncio.run(daemons.dead()) == []
+    child.kill()
+    deadline = time.monotonic() + 10
+    while "Z" not in Path(f"/proc/{child.pid}/stat").read_text().rsplit(")", 1)[1] and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert asyncio.run(daemons.dead()) == ["master: resourcemanager"]
+    child.wait()

@@ -42,7 +42,7 @@ class FailureClass(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     """A host out of reach, a full disk, a lab that is gone."""
     ENGINE = "engine"
-    """Daemons that died or did not start, an input that could not be made."""
+    """Daemons that died or did not start, an input that could not be made, a check that could not run."""
     WORKLOAD = "workload"
     """The job itself failed, or was stopped at its time limit."""
     VALIDATION = "validation"

@@ -37,6 +37,13 @@ WORKER_DAEMONS = {
 }
 START_TIMEOUT_S = 120.0
 STOP_GRACE_S = 3.0
+# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often nobody reaps it.
+_DEAD = """
+cd "$1" && shift && for name; do
+  pid=$(cat "$name.pid" 2>/dev/null)
+  kill -0 "$pid" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$pid/status" || echo "$name"
+done
+"""
 _POLL_S = 0.25
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -252,9 +259,8 @@ class Daemons:
         async def on(node: Node) -> list[str]:
             wanted = list(MASTER_DAEMONS if Role.MASTER in node.roles else {})
             wanted += list(WORKER_DAEMONS if Role.WORKER in node.roles else {})
-            script = 'cd "$1" && shift && for n; do kill -0 "$(cat "$n.pid")" 2>/dev/null || echo "$n"; done'
             answer = await self.transports[node.name].run(
-                ["sh", "-c", script, "sh", self.home, *wanted], timeout_s=_COMMAND_TIMEOUT_S, check=False
+                ["sh", "-c", _DEAD, "sh", self.home, *wanted], timeout_s=_COMMAND_TIMEOUT_S, check=False
             )
             return [f"{node.name}: {name}" for name in answer.stdout.decode().split()]
 
