@@ -325,22 +325,6 @@ def test_a_sort_of_text_is_valid_when_hadoops_validator_says_so(check: Outcome |
     assert program.arguments[:2] == ("-sortInput", "/in")
 
 
-NO_STAGING = "java.io.IOException: Permission denied: /elsewhere/staging"
-
-
-@pytest.mark.parametrize(("name", "program"), [("terasort", "TeraValidate"), ("sort", "SortValidator")])
-def test_a_check_that_could_not_run_says_so_and_judges_nothing(name: str, program: str) -> None:
-    counters = {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}
-    files = Files(Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes))
-    check = outcome(NO_STAGING, exit_status=1)
-    judged = judge(name, outcome(counters=counters), files, check=check, place="/in")
-    assert judged.unjudged is check
-    [broken] = [one for one in judged.checks if one.name == "sorted output"]
-    assert (broken.passed, broken.detail) == (False, f"{program} could not run: {NO_STAGING}")
-    wrong = outcome("java.io.IOException: (-1 v/s 7) Checksum mismatch", exit_status=1)
-    assert judge("sort", outcome(counters=counters), files, check=wrong, place="/in").unjudged is None
-
-
 def stream(number: int, moved: list[int], **changes: float) -> bytes:
     times = {
         "start_ms": 1000.0,

@@ -1,0 +1,51 @@
+"""Output that nobody could check: its workload says so, and calls it neither right nor wrong."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from assay.model.program import Outcome, Stored
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Evidence, Judgement, Size
+
+SIZE = Size(600, 3)
+NO_STAGING = "java.io.IOException: Permission denied: /elsewhere/staging"
+JOB = Outcome(0, "", {"group": {"MAP_INPUT_RECORDS": 9, "REDUCE_OUTPUT_RECORDS": 9}}, 0, 20.0)
+FAILED = Outcome(1, NO_STAGING, {}, 0, 2.0)
+
+
+class Files:
+    """A file system where all is as it should be."""
+
+    async def exists(self, path: str) -> bool:
+        return True
+
+    async def stored(self, path: str) -> Stored:
+        return Stored(4, SIZE.data_bytes, 3 * SIZE.data_bytes)
+
+    async def read(self, path: str) -> bytes:
+        return b""
+
+    async def paths(self, path: str) -> list[str]:
+        return []
+
+
+def judge(name: str, check: Outcome | None) -> Judgement:
+    return asyncio.run(workloads()[name].judge(SIZE, JOB, Evidence(Files(), {}, check, "/in")))
+
+
+@pytest.mark.parametrize(("name", "program"), [("terasort", "TeraValidate"), ("sort", "SortValidator")])
+def test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing(name: str, program: str) -> None:
+    judged = judge(name, FAILED)
+    assert judged.unjudged is FAILED
+    [broken] = [one for one in judged.checks if not one.passed]
+    assert (broken.name, broken.detail) == ("sorted output", f"{program} could not run: {NO_STAGING}")
+
+
+def test_a_validator_that_compared_has_judged_whatever_it_ends_with() -> None:
+    wrong = replace(FAILED, output="java.io.IOException: (-1 v/s 7) Checksum mismatch")
+    assert judge("sort", wrong).unjudged is None
+    assert [one.name for one in judge("sort", wrong).checks if not one.passed] == ["sorted output"]
