@@ -19,18 +19,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.campaign.attempt import attempt
+from assay.campaign.cluster_hosts import hosts_for
 from assay.campaign.observing import sampler_options
 from assay.campaign.runner import connect
 from assay.campaign.setting import Setting
-from assay.campaign.site import hosts_for
 from assay.engines.catalogue import engine_kind
 from assay.hosts import Transport
 from assay.model.plan import Plan
 from assay.observe.sampling import Sampler, SamplerOptions
+from assay.planning.expansion import expand
 from assay.planning.inputs import size_of
 from assay.planning.order import schedule
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
-from assay.spec import expand, load_plan
 from assay.workloads.catalogue import workloads
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"

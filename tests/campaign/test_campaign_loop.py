@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.campaign.loop import Loop, Made, Work
-from assay.campaign.prepare import Schedule, prepare
+from assay.campaign.prepare import Prepared, prepare
 from assay.campaign.setting import Around, Published
 from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, calls_s, measured_overheads, read_events, time_share
@@ -21,9 +21,9 @@ from assay.model.run import FailureClass, Run, RunStatus
 from assay.planning.estimate import RESTART_S, RUN_EXTRA_S
 from assay.planning.limits import Stop
 from assay.planning.order import PlannedRun
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
-from assay.spec import load_plan
 from builders import make_run
 from paths import ROOT
 
@@ -98,7 +98,7 @@ class Scene:
         self.now = 0.0
         self.watcher = Quiet()
 
-    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> Schedule:
+    def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> Prepared:
         return prepare(self.plan, self.repository, again=False, only=only, stop=stop)
 
     async def _pause(self, seconds: float) -> None:

@@ -11,14 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.journal import key_of, open_campaign, remaining, wanted
+from assay.campaign.journal import begun_campaign, find_campaign
 from assay.errors import RepositoryError
 from assay.model.plan import Plan, Until
 from assay.model.run import Run, RunStatus
 from assay.planning.estimate import expected_s, remaining_s
+from assay.planning.expansion import expand
+from assay.planning.forecast import Schedule
 from assay.planning.inputs import size_of
+from assay.planning.next_run import as_planned, key_of
 from assay.planning.order import PlannedRun, schedule
-from assay.spec import expand, load_plan
+from assay.planning.plan_reader import load_plan
 from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT
@@ -70,15 +73,15 @@ def test_every_combination_is_run_as_often_as_asked(repetitions: int, seed: int)
 
 def test_a_valid_run_is_never_repeated_and_one_that_is_not_is_left_with_its_next_number(plan: Plan) -> None:
     runs = planned_runs(plan)
-    assert [number for _, number in remaining(plan, runs, [])] == [1] * len(runs)
+    assert [number for _, number in Schedule(runs).left_after(plan, [])] == [1] * len(runs)
     made = [finished(runs[0]), finished(runs[1], RunStatus.FAILED, 1)]
-    left = {planned.key: number for planned, number in remaining(plan, runs, made)}
+    left = {planned.key: number for planned, number in Schedule(runs).left_after(plan, made)}
     assert runs[0].key not in left
     assert left[runs[1].key] == 2
     made.append(finished(runs[1], RunStatus.INVALID, 2))
-    assert (runs[1], 3) in remaining(plan, runs, made)
+    assert (runs[1], 3) in Schedule(runs).left_after(plan, made)
     made.append(finished(runs[1], RunStatus.VALID, 3))
-    assert runs[1].key not in {planned.key for planned, _ in remaining(plan, runs, made)}
+    assert runs[1].key not in {planned.key for planned, _ in Schedule(runs).left_after(plan, made)}
 
 
 def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) -> None:
@@ -87,13 +90,13 @@ def test_a_run_is_repeated_until_its_mean_is_known_and_no_further(plan: Plan) ->
     assert max(run.repetition for run in runs) == 9
     one = [run for run in runs if run.key[:2] == runs[0].key[:2]]
     steady = [replace(finished(run), duration_s=10.0 + run.repetition / 100) for run in one[:5]]
-    assert wanted(one[4], careful, steady[:4])  # four runs are not believed
-    assert not wanted(one[5], careful, steady)
-    assert wanted(one[1], careful, steady)  # the plan's own
+    assert one[4] in as_planned(careful, runs, steady[:4])  # four runs are not believed
+    assert one[5] not in as_planned(careful, runs, steady)
+    assert one[1] in as_planned(careful, runs, [run for run in steady if run.repetition != 2])  # the plan's own
     restless = [replace(run, duration_s=10.0 * (1 + run.repetition % 2)) for run in steady]
-    assert wanted(one[5], careful, restless)
-    assert wanted(one[5], careful, [replace(run, status=RunStatus.INVALID) for run in steady])
-    left = {planned.key for planned, _ in remaining(careful, runs, steady)}
+    assert one[5] in as_planned(careful, runs, restless)
+    assert one[5] in as_planned(careful, runs, [replace(run, status=RunStatus.INVALID) for run in steady])
+    left = {planned.key for planned, _ in Schedule(runs).left_after(careful, steady)}
     assert not left & {run.key for run in one}
     assert len(left) == len(runs) - len(one)
 
@@ -104,29 +107,23 @@ def test_a_finished_run_is_recognised_as_its_planned_one(plan: Plan) -> None:
 
 
 def test_the_same_plan_goes_on_and_another_begins_anew(plan: Plan, tmp_path: Path) -> None:
-    runs = planned_runs(plan)
-    first, continued = open_campaign(tmp_path, plan, [], runs, again=True)
-    assert not continued
-    same, continued = open_campaign(tmp_path, plan, [], runs, again=True)
-    assert continued
-    assert same == first
-    other, continued = open_campaign(tmp_path, replace(plan, fingerprint="another"), [], runs, again=True)
-    assert not continued
-    assert other.campaign_id != first.campaign_id
+    todo = Schedule(planned_runs(plan))
+    assert find_campaign(tmp_path, plan, [], todo, again=True) is None
+    first = begun_campaign(tmp_path, plan, len(todo.runs))
+    assert find_campaign(tmp_path, plan, [], todo, again=True) == first
+    assert find_campaign(tmp_path, replace(plan, fingerprint="another"), [], todo, again=True) is None
 
 
 def test_a_complete_campaign_is_repeated_only_when_asked(plan: Plan, tmp_path: Path) -> None:
-    runs = planned_runs(plan)
-    first, _ = open_campaign(tmp_path, plan, [], runs, again=False)
-    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in runs]
-    assert open_campaign(tmp_path, plan, made, runs, again=False) == (first, True)
-    second, continued = open_campaign(tmp_path, plan, made, runs, again=True)
-    assert not continued
-    assert second.campaign_id != first.campaign_id
+    todo = Schedule(planned_runs(plan))
+    first = begun_campaign(tmp_path, plan, len(todo.runs))
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in todo.runs]
+    assert find_campaign(tmp_path, plan, made, todo, again=False) == first
+    assert find_campaign(tmp_path, plan, made, todo, again=True) is None
 
 
 def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:
-    journal, _ = open_campaign(tmp_path, plan, [], planned_runs(plan), again=False)
+    journal = begun_campaign(tmp_path, plan, 1)
     with journal.hold(), pytest.raises(RepositoryError, match="under way"), journal.hold():
         pass
     with journal.hold():

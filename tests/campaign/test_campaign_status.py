@@ -13,14 +13,15 @@ from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.journal import Journal, open_campaign
+from assay.campaign.journal import Journal, begun_campaign
 from assay.campaign.status import find, status_of
 from assay.campaign.timeline import attempts_of, read_events
 from assay.cli.main import assay
 from assay.errors import RepositoryError
+from assay.planning.expansion import expand
 from assay.planning.order import schedule
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
-from assay.spec import expand, load_plan
 from paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
@@ -30,7 +31,7 @@ PLAN = load_plan(EXAMPLE)
 @pytest.fixture
 def journal(tmp_path: Path) -> Journal:
     repository = Repository.create(tmp_path / "repository")
-    return open_campaign(repository.folders.campaigns, PLAN, [], schedule(PLAN, expand(PLAN)), again=False)[0]
+    return begun_campaign(repository.folders.campaigns, PLAN, len(schedule(PLAN, expand(PLAN))))
 
 
 def begin(journal: Journal, run: int, attempt: int = 1) -> None:

@@ -7,9 +7,10 @@ import pytest
 from assay.compare.compression import moves_with, with_compression
 from assay.compare.run_sets import run_sets
 from assay.compare.speedups import matched_speedups
+from assay.engines.catalogue import engine_rules
 from assay.model.layout import Directories, Layout
 from assay.model.run import Run
-from assay.spec.settings import configured
+from assay.planning.expansion import configured
 from assay.statistics.factors import factors_of
 from assay.statistics.run_table import table_of
 from builders import make_run
@@ -64,6 +65,9 @@ def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
     assert with_compression(own) is own
 
 
+RULES = engine_rules("hadoop")
+
+
 def planned(number: int, duration_s: float, **words: str) -> Run:
     """Return a run as a campaign records it: the words as levels, and what they stand for as parameters."""
     layout = Layout("HD2", (Directories("hdd1"),), (Directories("hdd1"),))
@@ -73,7 +77,7 @@ def planned(number: int, duration_s: float, **words: str) -> Run:
         workload="terasort",
         duration_s=duration_s,
         levels={"layout": "HD2", **words},
-        parameters=configured(words, layout, {"mapreduce.map.memory.mb": "512", **words}).parameters,
+        parameters=configured(words, layout, {"mapreduce.map.memory.mb": "512", **words}, RULES).parameters,
         workload_parameters={"program": "terasort", "maps": "12", "reduces": reduces, "waves": "1"},
     )
 

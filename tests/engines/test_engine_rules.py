@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from assay.engines.catalogue import engine_rules
+from assay.engines.hadoop import containers
 from assay.engines.hadoop.configuration import properties
 from assay.errors import SpecificationError
-from assay.model import containers
 from assay.model.plan import Configuration
-from assay.spec import load_plan
+from assay.planning.plan_reader import load_plan
 from campaign_support import assay, write_local_plan
 from engine_samples import CLUSTER, HYBRID, deployment
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.containers import (
+from assay.engines.hadoop.containers import (
     DOMINANT,
     JAVA_OPTIONS,
     MAP_MEMORY,

@@ -14,10 +14,11 @@ from assay.errors import AssayError, CommandError, EngineError, HostError, HostT
 from assay.model.plan import RETRIES, Plan
 from assay.model.run import FailureClass, Run, RunStatus
 from assay.planning.estimate import expected, time_limit
+from assay.planning.expansion import expand
 from assay.planning.inputs import size_of
 from assay.planning.limits import parse_selection, parse_stop
 from assay.planning.order import PlannedRun, schedule
-from assay.spec import expand, load_plan
+from assay.planning.plan_reader import load_plan
 from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT

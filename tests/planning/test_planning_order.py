@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.model.plan import LAYOUT_FACTOR, Factor, Plan
-from assay.planning.order import group_of, restarts, schedule
-from assay.spec import expand, load_plan
+from assay.planning.expansion import expand
+from assay.planning.order import restarts, schedule
+from assay.planning.plan_reader import load_plan
 from paths import ROOT
 
 EXAMPLE = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")
@@ -38,8 +39,8 @@ def test_restarts_are_as_few_as_blocks_allow_and_every_configuration_is_visited_
     runs = schedule(plan, configurations)
     visits = [key for key, _ in itertools.groupby((run.block, run.configuration.key) for run in runs)]
     assert Counter(visits) == Counter((b, c.key) for b in range(plan.repetitions) for c in configurations)
-    groups = {group_of(configuration, EXAMPLE.cluster) for configuration in configurations}
-    starts = sum(reason is not None for reason in restarts(runs, EXAMPLE.cluster))
+    groups = {EXAMPLE.rules.deployment_key(configuration, EXAMPLE.cluster) for configuration in configurations}
+    starts = sum(reason is not None for reason in restarts(runs, EXAMPLE))
     assert starts == 1 + plan.repetitions * (len(groups) - 1)
     assert runs == schedule(plan, configurations)
 
@@ -65,7 +66,7 @@ def test_a_restart_says_what_it_is_for_and_a_parameter_of_jobs_needs_none() -> N
         Factor("yarn.nodemanager.resource.memory-mb", ("1024", "2048")),
     )
     runs = schedule(replace(EXAMPLE, factors=factors, repetitions=1), expand(replace(EXAMPLE, factors=factors)))
-    reasons = [reason for reason in restarts(runs, EXAMPLE.cluster) if reason]
+    reasons = [reason for reason in restarts(runs, EXAMPLE) if reason]
     assert len(reasons) == 4
     assert reasons[0].startswith("start with layout")
     assert all("io.sort" not in reason for reason in reasons)

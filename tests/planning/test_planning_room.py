@@ -12,17 +12,19 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.prepare import plan_lines, prepare, rows
+from assay.campaign.prepare import plan_lines, prepare
 from assay.cli.main import assay
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.model.run import Run
+from assay.planning.device_space import Claim, Claims, Part, claims_of, filled, refusal, shortage, warnings
 from assay.planning.estimate import JOB_START_S, inputs_s, inputs_there, remaining_s
+from assay.planning.expansion import expand
+from assay.planning.forecast import rows
 from assay.planning.inputs import kept_by, newly_made
 from assay.planning.order import PlannedRun, schedule
-from assay.planning.room import Claim, Claims, Part, claims_of, filled, refusal, shortage, warnings
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
-from assay.spec import expand, load_plan
 from builders import make_run
 
 HOSTS = """\

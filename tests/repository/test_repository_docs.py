@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from assay.campaign.compose import Draft, WorkloadDraft, write_plan
-from assay.campaign.journal import open_campaign
+from assay.campaign.journal import begun_campaign
 from assay.model.imported import Found
 from assay.model.run import Task
+from assay.planning.expansion import expand
 from assay.planning.order import schedule
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from assay.repository.folders import Folders
-from assay.spec import expand, load_plan
+from assay.web.api_plan import write_plan
 from builders import make_run, make_trace
 from paths import ROOT
 
@@ -54,14 +55,12 @@ def test_all_that_is_written_is_named_on_the_page(tmp_path: Path) -> None:
     found = Found("k", "x:1", make_run(2), (TASK,), make_trace(run))
     repository.import_runs("any", lambda: iter([found]), [("x.csv", tmp_path / "x.csv")])
     plan = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")
-    journal, _ = open_campaign(repository.folders.campaigns, plan, [], schedule(plan, expand(plan)), again=False)
+    journal = begun_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))
     with journal.hold():
         journal.write("start")
         journal.now("map 4 %")
         assert undocumented(repository.root) == []
-    started = repository.folders.plans / "0123"
-    started.mkdir(parents=True)
-    write_plan(started, Draft("p", (WorkloadDraft("terasort", "1GB"),), ("HD2",)), "cluster: c\n")
+    write_plan(repository.folders.plans / "0123", plan)
     assert len(repository.table()) == 2
     assert undocumented(repository.root) == []
     (repository.root / "extra").mkdir()

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from assay.errors import SpecificationError
-from assay.spec import json_schema, load_cluster, load_plan, load_prices
+from assay.planning.plan_reader import load_plan
+from assay.planning.schemas import json_schema
+from assay.spec import load_cluster, load_prices
 from paths import ROOT
 
 TEXT = (ROOT / "docs" / "specifications.md").read_text()

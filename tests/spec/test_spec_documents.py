@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.errors import SpecificationError
-from assay.spec import load_cluster, load_plan, load_prices
+from assay.planning.plan_reader import load_plan
+from assay.spec import load_cluster, load_prices
 from assay.spec.document import SIZE_BYTES_MAX, read_document
 
 LOADERS = (load_cluster, load_plan, load_prices)

@@ -12,12 +12,13 @@ from typing import Any, cast
 import pytest
 
 from assay.campaign.before_job import is_complete
-from assay.model.containers import MAP_MEMORY, containers_per_node
+from assay.engines.hadoop.containers import MAP_MEMORY, containers_per_node
 from assay.model.plan import Plan
 from assay.model.program import Stored
+from assay.planning.expansion import expand
 from assay.planning.inputs import size_of
 from assay.planning.order import PlannedRun, schedule
-from assay.spec import expand, load_plan
+from assay.planning.plan_reader import load_plan
 from assay.workloads.catalogue import workloads
 from assay.workloads.inputs import Input
 from assay.workloads.workload import Size

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from assay.errors import SpecificationError
-from assay.spec import expand, load_cluster, load_plan, load_prices
+from assay.planning.expansion import expand
+from assay.planning.plan_reader import load_plan
+from assay.spec import load_cluster, load_prices
 from effort import examples
 from paths import ROOT
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,10 @@ from ruamel.yaml import YAML
 
 from assay.errors import SpecificationError
 from assay.model.cluster import Placement
-from assay.spec import expand, json_schema, load_cluster, load_plan, load_prices
+from assay.planning.expansion import expand
+from assay.planning.plan_reader import load_plan
+from assay.planning.schemas import json_schema
+from assay.spec import load_cluster, load_prices
 from assay.workloads.catalogue import workloads
 from paths import EXAMPLES
 from program import called as assay
@@ -41,7 +45,8 @@ def validator(kind: str) -> jsonschema.Draft202012Validator:
 def test_every_example_loads_and_satisfies_its_schema(file: Path) -> None:
     content = typed(file)
     kind = kind_of(content)
-    {"cluster": load_cluster, "plan": load_plan, "prices": load_prices}[kind](file)
+    loaders: dict[str, Callable[[Path], object]] = {"cluster": load_cluster, "plan": load_plan, "prices": load_prices}
+    loaders[kind](file)
     assert [error.message for error in validator(kind).iter_errors(content)] == []
 
 

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from assay.engines.hadoop.containers import MAP_MEMORY, NODE_MEMORY, NODE_VCORES, containers_per_node
 from assay.errors import SpecificationError
-from assay.model.containers import MAP_MEMORY, NODE_MEMORY, NODE_VCORES, containers_per_node
 from assay.model.layout import StoragePolicy
 from assay.model.plan import Configuration, Plan
 from assay.planning.estimate import expected_s
+from assay.planning.expansion import expand
 from assay.planning.order import schedule
-from assay.spec import expand, load_cluster, load_plan
+from assay.planning.plan_reader import load_plan
+from assay.spec import load_cluster
 
 CLUSTER = """\
 cluster: c

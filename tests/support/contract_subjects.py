@@ -15,8 +15,8 @@ import pytest
 
 from assay.engines.catalogue import engine_kind
 from assay.engines.contract import Engine, EngineKind, Provider
+from assay.engines.hadoop import containers
 from assay.hosts.local import LocalTransport
-from assay.model import containers
 from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration

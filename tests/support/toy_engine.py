@@ -15,11 +15,11 @@ from pathlib import Path
 from assay.engines.contract import EngineFacts, EngineKind, Finished, Provided, ProviderKind, Show
 from assay.errors import EngineError, HostTimeoutError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster
+from assay.model.cluster import Cluster, NodeType
 from assay.model.layout import Layout
 from assay.model.plan import Configuration
 from assay.model.program import Outcome, Program, Stored
-from assay.model.rules import Default, Mistake
+from assay.model.rules import Default, Mistake, Spread
 from assay.model.run import Check, Job, Phase, Task
 from assay.model.trace import Trace
 
@@ -60,6 +60,12 @@ class ToyRules:
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         return configuration.layout.name
+
+    def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
+        return None if layout.policy is None else f"layout {layout.name!r}: the toy has no policies"
+
+    def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
+        return ((layout.hdfs, copies),)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         return workers

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.campaign.compose import Draft, WorkloadDraft, checked_plan, plan_text
 from assay.errors import SpecificationError
+from assay.planning.plan_text import written
 from assay.web import api_plan
 from assay.web.app import create_app
 from assay.web.security import read_tokens
@@ -24,13 +24,15 @@ from web_support import client_of, filled, served
 
 CLUSTER = (EXAMPLES / "lab" / "cluster.yaml").read_text()
 RUN_TOKEN = "running-token-of-the-tests"
-DRAFT = Draft(
-    "mine",
-    (WorkloadDraft("terasort", "2GB", options={"maps": "6"}), WorkloadDraft("wordcount", "1GB", True)),
-    ("HD2", "SS2"),
-    {"dfs.blocksize": ("64MiB", "128MiB")},
-    {"dfs.replication": "2"},
-    "3",
+QUESTION = api_plan.PlanQuestion(
+    name="mine",
+    workloads=[
+        api_plan.PlannedWorkload(name="terasort", data="2GB", options={"maps": "6"}),
+        api_plan.PlannedWorkload(name="wordcount", data="1GB", per_node=True),
+    ],
+    layouts=["HD2", "SS2"],
+    levels={"dfs.blocksize": ["64MiB", "128MiB"]},
+    parameters={"dfs.replication": "2"},
 )
 ASKED: dict[str, Any] = {
     "name": "mine",
@@ -41,8 +43,12 @@ ASKED: dict[str, Any] = {
 }
 
 
+def asked(**changes: Any) -> api_plan.PlanQuestion:
+    return QUESTION.model_copy(update=changes)
+
+
 def test_the_text_is_a_plan_of_what_was_asked_for() -> None:
-    plan = checked_plan(DRAFT, CLUSTER)
+    plan = api_plan.plan_of(QUESTION, CLUSTER)
     assert [(w.key, w.parameters.get("maps")) for w in plan.workloads] == [("terasort", "6"), ("wordcount", None)]
     assert plan.workloads[1].data_per_node_bytes == 10**9
     assert {factor.name: factor.levels for factor in plan.factors} == {
@@ -50,29 +56,28 @@ def test_the_text_is_a_plan_of_what_was_asked_for() -> None:
         "dfs.blocksize": ("64MiB", "128MiB"),
     }
     assert (plan.parameters["dfs.replication"], plan.repetitions) == ("2", 3)
-    one = plan_text(Draft("x", DRAFT.workloads, ("HD2",)))
+    one = written(api_plan.content_of(asked(layouts=["HD2"], levels={}))).text
     assert "layout: HD2" in one
     assert "factors" not in one
 
 
 @given(st.text(max_size=20), st.text(max_size=20), st.text(max_size=10))
 def test_texts_can_not_break_out_of_their_place(name: str, level: str, value: str) -> None:
-    draft = Draft(name, DRAFT.workloads, ("HD2",), {"dfs.blocksize": (level,)}, {"dfs.replication": value})
+    question = asked(
+        name=name, layouts=["HD2"], levels={"dfs.blocksize": [level]}, parameters={"dfs.replication": value}
+    )
     try:
-        plan = checked_plan(draft, CLUSTER)
+        told = [factor.name for factor in api_plan.plan_of(question, CLUSTER).factors]
     except SpecificationError as error:
-        told = f"{error.message}{error.where}"
-    else:
-        told = plan.name
-        assert [factor.name for factor in plan.factors] == ["dfs.blocksize"]
-    assert "/assay-plan" not in told
+        told = [(error.where or "").partition(":")[0]]
+    assert told in (["layout", "dfs.blocksize"], ["plan.yaml"])
 
 
 def test_too_many_runs_are_refused_before_they_are_laid_out() -> None:
-    wide = {f"mapreduce.f{n}": tuple(map(str, range(50))) for n in range(8)}
+    wide = {f"mapreduce.f{n}": list(map(str, range(50))) for n in range(8)}
     began = time.monotonic()
     with pytest.raises(SpecificationError, match="runs"):
-        checked_plan(Draft("x", DRAFT.workloads, ("HD2",), wide), CLUSTER)
+        api_plan.plan_of(asked(layouts=["HD2"], levels=wide), CLUSTER)
     assert time.monotonic() - began < 5
 
 

@@ -212,11 +212,11 @@ def test_generated_data_must_have_about_the_size_that_was_asked_for() -> None:
 
 def test_options_of_a_plan_become_a_size() -> None:
     options = {"maps": "3", "iterations": "2", "clusters": "7", "seed": "5", "payload": "random", "waves": "1"}
-    size = Size.of(1000, {"dfs.replication": "2"}, options)
+    size = Size.of(1000, 2, {"dfs.replication": "2"}, options)
     assert size == Size(1000, 2, maps=3, iterations=2, clusters=7, seed=5, payload="random")
     assert (size.options, size.parameters) == (options, {"dfs.replication": "2"})
-    assert Size.of(1000, {"dfs.replication": "2", "dfs.blocksize": "32MiB"}, {}) == Size(1000, 2, block_bytes=32 * MIB)
-    assert Size.of(1000, {"dfs.replication": "2", "dfs.blocksize": "4194304"}, {}).block_bytes == 4 * MIB
+    assert Size.of(1000, 2, {"dfs.blocksize": "32MiB"}, {}) == Size(1000, 2, block_bytes=32 * MIB)
+    assert Size.of(1000, 2, {"dfs.blocksize": "4194304"}, {}).block_bytes == 4 * MIB
 
 
 @pytest.mark.parametrize("name", sorted(name for name, workload in workloads().items() if workload.input(SIZE)))

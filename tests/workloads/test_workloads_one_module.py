@@ -12,11 +12,13 @@ import assay.workloads
 from assay.errors import SpecificationError
 from assay.explain.run_detail import replication_of
 from assay.model.program import Outcome, Stored
+from assay.planning.device_space import claims_of
 from assay.planning.estimate import JOB_START_S, expected
+from assay.planning.expansion import expand
 from assay.planning.inputs import kept_by, size_of
 from assay.planning.order import PlannedRun, schedule
-from assay.planning.room import claims_of
-from assay.spec import expand, json_schema, load_plan
+from assay.planning.plan_reader import load_plan
+from assay.planning.schemas import json_schema
 from assay.statistics.factors import circumstances
 from assay.wording.titles import workload_title
 from assay.workloads.catalogue import workloads

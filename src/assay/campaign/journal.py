@@ -25,11 +25,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.compare.significance import precise_enough
 from assay.errors import RepositoryError
 from assay.model.plan import Plan
-from assay.model.run import Run, RunStatus
-from assay.planning.order import PlannedRun
+from assay.model.run import Run
+from assay.planning.forecast import Schedule
 from assay.process import Lock, lock_holder
 from assay.repository.ids import new_run_id
 
@@ -89,7 +88,7 @@ class Journal:
 
 
 def find_campaign(
-    campaigns: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
+    campaigns: Path, plan: Plan, finished: Sequence[Run], todo: Schedule, *, again: bool
 ) -> Journal | None:
     """Return the campaign to go on with; None when a new one is due. Writes nothing.
 
@@ -105,19 +104,13 @@ def find_campaign(
         if not isinstance(stored, dict) or stored.get("fingerprint") != plan.fingerprint:
             continue
         journal = Journal(path.parent, path.parent.name)
-        if again and not remaining(plan, runs, [r for r in finished if r.campaign_id == journal.campaign_id]):
-            return None
-        return journal
+        own = [run for run in finished if run.campaign_id == journal.campaign_id]
+        return None if again and not todo.next_runs(plan, todo.runs, own) else journal
     return None
 
 
-def open_campaign(
-    campaigns: Path, plan: Plan, finished: Sequence[Run], runs: Sequence[PlannedRun], *, again: bool
-) -> tuple[Journal, bool]:
-    """Return the campaign to go on with (see :func:`find_campaign`), or a new one, and whether it is an old one."""
-    known = find_campaign(campaigns, plan, finished, runs, again=again)
-    if known is not None:
-        return known, True
+def begun_campaign(campaigns: Path, plan: Plan, runs: int) -> Journal:
+    """Begin a campaign of so many runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
     folder.mkdir(parents=True)
@@ -130,7 +123,7 @@ def open_campaign(
                 "plan": plan.name,
                 "fingerprint": plan.fingerprint,
                 "cluster": plan.cluster.name,
-                "runs": len(runs),
+                "runs": runs,
                 "started_unix_s": round(time.time(), 3),
             },
             indent=2,
@@ -138,43 +131,4 @@ def open_campaign(
         + "\n",
         encoding="utf-8",
     )
-    return Journal(folder, campaign_id), False
-
-
-def key_of(run: Run) -> tuple[str, str, int]:
-    """Return the planned run's key that a finished run belongs to."""
-    levels = " ".join(f"{name}={level}" for name, level in run.levels.items())
-    return (run.workload, levels, run.repetition)
-
-
-def wanted(planned: PlannedRun, plan: Plan, finished: Sequence[Run]) -> bool:
-    """Say whether a run is to be made, given the campaign's finished ones.
-
-    The plan's own repetitions always are. With ``until`` each further one is, as long as the interval of the mean over
-    the valid runs of its workload and configuration is wider than asked.
-    """
-    if plan.until is None or planned.repetition <= plan.repetitions:
-        return True
-    alike = [
-        run.duration_s
-        for run in finished
-        if run.status is RunStatus.VALID and key_of(run)[:2] == (planned.workload.key, planned.configuration.key)
-    ]
-    return not precise_enough(alike, plan.until.half_width)
-
-
-def remaining(plan: Plan, runs: Sequence[PlannedRun], finished: Sequence[Run]) -> list[tuple[PlannedRun, int]]:
-    """Return the runs that are still to be made, each with its next attempt's number.
-
-    A run is done when it has a valid result. How often one call tries is the caller's affair: whoever starts the
-    campaign again has mended something.
-    """
-    tries: dict[tuple[str, str, int], list[Run]] = {}
-    for run in finished:
-        tries.setdefault(key_of(run), []).append(run)
-    left: list[tuple[PlannedRun, int]] = []
-    for planned in runs:
-        made = tries.get(planned.key, [])
-        if not any(run.status is RunStatus.VALID for run in made) and wanted(planned, plan, finished):
-            left.append((planned, len(made) + 1))
-    return left
+    return Journal(folder, campaign_id)

@@ -16,8 +16,7 @@ from typing import Protocol
 import msgspec
 
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
-from assay.campaign.journal import wanted
-from assay.campaign.prepare import Schedule
+from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
 from assay.errors import AssayError, EngineError, HostError
 from assay.model.baseline import Baseline
@@ -75,7 +74,7 @@ class Work:
 
     plan: Plan
     repository: Repository
-    todo: Schedule
+    todo: Prepared
     watcher: Watcher
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     now_unix_s: Callable[[], float] = time.time
@@ -104,6 +103,7 @@ class Loop:
         self._history: list[Run] = []
         self._publishing: asyncio.Task[None] | None = None
         self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
+        self._begun: set[tuple[str, str, int]] = set()
         self._there = set(work.todo.inputs_there)
         self.made = Made()
 
@@ -116,7 +116,7 @@ class Loop:
         cluster = plan.cluster.name
         every = await asyncio.to_thread(lambda: self._work.repository.runs(environment=False))
         self._history = [run for run in every if run.cluster == cluster or run.campaign_id == self._journal.campaign_id]
-        starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan.cluster))
+        starts = sum(reason is not None for reason in restarts((run for run, _ in self._queue), plan))
         self._journal.write("start", planned=len(todo.runs), done=todo.done, left=len(self._queue), restarts=starts)
         stopped = "an error"
         try:
@@ -137,27 +137,32 @@ class Loop:
         return self.made
 
     async def _make_all(self) -> None:
-        plan, stop = self._work.plan, self._work.todo.stop
-        given_up = 0
-        while self._queue:
-            planned, number = self._queue[0]
+        stop, given_up = self._work.todo.stop, 0
+        while queue := self._asked_anew():
             if stop and stop.reached(self.made.runs, self._work.now_unix_s()):
                 self.made.stopped = stop.words
                 return
-            campaign = self._journal.campaign_id
-            if not wanted(planned, plan, [run for run in self._history if run.campaign_id == campaign]):
-                self._work.watcher.step(f"known well enough: {planned.title} is not needed")
-                self._queue.pop(0)
-                continue
+            planned, number = queue[0]
+            self._begun.add(planned.key)
             last = await self._make(planned, number)
-            self._queue.pop(0)
             given_up = given_up + 1 if last.status is RunStatus.FAILED else 0
             if given_up >= GIVEN_UP_IN_A_ROW_MAX:
                 raise EngineError(
                     f"{given_up} runs in a row failed, the last because: {last.cause}",
-                    where=f"campaign {campaign}",
+                    where=f"campaign {self._journal.campaign_id}",
                     hint="mend the cause; the same command goes on from here",
                 )
+
+    def _asked_anew(self) -> list[tuple[PlannedRun, int]]:
+        """Ask what is left by the runs that are finished now, but for what this call has begun already."""
+        finished = [run for run in self._history if run.campaign_id == self._journal.campaign_id]
+        left = self._work.todo.left_after(self._work.plan, finished)
+        before, self._queue = self._queue, [one for one in left if one[0].key not in self._begun]
+        needed = {planned.key for planned, _ in self._queue} | self._begun
+        for planned, _ in before:
+            if planned.key not in needed:
+                self._work.watcher.step(f"known well enough: {planned.title} is not needed")
+        return self._queue
 
     async def _make(self, planned: PlannedRun, number: int) -> Run:
         """Try one run until it is valid or given up; return its last attempt."""

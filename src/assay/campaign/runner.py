@@ -20,7 +20,7 @@ from assay.campaign.attempt import attempt
 from assay.campaign.journal import Journal
 from assay.campaign.loop import Loop, Watcher, Work
 from assay.campaign.observing import sampler_options
-from assay.campaign.prepare import Schedule, renewed
+from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published, Setting
 from assay.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.errors import HostError
@@ -33,6 +33,7 @@ from assay.model.plan import Plan
 from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
 from assay.observe.environment import capture
+from assay.planning.forecast import renewed
 from assay.planning.order import PlannedRun
 from assay.repository import Repository
 
@@ -164,7 +165,7 @@ async def carry_out(
     cluster: Cluster,
     lab_facts: Mapping[str, Any],
     repository: Repository,
-    todo: Schedule,
+    todo: Prepared,
     watcher: Watcher,
     provide: MakeProvider,
     *,

@@ -26,7 +26,7 @@ def baseline(cluster: Path, as_json: bool) -> None:
 
     A lab of that name is used if it is up; else one is made, and removed in the end.
     """
-    from assay.campaign.site import hosts_for  # imported here to keep start-up short
+    from assay.campaign.cluster_hosts import hosts_for  # imported here to keep start-up short
     from assay.process import terminable
     from assay.spec import load_cluster
 

@@ -115,7 +115,7 @@ def _packed(
 
     given = None
     if plan is not None:
-        from assay.spec import load_plan
+        from assay.planning.plan_reader import load_plan
 
         given = load_plan(plan)
     bundles = bundles_with(store, store.ids_at(table, range(len(table))))

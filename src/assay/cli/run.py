@@ -17,9 +17,9 @@ from assay.process import ENDING, terminable
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.campaign.prepare import Row, Schedule
     from assay.campaign.runner import Summary
     from assay.model.plan import Plan
+    from assay.planning.forecast import Row, Schedule
 
 T = TypeVar("T")
 
@@ -68,14 +68,14 @@ def run_plan(
     path: Path, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (), until: str | None = None
 ) -> dict[str, object]:
     """Carry out a plan with progress on stderr and return what was done as plain values."""
+    from assay.campaign.cluster_hosts import hosts_for
     from assay.campaign.prepare import plan_lines, prepare
     from assay.campaign.runner import carry_out
-    from assay.campaign.site import hosts_for
     from assay.cli.progress import CampaignDisplay
     from assay.engines.catalogue import engine_kind
     from assay.planning.limits import parse_stop
+    from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
-    from assay.spec import load_plan
 
     plan = load_plan(path)
     provide = engine_kind(plan.engine).provider_of(plan.cluster)
@@ -121,10 +121,11 @@ def summary_lines(summary: Summary) -> list[str]:
 
 def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until: str | None, as_json: bool) -> None:
     """Print what a call would do. Needs no hosts, and writes nothing."""
-    from assay.campaign.prepare import plan_lines, prepare, rows
+    from assay.campaign.prepare import plan_lines, prepare
+    from assay.planning.forecast import rows
     from assay.planning.limits import parse_stop
+    from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
-    from assay.spec import load_plan
 
     plan = load_plan(path)
     now = datetime.now().astimezone()
@@ -184,7 +185,7 @@ def _total_s(listed: Sequence[Row]) -> float:
 def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str, object]:
     return {
         "plan": plan.name,
-        "campaign_id": todo.campaign.campaign_id if todo.campaign else None,
+        "campaign_id": todo.campaign_id,
         "planned": len(todo.runs),
         "done": todo.done,
         "left": len(todo.left),

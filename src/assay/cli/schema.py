@@ -11,6 +11,6 @@ from assay.cli.common import print_json
 @click.argument("kind", type=click.Choice(["cluster", "plan", "prices"]))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a cluster, plan or prices file."""
-    from assay.spec import json_schema  # imported here to keep start-up short
+    from assay.planning.schemas import json_schema  # imported here to keep start-up short
 
     print_json(json_schema(kind))

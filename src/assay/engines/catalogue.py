@@ -23,10 +23,20 @@ def engine_kind(name: str) -> EngineKind:
 
     Raises SpecificationError, naming those that there are, for one that there is not.
     """
-    known = {"hadoop": EngineKind(HadoopRules(), {ProviderKind.DEPLOYED: _hadoop})}
+    known = _kinds()
     if name not in known:
         raise SpecificationError(unknown("engine", name, known))
     return known[name]
+
+
+def _kinds() -> dict[str, EngineKind]:
+    """Return name to engine; the first is what a plan gets that names none."""
+    return {"hadoop": EngineKind(HadoopRules(), {ProviderKind.DEPLOYED: _hadoop})}
+
+
+def all_rules() -> dict[str, Rules]:
+    """Return name to rules of every engine, in that order."""
+    return {name: kind.rules for name, kind in _kinds().items()}
 
 
 def engine_rules(name: str) -> Rules:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from assay.model import containers
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
 from assay.model.run import FailureClass
+
+if TYPE_CHECKING:  # rules are about configurations, and plans carry them
+    from assay.model.rules import Rules
 
 LAYOUT_FACTOR = "layout"
 NETWORK_FACTOR = "network"
@@ -17,10 +20,14 @@ COMPRESSION = "compression"
 MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
 MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
 TARGETS = {
-    CONTAINERS: (containers.NODE_MEMORY, containers.NODE_VCORES, containers.CALCULATOR),
+    CONTAINERS: (
+        "yarn.nodemanager.resource.memory-mb",
+        "yarn.nodemanager.resource.cpu-vcores",
+        "yarn.scheduler.capacity.resource-calculator",
+    ),
     COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
 }
-"""Words that stand for several engine parameters, to these."""
+"""Words that stand for several parameters of Hadoop, to these: in plans, and in runs that were made by them."""
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
     # no reason of its own does not fail twice; what wrote wrong output writes it again.
@@ -80,7 +87,8 @@ class Plan:
 
     name: str
     cluster: Cluster
-    engine: str
+    rules: Rules
+    """Those of the engine that runs the workloads."""
     workloads: tuple[WorkloadSpec, ...]
     factors: tuple[Factor, ...]
     layouts: dict[str, Layout]
@@ -105,6 +113,11 @@ class Plan:
     """The cluster file as the plan names it."""
     cluster_source: str = ""
     """The cluster file's text, kept with the campaign."""
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine."""
+        return self.rules.name
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from assay.model.cluster import Cluster
+from assay.model.cluster import Cluster, NodeType
+from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 
 
@@ -30,6 +31,10 @@ class Mistake:
 
     names: tuple[str, ...]
     words: str
+
+
+Spread = tuple[tuple[tuple[Directories, ...], int], ...]
+"""Directories, and how many copies of each block are spread over them."""
 
 
 class Rules(Protocol):
@@ -92,6 +97,14 @@ class Rules(Protocol):
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return the name of the file system that ``configuration`` runs on: inputs are made once in each, and kept."""
+        ...
+
+    def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
+        """Return why nodes of this type can't store data as ``layout`` says; None where they can."""
+        ...
+
+    def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
+        """Return over which directories storage spreads how many of the ``copies`` of each block."""
         ...
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:

@@ -161,7 +161,7 @@ def remaining_s(
     """Return the expected time for all of ``left``: restarts between groups of configurations are included, and the
     making of inputs that are not ``there``.
     """
-    starts = sum(reason is not None for reason in restarts(left, plan.cluster))
+    starts = sum(reason is not None for reason in restarts(left, plan))
     one_s: dict[tuple[str, str], float] = {}
     for run in left:
         if run.key[:2] not in one_s:

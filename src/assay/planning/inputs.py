@@ -10,9 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from assay.engines.hadoop.configuration import file_system
-from assay.model.cluster import Cluster
-from assay.model.plan import Configuration, Plan
+from assay.model.plan import Plan
 from assay.planning.order import PlannedRun
 from assay.workloads.catalogue import workloads
 from assay.workloads.inputs import INPUT, Input
@@ -40,21 +38,16 @@ def size_of(planned: PlannedRun, plan: Plan) -> Size:
     """Return the workload's size in bytes after the lab's scale, and its counts."""
     return Size.of(
         round(planned.workload.data_bytes * plan.cluster.scale),
+        plan.rules.copies(planned.configuration.parameters),
         planned.configuration.parameters,
         planned.workload.parameters,
     )
 
 
-def file_system_of(configuration: Configuration, cluster: Cluster) -> str:
-    """Return the name of the HDFS that ``configuration`` runs on."""
-    workers = configuration.workers if configuration.workers != len(cluster.workers) else None
-    return file_system(configuration.layout, workers)
-
-
 def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
     """Return what lies in HDFS when ``planned`` is over, in the order in which it is made."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
-    where = file_system_of(planned.configuration, plan.cluster)
+    where = plan.rules.file_system(planned.configuration, plan.cluster)
     needed = workload.input(size)
     if needed is not None:
         return [

@@ -16,15 +16,13 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.engines.hadoop.configuration import daemon_parameters, daemon_state
-from assay.model.cluster import Cluster
-from assay.model.containers import MAP_MEMORY, REDUCE_MEMORY, tasks_of_a_wave
 from assay.model.plan import Configuration, Plan, WorkloadSpec
-from assay.spec import workload_option
+from assay.planning.workload_section import workload_option
 from assay.units import parse_bytes
 from assay.workloads.catalogue import workloads
 
-_MEMORY = {"files": MAP_MEMORY, "maps": MAP_MEMORY, "reduces": REDUCE_MEMORY}
+_REDUCES = "reduces"
+"""The option that counts tasks of the other kind: all other options that waves set count maps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +46,12 @@ class PlannedRun:
         return f"{self.workload.key} on {self.configuration.key}, repetition {self.repetition}"
 
 
-def group_of(configuration: Configuration, cluster: Cluster) -> str:
-    """Return what the daemons need to run ``configuration``; two configurations that share it need no restart."""
-    workers = configuration.workers if configuration.workers != len(cluster.workers) else None
-    network = cluster.networks.get(configuration.network) if configuration.network else None
-    return daemon_state(configuration.layout, configuration.parameters, workers, network)
-
-
-def grouped(configurations: Sequence[Configuration], cluster: Cluster, seed: int) -> list[Configuration]:
+def grouped(plan: Plan, configurations: Sequence[Configuration]) -> list[Configuration]:
     """Return the configurations in the order of the first block: groups shuffled, and each group in itself."""
     groups: dict[str, list[Configuration]] = {}
     for configuration in configurations:
-        groups.setdefault(group_of(configuration, cluster), []).append(configuration)
-    order = random.Random(seed)  # noqa: S311 - an order, not a secret
+        groups.setdefault(plan.rules.deployment_key(configuration, plan.cluster), []).append(configuration)
+    order = random.Random(plan.seed)  # noqa: S311 - an order, not a secret
     visits = list(groups.values())
     order.shuffle(visits)
     for visit in visits:
@@ -71,9 +62,9 @@ def grouped(configurations: Sequence[Configuration], cluster: Cluster, seed: int
 def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[PlannedRun]:
     """Return every run of ``plan`` in order: repetitions × configurations × workloads.
 
-    With ``until`` these are as many repetitions as there may be; see :func:`assay.campaign.journal.wanted`.
+    With ``until`` these are as many repetitions as there may be; see :mod:`assay.planning.next_run`.
     """
-    first = grouped(configurations, plan.cluster, plan.seed)
+    first = grouped(plan, configurations)
     runs: list[PlannedRun] = []
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
@@ -84,28 +75,30 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     return runs
 
 
-def restarts(runs: Iterable[PlannedRun], cluster: Cluster) -> list[str | None]:
+def restarts(runs: Iterable[PlannedRun], plan: Plan) -> list[str | None]:
     """Return for each run why the daemons (re)start before it, in words; None where they go on."""
     reasons: list[str | None] = []
     before: Configuration | None = None
     for run in runs:
-        reasons.append(_why_restart(before, run.configuration, cluster))
+        reasons.append(_why_restart(before, run.configuration, plan))
         before = run.configuration
     return reasons
 
 
-def _why_restart(before: Configuration | None, after: Configuration, cluster: Cluster) -> str | None:
+def _why_restart(before: Configuration | None, after: Configuration, plan: Plan) -> str | None:
     if before is None:
         return f"start with layout {after.layout.name}"
-    if group_of(before, cluster) == group_of(after, cluster):
+    rules = plan.rules
+    if rules.deployment_key(before, plan.cluster) == rules.deployment_key(after, plan.cluster):
         return None
     place = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
     if before.workers != after.workers:
         place.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
     if before.network != after.network:
         place.append(f"network {before.network or 'default'} → {after.network or 'default'}")
-    old, new = daemon_parameters(before.parameters), daemon_parameters(after.parameters)
-    changed = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    old, new = before.parameters, after.parameters
+    differing = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    changed = [name for name in differing if not rules.carried_by_job(name)]
     parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
     return ", ".join([*place, *parameters])
 
@@ -134,13 +127,16 @@ def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration
     data_bytes = whole or (each * workers if each else workload.data_bytes)
     options = {**workload.parameters, **own}
     if "waves" in options:
-        options |= _in_waves(workload.name, int(options["waves"]), configuration, workers)
+        options |= _in_waves(plan, workload.name, int(options["waves"]), configuration)
     return replace(workload, data_bytes=data_bytes, parameters=options)
 
 
-def _in_waves(workload: str, waves: int, configuration: Configuration, workers: int) -> dict[str, str]:
-    """Return the numbers of tasks that take ``waves`` waves on ``workers`` nodes."""
-    return {
-        option: str(waves * tasks_of_a_wave(configuration.parameters, _MEMORY[option], workers))
-        for option in workloads()[workload].waved
-    }
+def _in_waves(plan: Plan, workload: str, waves: int, configuration: Configuration) -> dict[str, str]:
+    """Return the numbers of tasks that take ``waves`` waves on the workers in use."""
+    workers = configuration.workers or len(plan.cluster.workers)
+
+    def tasks(option: str) -> int:
+        kind = "reduce" if option == _REDUCES else "map"
+        return plan.rules.tasks_of_a_wave(configuration.parameters, kind, workers)
+
+    return {option: str(waves * tasks(option)) for option in workloads()[workload].waved}

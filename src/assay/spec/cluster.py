@@ -33,18 +33,22 @@ from assay.spec.cluster_file import (
     NodeTypeSection,
     SshSection,
 )
-from assay.spec.document import Problems, read_document
+from assay.spec.document import Document, Problems, read_document
 from assay.spec.section import parse
 
 
 def load_cluster(path: str | Path) -> Cluster:
     """Return the cluster that the file at ``path`` describes; raise :class:`SpecificationError` with file and line."""
-    document = read_document(path)
+    return cluster_of(read_document(path), Path(path).parent)
+
+
+def cluster_of(document: Document, folder: Path) -> Cluster:
+    """Return the cluster that a document describes; keys of ssh lie relative to ``folder``. Raises as above."""
     file = parse(ClusterFile, document)
     problems = Problems(document)
     check_cluster(file, problems)
     problems.raise_if_any()
-    return _cluster(file, Path(path).parent)
+    return _cluster(file, folder)
 
 
 def _cluster(file: ClusterFile, folder: Path) -> Cluster:

@@ -19,14 +19,6 @@ _CODES = {"HD", "SS", "HS", "SH", "HY"}
 """Families that plans know, and those of one NVMe device; ALOJA's others are of remote volumes."""
 _KIND_WORDS = {DeviceKind.HDD: "HDD", DeviceKind.SSD: "SSD", DeviceKind.NVME: "NVMe device"}
 _PARTS = ("hdfs", "intermediate")
-_TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
-_NEEDED = {
-    StoragePolicy.HOT: ("DISK",),
-    StoragePolicy.ONE_SSD: ("DISK", "SSD"),
-    StoragePolicy.ALL_SSD: ("SSD",),
-    StoragePolicy.LAZY_PERSIST: ("DISK",),
-}
-_KINDS_OF = {"DISK": "an HDD", "SSD": "an SSD or NVMe device"}
 
 
 def is_layout_code(name: str) -> bool:
@@ -64,7 +56,7 @@ def resolve_layout(
 
     A mapping's parts are lists of device names, or device names with their numbers of directories; ``name`` is the
     mapping's name, ``policy`` HDFS's storage policy for it. Raises :class:`SpecificationError` for an unknown code or
-    device, too few disks, or a policy without the kinds of devices that it needs.
+    device, or too few disks.
     """
     if isinstance(layout, str):
         return _resolve_code(layout, node_type)
@@ -72,28 +64,7 @@ def resolve_layout(
         if key not in _PARTS:
             raise SpecificationError(f"layout {name!r}: {unknown('key', key, _PARTS)}")
     hdfs, intermediate = (_directories(name, part, layout.get(part, {}), node_type) for part in _PARTS)
-    return Layout(name, hdfs, intermediate, _policy(name, hdfs, policy, node_type))
-
-
-def _policy(layout: str, hdfs: Sequence[Directories], policy: str | None, node_type: NodeType) -> StoragePolicy | None:
-    """Return the policy; raise :class:`SpecificationError` when the devices for HDFS lack a kind that it places on."""
-    if policy is None:
-        return None
-    kinds = {device.name: _TYPES.get(device.kind, "DISK") for device in node_type.devices}
-    there = {kinds[part.device] for part in hdfs}
-    lacking = [kind for kind in _NEEDED[StoragePolicy(policy)] if kind not in there]
-    if lacking:
-        names = [name for name, kind in kinds.items() if kind == lacking[0]]
-        raise SpecificationError(
-            f"layout {layout!r}: policy {policy} needs {_KINDS_OF[lacking[0]]} for hdfs; "
-            f"valid: {', '.join(names) or 'none'}"
-        )
-    return StoragePolicy(policy)
-
-
-def storage_type(kind: DeviceKind) -> str:
-    """Return HDFS's name for what a device is: ``DISK`` or ``SSD``."""
-    return _TYPES.get(kind, "DISK")
+    return Layout(name, hdfs, intermediate, StoragePolicy(policy) if policy else None)
 
 
 def _resolve_code(code: str, node_type: NodeType) -> Layout:

@@ -8,6 +8,7 @@ programs run there, so nobody brings one along. It is a process of its own (``as
 from __future__ import annotations
 
 import hashlib
+import math
 import subprocess
 import sys
 import time
@@ -19,13 +20,17 @@ import numpy as np
 from fastapi import APIRouter, Depends
 from pydantic import Field, StringConstraints
 
-from assay.campaign.compose import Draft, Preview, WorkloadDraft, checked_plan, preview, write_plan
+from assay.campaign.preview import Preview, preview
 from assay.errors import RepositoryError, SpecificationError
+from assay.model.plan import Plan
 from assay.model.run import Run
+from assay.planning.expansion import expand
 from assay.planning.order import schedule
+from assay.planning.plan_reader import plan_of_texts
+from assay.planning.plan_text import CLUSTER_FILE, PLAN_FILE
 from assay.questions.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns
 from assay.questions.campaigns import cluster_files as served_clusters
-from assay.spec import expand
+from assay.spec.document import Value
 from assay.statistics.keys import has_level
 from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, StartedCampaign, require
 from assay.web.models import Model, ShortText
@@ -36,6 +41,8 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
 
 HISTORY_MAX = 5_000
+RUNS_MAX = 5_000
+"""More runs than this are no plan that anybody carries out, and take long to lay out."""
 LOG_END_BYTES = 4_000
 LOG_LINES = 12
 Texts = Annotated[list[ShortText], Field(max_length=50)]
@@ -95,17 +102,38 @@ def cluster_files(context: Context) -> dict[str, str]:
     return served_clusters(context.store.repository, context.cluster_folders)
 
 
-def draft_of(asked: PlanQuestion) -> Draft:
-    """Return the parts of a plan."""
-    return Draft(
-        asked.name,
-        tuple(WorkloadDraft(w.name, w.data, w.per_node, w.options) for w in asked.workloads),
-        tuple(asked.layouts),
-        {name: tuple(levels) for name, levels in asked.levels.items()},
-        asked.parameters,
-        str(asked.repetitions),
-        str(asked.seed),
-    )
+def content_of(asked: PlanQuestion) -> dict[str, Value]:
+    """Return what the plan's file has in it."""
+    several = {"layout": asked.layouts, **asked.levels} if len(asked.layouts) > 1 else asked.levels
+    content: dict[str, Value] = {
+        "plan": asked.name,
+        "cluster": CLUSTER_FILE,
+        "parameters": {**asked.parameters},
+        "workloads": [
+            {one.name: {"data_per_node" if one.per_node else "data": one.data, **one.options}}
+            for one in asked.workloads
+        ],
+        "factors": {name: [*levels] for name, levels in several.items()},
+        "layout": asked.layouts[0] if len(asked.layouts) == 1 else "",
+        "repetitions": str(asked.repetitions),
+        "seed": str(asked.seed),
+    }
+    return {key: value for key, value in content.items() if value}
+
+
+def plan_of(asked: PlanQuestion, cluster_text: str) -> Plan:
+    """Return the plan. Raises :class:`SpecificationError` that names the line of plan or cluster that is wrong, and for
+    a plan of too many runs before any of them is laid out.
+    """
+    levels = math.prod(map(len, asked.levels.values()))
+    count = len(asked.workloads) * len(asked.layouts) * levels * asked.repetitions
+    if count > RUNS_MAX:
+        raise SpecificationError(
+            f"these are {count:,} runs, and a plan may have {RUNS_MAX:,} here",
+            where="the plan",
+            hint="fewer levels or repetitions; `assay run` takes larger plans",
+        )
+    return plan_of_texts(content_of(asked), cluster_text)
 
 
 def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
@@ -129,7 +157,7 @@ def previewed(context: Context, asked: PlanQuestion) -> Preview:
         rows = np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist()
         return context.store.answer(("history", cluster), lambda _: context.store.repository.runs_at(table, rows))
 
-    return preview(draft_of(asked), cluster_text_of(context, asked), context.store.repository, history, time.time())
+    return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
 
 
 @router.get("/clusters", dependencies=[READER])
@@ -155,7 +183,7 @@ def started(context: Context, asked: PlanQuestion) -> Started:
             "put the file into the folder of `assay serve --clusters`",
         )
     text = cluster_text_of(context, asked)
-    checked = checked_plan(draft_of(asked), text)
+    checked = plan_of(asked, text)
     folders = context.store.repository.folders
     running = [one for one in campaigns(context.store.repository, time.time(), LISTED_MAX) if one.running]
     with context.starting:
@@ -163,14 +191,21 @@ def started(context: Context, asked: PlanQuestion) -> Started:
         if running or (last is not None and last.process.poll() is None):
             name = running[0].plan if running else checked.name
             raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
-        stamp = hashlib.sha256(f"{draft_of(asked)}{text}".encode()).hexdigest()[:12]
+        stamp = hashlib.sha256(f"{checked.source}{text}".encode()).hexdigest()[:12]
         folder = folders.plans.resolve() / stamp
-        folder.mkdir(parents=True, exist_ok=True)
-        path = write_plan(folder, draft_of(asked), text)
+        path = write_plan(folder, checked)
         process = _run(path, folders.root.resolve(), folder / "log")
         context.started.append(StartedCampaign(checked.name, process, folder / "log"))
     runs = len(schedule(checked, expand(checked)))
     return Started(plan=checked.name, pid=process.pid, runs=runs)
+
+
+def write_plan(folder: Path, plan: Plan) -> Path:
+    """Write the plan and its cluster into ``folder``, and return the plan's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / CLUSTER_FILE).write_text(plan.cluster_source, encoding="utf-8")
+    (folder / PLAN_FILE).write_text(plan.source, encoding="utf-8")
+    return folder / PLAN_FILE
 
 
 def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:

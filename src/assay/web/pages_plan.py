@@ -10,8 +10,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 
-from assay.campaign.compose import CLUSTER_FILE, PLAN_FILE, plan_text
 from assay.errors import AssayError, SpecificationError
+from assay.planning.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.web import api_plan
 from assay.web.answering import page_of
 from assay.web.context import Context, ContextOf, get_context, get_roles, require
@@ -105,7 +105,7 @@ async def preview(request: Request) -> Response:
 def _file(context: Context, form: dict[str, list[str]], what: str) -> Response:
     asked = _asked(form)
     cluster = api_plan.cluster_text_of(context, asked)
-    name, text = (PLAN_FILE, plan_text(api_plan.draft_of(asked))) if what == "plan" else (CLUSTER_FILE, cluster)
+    name, text = (PLAN_FILE, written(api_plan.content_of(asked)).text) if what == "plan" else (CLUSTER_FILE, cluster)
     return Response(
         text, media_type="application/yaml", headers={"Content-Disposition": f'attachment; filename="{name}"'}
     )

@@ -88,15 +88,15 @@ class Size:
     """The engine parameters of the run."""
 
     @classmethod
-    def of(cls, data_bytes: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Size:
+    def of(cls, data_bytes: int, replication: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Size:
         """Return the size that a plan's workload options say (the names are those of the fields), with what engine
-        parameters say of the data.
+        parameters say of the data, and how many copies storage keeps of it.
         """
         counts = {name: int(text) for name, text in options.items() if name in _COUNTS}
         block = parameters.get("dfs.blocksize")
         return cls(
             data_bytes,
-            int(parameters["dfs.replication"]),
+            replication,
             payload=options.get("payload", "pattern"),
             block_bytes=(int(block) if block.isdecimal() else parse_bytes(block)) if block else None,
             options=options,

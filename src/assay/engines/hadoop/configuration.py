@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 from xml.sax.saxutils import escape
 
+from assay.engines.hadoop import containers
 from assay.engines.hadoop.defaults import BY_DEFAULT
+from assay.engines.hadoop.storage_types import storage_type
 from assay.errors import SpecificationError
-from assay.model import containers
 from assay.model.cluster import Cluster, Network, Node, Placement, Role
 from assay.model.layout import Directories, Layout, StoragePolicy
-from assay.spec.layouts import storage_type
 from assay.units import parse_bytes
 
 MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it

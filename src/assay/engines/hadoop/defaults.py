@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from assay.model import containers
+from assay.engines.hadoop import containers
 from assay.model.rules import Default
 
 _REASONS: tuple[tuple[str, dict[str, str]], ...] = (

@@ -10,12 +10,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from assay.engines.hadoop import containers
 from assay.engines.hadoop.configuration import daemon_state, file_system, is_job_parameter
 from assay.engines.hadoop.defaults import DEFAULTS
-from assay.model import containers
-from assay.model.cluster import Cluster, Network, Placement
+from assay.engines.hadoop.storage_types import policy_mistake, spread
+from assay.model.cluster import Cluster, Network, NodeType, Placement
+from assay.model.layout import Layout
 from assay.model.plan import COMPRESSION, CONTAINERS, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS, TARGETS, Configuration
-from assay.model.rules import Default, Mistake
+from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import COUNT, unknown
 from assay.units import format_bytes, parse_bytes
 
@@ -119,6 +121,14 @@ class HadoopRules:
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Name the HDFS: that of the layout, its policy, and fewer workers than all."""
         return file_system(configuration.layout, _fewer(configuration, cluster))
+
+    def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
+        """Hold the layout's storage policy against the kinds of its devices."""
+        return policy_mistake(layout, node_type)
+
+    def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
+        """Spread them as HDFS does, by the layout's policy."""
+        return spread(layout, node_type, copies)
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         """Count containers beside the ApplicationMaster's."""

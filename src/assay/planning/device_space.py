@@ -10,16 +10,14 @@ reduces have fetched.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.model.cluster import Cluster, Placement
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Plan
-from assay.planning.inputs import file_system_of, kept_by, size_of
+from assay.planning.inputs import kept_by, size_of
 from assay.planning.order import PlannedRun
-from assay.spec.layouts import storage_type
 from assay.units import format_bytes
 from assay.workloads.catalogue import workloads
 
@@ -153,14 +151,14 @@ def _total(claim: Claim) -> float:
 def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], Claim]]:
     layout, workers = run.configuration.layout, _workers(run, plan)
     for one in kept_by(run, plan):
-        hdfs = _hdfs(layout, plan.cluster, one.data_bytes, one.copies)
+        hdfs = _hdfs(layout, plan, one.data_bytes, one.copies)
         yield one.key, Claim(f"{one.name}'s data", one.key[0], workers, hdfs)
 
 
 def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     """Yield what the run takes while it goes on, and what sorting its input takes."""
     layout, workers = run.configuration.layout, _workers(run, plan)
-    where = file_system_of(run.configuration, plan.cluster)
+    where = plan.rules.file_system(run.configuration, plan.cluster)
     size, stays = size_of(run, plan), kept_by(run, plan)
     workload = workloads()[run.workload.name]
     data_bytes, flow = workload.data_bytes(size), workload.flow
@@ -168,7 +166,7 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     output = flow.written * (2 if workload.iterations(size) > 1 else 1)
     if stays and not stays[-1].made_before:
         output = 0
-    hdfs = _hdfs(layout, plan.cluster, data_bytes * output, workload.output_copies(size))
+    hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
     if output or flow.shuffled:
         yield Claim(run.workload.key, where, workers, hdfs, _intermediate(layout, data_bytes * flow.shuffled))
     for one in stays:
@@ -189,15 +187,10 @@ def _counts(directories: Iterable[Directories]) -> dict[str, int]:
     return {part.device: part.count for part in directories}
 
 
-def _hdfs(layout: Layout, cluster: Cluster, data_bytes: float, copies: int) -> tuple[Part, ...]:
-    """Return where HDFS puts the copies: anywhere, or on the kinds of devices that the layout's policy says."""
-    if layout.policy is None:
-        return (Part(_counts(layout.hdfs), data_bytes * copies),)
-    kinds = {device.name: storage_type(device.kind) for device in cluster.workers[0].type.devices}
-    return tuple(
-        Part(_counts(part for part in layout.hdfs if kinds[part.device] == kind), data_bytes * count)
-        for kind, count in Counter(layout.policy.storage_types(copies)).items()
-    )
+def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[Part, ...]:
+    """Return where storage puts the copies."""
+    found = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
+    return tuple(Part(_counts(directories), data_bytes * count) for directories, count in found)
 
 
 def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:

@@ -1,50 +1,102 @@
-"""Plan files to plans: the cluster is loaded, layouts are resolved against its workers, factors are checked."""
+"""Plans: read from files, put together in memory, changed; always checked by what engines and workloads say.
+
+In: a file, or a plan's content as texts with its cluster. Out: a :class:`Plan`, or :class:`SpecificationError` that
+names file, line and the valid choices. A plan in memory is written as YAML too (:mod:`assay.planning.plan_text`), which
+its errors and its campaign's folder show; nothing is read back from that.
+"""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
+from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
 from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.rules import Rules
 from assay.model.run import FailureClass
-from assay.spec.cluster import load_cluster
-from assay.spec.document import Location, Problems, read_document
-from assay.spec.engine_parameters import engine_parameters
-from assay.spec.expansion import expand
+from assay.planning.expansion import expand
+from assay.planning.fingerprint import fingerprint
+from assay.planning.plan_file import PlanFile, plan_file
+from assay.planning.plan_text import CLUSTER_FILE, content_of, written
+from assay.planning.settings import check_configurations, check_settings, completed, words_of
+from assay.planning.workload_section import varied_options, workload_of, workload_option
+from assay.spec.cluster import cluster_of, load_cluster
+from assay.spec.document import Document, Location, Problems, Value, document_of, read_document
 from assay.spec.fields import unknown
-from assay.spec.fingerprint import fingerprint
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
-from assay.spec.plan_file import ENGINES, PlanFile, plan_file
 from assay.spec.section import parse
-from assay.spec.settings import WORDS, check_configurations, check_settings, places
-from assay.spec.workloads import varied_options, workload_of, workload_option
 from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
 
 
-def load_plan(path: str | Path) -> Plan:
-    """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line."""
-    document = read_document(path)
-    file = parse(plan_file(ENGINES), document)
+def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> Plan:
+    """Return the plan at ``path`` with its cluster; raise :class:`SpecificationError` naming file and line.
+
+    ``engines``: the rules of those that there are, by name, the usual one first; None: assay's.
+    """
+    document, known = read_document(path), engines or all_rules()
+    file = parse(plan_file(known), document)
     problems = Problems(document)
     cluster, cluster_source = _load_cluster(file, Path(path).parent, problems)
+    return _plan(file, document, problems, known, cluster, cluster_source)
+
+
+def made_plan(
+    content: Mapping[str, Value], cluster: Cluster, cluster_source: str, engines: Mapping[str, Rules] | None = None
+) -> Plan:
+    """Return the plan of a file with this content, whatever file its key ``cluster`` names.
+
+    Raises :class:`SpecificationError` with the line of ``plan.yaml``, were the plan written there.
+    """
+    document, known = written(content), engines or all_rules()
+    return _plan(parse(plan_file(known), document), document, Problems(document), known, cluster, cluster_source)
+
+
+def plan_of_texts(content: Mapping[str, Value], cluster_text: str) -> Plan:
+    """Return the plan of a file with this content on the cluster that a text describes; nothing is opened.
+
+    Raises :class:`SpecificationError` with the line of ``plan.yaml`` or ``cluster.yaml``.
+    """
+    cluster = cluster_of(document_of(cluster_text.encode(), CLUSTER_FILE), Path())
+    return made_plan(content, cluster, cluster_text)
+
+
+def checked(plan: Plan) -> Plan:
+    """Return a plan that was changed in memory (``dataclasses.replace``), with the text and the fingerprint that it has
+    now.
+
+    Raises :class:`SpecificationError` for what can't be, as of a file; see :func:`made_plan`.
+    """
+    return made_plan(content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules})
+
+
+def _plan(
+    file: PlanFile,
+    document: Document,
+    problems: Problems,
+    engines: Mapping[str, Rules],
+    cluster: Cluster,
+    cluster_source: str,
+) -> Plan:
+    rules = engines[file.engine]
     workloads = _workloads(file, len(cluster.workers), problems)
-    factors = _factors(file, workloads, problems)
-    layouts = _layouts(file, cluster, problems)
-    parameters = engine_parameters(file.parameters, factors, cluster, problems)
-    check_settings(file.parameters, factors, cluster, problems)
+    factors = _factors(file, workloads, rules, problems)
+    layouts = _layouts(file, cluster, rules, problems)
+    check_settings(file.parameters, factors, cluster, rules, problems)
     until = _until(file, problems)
     retries, attempts = _retries(file)
     problems.raise_if_any()
+    parameters = completed(file.parameters, factors, cluster, rules)
     plan = Plan(
         name=file.plan,
         cluster=cluster,
-        engine=file.engine,
+        rules=rules,
         workloads=workloads,
         factors=factors,
         layouts=layouts,
@@ -62,7 +114,7 @@ def load_plan(path: str | Path) -> Plan:
         cluster_file=file.cluster,
         cluster_source=cluster_source,
     )
-    check_configurations(expand(plan), places(plan.parameters, factors), cluster, problems)
+    check_configurations(plan, expand(plan), problems)
     problems.raise_if_any()
     return plan
 
@@ -107,6 +159,9 @@ def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[Worklo
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
         elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
+        if file.engine not in (able := declared()[workload.name].engines):
+            words = f"{workload.name} has no program for {file.engine}; valid: {', '.join(able)}"
+            problems.add(("workloads", index), words)
         seen.add(workload.key)
         for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
             if option in workload.parameters or f"{workload.key}.{option}" in file.factors:
@@ -114,13 +169,15 @@ def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[Worklo
     return workloads
 
 
-def _factors(file: PlanFile, workloads: tuple[WorkloadSpec, ...], problems: Problems) -> tuple[Factor, ...]:
+def _factors(
+    file: PlanFile, workloads: tuple[WorkloadSpec, ...], rules: Rules, problems: Problems
+) -> tuple[Factor, ...]:
     """Return the factors; a plan that does not vary the layout gets it as its first factor, with one level."""
     factors = tuple(
         Factor(name, tuple(levels), levels if isinstance(levels, dict) else {}) for name, levels in file.factors.items()
     )
     for factor in factors:
-        _check_levels(factor, workloads, problems)
+        _check_levels(factor, workloads, rules, problems)
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
         factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
     configurations = math.prod(len(factor.levels) for factor in factors)
@@ -132,7 +189,7 @@ def _factors(file: PlanFile, workloads: tuple[WorkloadSpec, ...], problems: Prob
     return factors
 
 
-def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems: Problems) -> None:
+def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Rules, problems: Problems) -> None:
     at: Location = ("factors", factor.name)
     for index, level in enumerate(factor.levels):
         if level in factor.levels[:index]:
@@ -141,10 +198,10 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
         if "." in factor.name or factor.name == LAYOUT_FACTOR:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
-    if "." not in factor.name and factor.name not in (LAYOUT_FACTOR, *WORDS):
+    if "." not in factor.name and factor.name not in (LAYOUT_FACTOR, *words_of(rules)):
         problems.add(
             at,
-            f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *WORDS))}, an engine parameter such as "
+            f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *words_of(rules)))}, an engine parameter such as "
             "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
         )
@@ -163,7 +220,7 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], problems:
         problems.add(at, f"the plan has no workload {key!r}; it has {', '.join(w.key for w in workloads)}")
 
 
-def _layouts(file: PlanFile, cluster: Cluster, problems: Problems) -> dict[str, Layout]:
+def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems) -> dict[str, Layout]:
     """Return the layouts that the plan's runs use; check also those that it only defines."""
     node_type = cluster.workers[0].type
     own: dict[str, Layout] = {}
@@ -175,6 +232,9 @@ def _layouts(file: PlanFile, cluster: Cluster, problems: Problems) -> dict[str, 
             own[name] = resolve_layout(parts, node_type, name=name, policy=section.policy)
         except SpecificationError as error:
             problems.add(("layouts", name), error.message)
+            continue
+        if mistake := rules.layout_mistake(own[name], node_type):
+            problems.add(("layouts", name), mistake)
     used: dict[str, Layout] = {}
     choices = [*file.layouts, *fitting_codes(node_type)]
     for name, at in _layout_names(file, choices, problems).items():

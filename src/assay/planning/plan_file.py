@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field, create_model
 
 from assay.model.layout import StoragePolicy
+from assay.planning.workload_section import workload_entry
 from assay.spec.fields import (
     COUNT,
     COUNT_MAX,
@@ -31,11 +32,9 @@ from assay.spec.fields import (
     whole,
 )
 from assay.spec.section import Section
-from assay.spec.workloads import workload_entry
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Workload
 
-ENGINES = ("hadoop",)
 RETRIES_MAX = 100
 
 
