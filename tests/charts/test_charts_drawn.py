@@ -16,7 +16,8 @@ from assay.charts.speedups import speedup_forest
 from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.comparison import compare
-from assay.compare.summary import summarise_levels
+from assay.compare.run_sets import run_sets
+from assay.compare.summary import summarise_set
 from assay.explain.traffic import disk_traffic
 from assay.questions.job_cost import cost_view
 from builders import make_trace, price_book, study_runs
@@ -27,7 +28,7 @@ WIDTHS = (HALF_PX, NARROW_PX)
 def _specs(width_px: int) -> dict[str, dict[str, Any]]:
     runs = study_runs()
     palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
-    summaries = summarise_levels(runs, "layout")[:2]
+    summaries = summarise_set(run_sets(runs, "layout")[0])
     view = cost_view(runs, price_book(), baseline="HD2")
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
     return {

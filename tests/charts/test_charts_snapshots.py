@@ -21,8 +21,9 @@ from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.comparison import compare
+from assay.compare.run_sets import run_sets
 from assay.compare.speedups import matched_speedups
-from assay.compare.summary import summarise_levels
+from assay.compare.summary import summarise_set
 from assay.explain.run_detail import run_detail
 from assay.explain.series import Series
 from assay.explain.traffic import disk_traffic
@@ -74,7 +75,7 @@ def points(number: int) -> list[Point]:
 def specs() -> dict[str, Spec]:
     runs = study_runs()
     palette = dict(zip(["HD2", "SS2"], PALETTE, strict=False))
-    summaries = summarise_levels(runs, "layout")[:2]
+    summaries = summarise_set(run_sets(runs, "layout")[0])
     view = cost_view(runs, price_book(), baseline="HD2")
     found = [s for s in matched_speedups(table_of(runs), "layout", "HD2") if s.ratio is not None]
     compared = compare(runs, factor="layout", baseline="HD2")

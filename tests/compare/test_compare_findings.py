@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.compare.findings import Answer, Finding, findings
+from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.model.run import Origin, Run
 from assay.statistics.run_table import table_of
 from builders import make_run
@@ -55,7 +55,7 @@ def test_a_world_as_the_papers_tell_it_supports_their_claims() -> None:
         return seconds * (0.7 if maps == 16 and layout in ("HD5", "SS2") else 1.0)
 
     answers = {name: finding.answer for name, finding in by_name(study(pace)).items()}
-    assert answers == dict.fromkeys(answers, Answer.SUPPORTED)
+    assert answers == dict.fromkeys(answers, ClaimAnswer.SUPPORTED)
     assert len(answers) == 5
 
 
@@ -67,12 +67,12 @@ def test_the_opposite_world_contradicts_them() -> None:
         return seconds * (0.8 if network == "IB" else 1.0) * (0.7 if maps == 16 else 1.0)
 
     answers = {name: finding.answer for name, finding in by_name(study(pace)).items()}
-    assert answers == dict.fromkeys(answers, Answer.CONTRADICTED)
+    assert answers == dict.fromkeys(answers, ClaimAnswer.CONTRADICTED)
 
 
 def test_runs_that_say_nothing_leave_claims_undecided() -> None:
     found = by_name([make_run(layout="HDD"), make_run(layout="SSD")])
-    assert {finding.answer for finding in found.values()} == {Answer.UNDECIDED}
+    assert {finding.answer for finding in found.values()} == {ClaimAnswer.UNDECIDED}
     assert "no matched set" in found["infiniband-needs-ssd"].sentence
     assert findings(table_of([])) == {}
 
@@ -121,10 +121,10 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
         return seconds * (0.7 if containers == "4" and layout == "HDD-11" else 1.0)
 
     found = by_name(one_plan(pace))
-    assert found["ssd-helps-shuffle"].answer is Answer.SUPPORTED
-    assert found["compression-hides"].answer is Answer.SUPPORTED
+    assert found["ssd-helps-shuffle"].answer is ClaimAnswer.SUPPORTED
+    assert found["compression-hides"].answer is ClaimAnswer.SUPPORTED
     needed = found["containers-need-disks"]
-    assert needed.answer is Answer.SUPPORTED
+    assert needed.answer is ClaimAnswer.SUPPORTED
     several, one = needed.evidence
     assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
     assert one.sets == 4  # HDD-1 and SSD are one disk each

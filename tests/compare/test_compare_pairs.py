@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from assay.compare.comparison import compare, most_telling
-from assay.compare.summary import summarise_levels
+from assay.compare.run_sets import run_sets
+from assay.compare.summary import summarise_set
 from assay.compare.threats import threats
 from assay.compare.verdict import Conclusion
 from assay.explain.traffic import counter_growth, disk_traffic
@@ -236,7 +237,7 @@ def test_phases_and_throughputs_stand_side_by_side() -> None:
 def test_levels_come_in_the_order_of_the_runs() -> None:
     runs = study_runs()
     assert levels_of(runs[::-1], "layout") == ["HD2", "SS2"]
-    assert [s.n for s in summarise_levels(runs, "layout")] == [3] * 6
+    assert [s.n for one in run_sets(runs, "layout") for s in summarise_set(one)] == [3] * 6
 
 
 def test_the_most_telling_comparison_has_the_largest_effect_that_is_sure() -> None:
@@ -249,7 +250,9 @@ def test_the_most_telling_comparison_has_the_largest_effect_that_is_sure() -> No
 
 def test_threats_are_read_off_the_runs() -> None:
     runs = study_runs()
-    titles = [threat.title for threat in threats(runs, compare(runs, factor="layout", baseline="HD2"))]
+    titles = [
+        threat.title for threat in threats(table_of(runs), compare(runs, factor="layout", baseline="HD2"), (), runs)
+    ]
     assert titles == [
         "The cluster is a scale model",
         "Nothing here was measured",
@@ -258,7 +261,7 @@ def test_threats_are_read_off_the_runs() -> None:
         "Runs that do not count",
     ]
     real = [replace(r, lab_scale=None, origin=Origin.MEASURED, metrics={}) for r in study_runs(repetitions=6)[:36]]
-    assert threats(real, compare(real, factor="layout", baseline="HD2")) == []
+    assert threats(table_of(real), compare(real, factor="layout", baseline="HD2"), (), real) == []
 
 
 def test_disk_traffic_adds_up_to_the_bytes_moved() -> None:

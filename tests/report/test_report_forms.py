@@ -18,7 +18,7 @@ from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
 from assay.model.run import Origin, Run
 from assay.model.trace import Trace
-from assay.report.content import build_content
+from assay.questions.report_single import single_report
 from assay.report.document import Document, charts_of, plain_text
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
@@ -49,7 +49,7 @@ CHAPTERS = [
 def document_of(runs: list[Run], **options: Any) -> Document:
     by_id = {run.run_id: run for run in runs}
     return single(
-        build_content(
+        single_report(
             runs, factor="layout", baseline="HD2", trace_of=lambda run_id: make_trace(by_id[run_id]), **options
         )
     )
@@ -238,7 +238,7 @@ def test_details_are_folded_on_a_screen_and_open_on_paper(
 
 def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     runs = runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
-    content = build_content(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
+    content = single_report(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
     found = single(content)
     assert "Cost" not in [chapter.title for chapter in found.chapters]
     assert found.question == "How much faster is TeraSort with layout SS2 than with HD2?"
@@ -249,7 +249,7 @@ def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
         replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
         for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
     ]
-    content = build_content(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
+    content = single_report(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
     assert not {fact.name for fact in content.method} & {"Order", "When"}
     titles = [threat.title for threat in content.threats]
     assert "Published, not measured here" in titles

@@ -16,12 +16,11 @@ from assay.cli.main import assay
 from assay.compare.speedups import matched_speedups
 from assay.model.run import Origin, Run, RunStatus
 from assay.report.html import html
-from assay.report.matched import matched_report
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable, table_of
 from assay.wording.ratios import format_ratio
 from builders import make_run, said
-from report_support import matched
+from report_support import matched, matched_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -48,7 +47,7 @@ def table(runs: list[Run]) -> RunTable:
 
 
 def test_the_report_gives_each_workload_and_all_together() -> None:
-    content = matched_report(table(many_runs()), "layout", "HD2")
+    content = matched_of(table(many_runs()), "HD2")
     assert [section.title for section in content.sections] == ["Sort", "count"]
     sort = content.sections[0]
     assert [(s.candidate, s.sets) for s in sort.speedups] == [("SS2", SETS)]
@@ -71,7 +70,7 @@ def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
         make_run(2, layout="SS2", levels={"layout": "SS2", "network": "IB"}),
         make_run(3, layout="SS2", workload="other"),
     ]
-    content = matched_report(table(runs), "layout", "HD2")
+    content = matched_of(table(runs), "HD2")
     assert content.sections == ()
     assert content.answer.startswith("No matched sets say")
     assert "<svg" not in html(matched(content, table(runs)))
@@ -95,14 +94,14 @@ def test_the_chart_has_a_row_for_each_level_with_its_sets_and_a_ring_without_an_
 
 def test_a_configuration_has_the_colour_of_the_web_pages() -> None:
     runs = table(many_runs())
-    document = matched(matched_report(runs, "layout", "HD2"), runs)
+    document = matched(matched_of(runs, "HD2"), runs)
     assert document.palette == colours_of(["SS2", "HD2"])
     assert document.palette["HD2"] == colours_of(["NVE", "HD2", "RL3"])["HD2"], "whatever else there is"
 
 
 def test_the_page_is_escaped_and_asks_nobody() -> None:
     runs = table(many_runs("<script>x</script>"))
-    page = html(matched(matched_report(runs, "layout", "HD2", warnings=said("<b>kernel")), runs))
+    page = html(matched(matched_of(runs, "HD2", warnings=said("<b>kernel")), runs))
     assert "<script" not in page
     assert "<b>kernel" not in page
     assert "http:" not in page
@@ -123,7 +122,7 @@ def report(stored: Path, *words: str) -> Result:
 
 def test_too_many_comparisons_for_a_page_are_put_together(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "comparisons" in json.loads(report(stored, "--baseline", "HD2").stdout)["sections"][0]
-    monkeypatch.setattr("assay.report.content.COMPARISONS_MAX", 5)
+    monkeypatch.setattr("assay.questions.report_single.COMPARISONS_MAX", 5)
     found = json.loads(report(stored, "--baseline", "HD2").stdout)
     assert found["sections"][0]["speedups"][0]["sets"] == SETS
     monkeypatch.undo()
@@ -150,7 +149,7 @@ def test_several_factors_and_prices_make_a_matched_page(stored: Path, tmp_path: 
 def test_a_browser_shows_it_without_a_word_and_without_scrolling_sideways(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     runs = table(many_runs())
-    page.write_text(html(matched(matched_report(runs, "layout", "HD2"), runs)))
+    page.write_text(html(matched(matched_of(runs, "HD2"), runs)))
     said: list[str] = []
     for width in (1200, 360):
         shown = browser.new_page(viewport={"width": width, "height": 800})
@@ -168,7 +167,7 @@ def test_threats_of_a_table_are_read_off_it() -> None:
         for number, run in enumerate(many_runs())
     ]
     runs.append(make_run(100, workload="sort", layout="SS2", status=RunStatus.FAILED))
-    content = matched_report(table(runs), "layout", "HD2", warnings=said("the kernel is not the same"))
+    content = matched_of(table(runs), "HD2", warnings=said("the kernel is not the same"))
     found = {threat.title: threat.text for threat in content.threats}
     assert "LONE (sort)" in found["Levels without a counterpart"]
     assert found["Few repetitions"].startswith("In 2 of 2 ratios")

@@ -18,7 +18,7 @@ from assay.explain.run_detail import run_detail
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.observed import Observed
-from assay.report.content import ReportContent, build_content
+from assay.questions.report_single import SingleReport, single_report
 from assay.report.html import html as render
 from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 HOSTILE = "<script>alert('x')</script>\"onload=\"x&amp;"
 
 
-def content_of(runs: list[Run], **options: Any) -> ReportContent:
+def content_of(runs: list[Run], **options: Any) -> SingleReport:
     by_id = {run.run_id: run for run in runs}
     options = {"factor": "layout", "baseline": "HD2", "trace_of": lambda run_id: make_trace(by_id[run_id]), **options}
-    return build_content(runs, **options)
+    return single_report(runs, **options)
 
 
-def render_report(content: ReportContent) -> str:
+def render_report(content: SingleReport) -> str:
     return render(single(content))
 
 
@@ -83,7 +83,7 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     assert all(run.run_id in page for run in study_runs())
 
 
-def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> ReportContent:
+def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> SingleReport:
     """Return the content with one run of each configuration looked at closely."""
 
     def observed_of(run: Run) -> Observed:

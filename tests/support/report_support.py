@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.campaign.plan_texts import PlanText
-from assay.report.compose_matched import matched_document
-from assay.report.compose_single import single_document
-from assay.report.content import ReportContent
+from assay.model.warning import CodedWarning
+from assay.questions.report_frame import ReportFrame, frame_of
+from assay.questions.report_matched import MatchedReport, matched_report
+from assay.questions.report_parts import ReportQuestion
+from assay.questions.report_single import SingleReport
+from assay.questions.speedup import speedups_over
+from assay.report.compose import compose
 from assay.report.document import Document
-from assay.report.frame import Asked, Frame, frame_of
-from assay.report.matched import MatchedReport
 from assay.statistics.run_table import RunTable, table_of
 
 
-def single_frame(content: ReportContent, question: str | None = None, plans: Sequence[PlanText] = ()) -> Frame:
-    asked = Asked(content.factor, content.baseline, prices="prices.yaml" if content.cost else None, question=question)
-    return frame_of(table_of(content.runs), content.runs, asked, levels=content.levels, plans=plans, assay_version="0")
+def single_frame(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportFrame:
+    prices = "prices.yaml" if report.cost else None
+    asked = ReportQuestion(report.factor, report.baseline, prices=prices, question=question)
+    return frame_of(table_of(report.runs), report.runs, asked, levels=report.levels, plans=plans, assay_version="0")
 
 
-def single(content: ReportContent, question: str | None = None, plans: Sequence[PlanText] = ()) -> Document:
-    return single_document(content, single_frame(content, question, plans))
+def single(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> Document:
+    return compose(report, single_frame(report, question, plans))
 
 
-def matched(content: MatchedReport, table: RunTable) -> Document:
-    asked = Asked(content.factor, content.baseline)
-    return matched_document(content, frame_of(table, (), asked, levels=content.levels, assay_version="0"))
+def matched_of(table: RunTable, baseline: str, warnings: Sequence[CodedWarning] = ()) -> MatchedReport:
+    """Return the report by layout of a table, as if ``warnings`` were told of its hosts."""
+    return matched_report(table, replace(speedups_over(table, ["layout"], baseline), warnings=tuple(warnings)))
+
+
+def matched(report: MatchedReport, table: RunTable) -> Document:
+    asked = ReportQuestion(report.factor, report.baseline)
+    return compose(report, frame_of(table, (), asked, levels=report.levels, assay_version="0"))

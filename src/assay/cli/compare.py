@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.factor import find_baseline, read_runs
+from assay.cli.reading import read_table
 from assay.compare.comparison import Comparison, SideBySide
-from assay.compare.comparison import compare as compare_runs
+from assay.questions.comparison import comparisons as ask
 from assay.questions.plain import to_plain
 from assay.wording.numbers import rate, seconds
 from assay.wording.ratios import interval, ratio
@@ -98,8 +98,8 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
 
     The ratio is baseline time / candidate time: above 1, the candidate is faster.
     """
-    _, runs = read_runs(repository, workload)
-    comparisons = compare_runs(runs, factor=factor, baseline=find_baseline(runs, factor, baseline))
+    opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
+    comparisons = ask(opened, table, factor, baseline)
     if as_json:
         print_json(to_plain(comparisons))
         return

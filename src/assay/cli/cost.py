@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.speedup import read_table
+from assay.cli.reading import read_table
 from assay.questions.plain import to_plain
 from assay.wording.amounts import money, money_interval
 from assay.wording.language import plural

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.factor import read_runs
+from assay.cli.reading import read_runs
 from assay.errors import SpecificationError
 from assay.explain.profile import REFERENCE, Profile, ProfileRow, profile
 from assay.questions.observed import with_figures
@@ -25,7 +25,7 @@ def profile_command(reference: str, layout: str | None, as_json: bool, repositor
 
     Medians of the valid runs on each configuration, and their ratios to the reference workload's.
     """
-    store, runs = read_runs(repository, None)
+    store, runs = read_runs(repository)
     chosen = [run for run in runs if layout is None or run.layout == layout]
     if not chosen:
         layouts = ", ".join(sorted({run.layout for run in runs if run.layout}))

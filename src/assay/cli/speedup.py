@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.errors import RepositoryError, SpecificationError
-from assay.repository import Repository
+from assay.cli.reading import read_table
+from assay.errors import SpecificationError
 from assay.wording.ratios import format_interval, format_ratio
-from assay.wording.titles import workload_named
 
 if TYPE_CHECKING:
     from assay.compare.significance import BestSet
@@ -25,27 +24,6 @@ if TYPE_CHECKING:
 
 _NOTHING = "–"
 METHODS = ("matched", "aloja", "lisa14")
-
-
-def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
-    """Return the repository at ``root`` and its runs as columns, those that match every column of ``COLUMN=LEVEL``.
-
-    Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
-    """
-    repository = Repository.open(root)
-    table = repository.table(metrics)
-    if len(table) == 0:
-        raise RepositoryError(
-            "there are no runs yet",
-            where=str(root),
-            hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
-        )
-    if where:
-        from assay.statistics.facets import conditions_of, matching  # imported here to keep start-up short
-
-        conditions = [_as_shown(condition, table) for condition in where]
-        table = table.taken(matching(table, conditions_of(conditions)))
-    return repository, table
 
 
 def _where_option(command: Any) -> Any:
@@ -115,13 +93,6 @@ def speedup(
     _say(found, best, table)
     for warning in warnings:
         click.echo(f"warning: {warning}")
-
-
-def _as_shown(condition: str, table: RunTable) -> str:
-    """Return a condition with its workload written as the runs have it."""
-    name, equals, level = condition.partition("=")
-    column = table.columns.get(name)
-    return f"{name}={workload_named(level, column.levels)}" if name == "workload" and equals and column else condition
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.factor import find_baseline, read_runs
+from assay.cli.reading import read_runs
 from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
+from assay.questions.comparison import baseline_among
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.plain import to_plain
 from assay.wording.amounts import money, money_interval
@@ -131,7 +132,7 @@ def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, re
 
     book = load_prices(prices)
     _, runs = read_runs(repository)
-    first = find_baseline(runs, LAYOUT_FACTOR, baseline)
+    first = baseline_among(runs, LAYOUT_FACTOR, baseline)
     view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
     if as_json:
         print_json(_as_json(view))

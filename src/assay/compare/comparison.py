@@ -185,12 +185,12 @@ def compare(runs: Sequence[Run], *, factor: str, baseline: str) -> list[Comparis
 
     A comparison that lacks runs on a side is listed too, after the others, with a verdict that says so.
     """
-    found = [
-        _comparison(one, factor, baseline, level)
-        for one in run_sets(runs, factor)
-        for level in one.levels
-        if level != baseline
-    ]
+    return compare_sets(run_sets(runs, factor), factor, baseline)
+
+
+def compare_sets(sets: Sequence[RunSet], factor: str, baseline: str) -> list[Comparison]:
+    """Return the same of sets that are made already."""
+    found = [_comparison(one, factor, baseline, level) for one in sets for level in one.levels if level != baseline]
     return sorted(_corrected(found), key=lambda comparison: comparison.ratio is None)
 
 

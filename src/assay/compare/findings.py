@@ -39,7 +39,7 @@ _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.c
 _UNKNOWN = np.nan
 
 
-class Answer(StrEnum):
+class ClaimAnswer(StrEnum):
     """What the runs say to a claim."""
 
     SUPPORTED = "supported"
@@ -76,7 +76,7 @@ class Finding:
     name: str
     claim: str
     source: str
-    answer: Answer
+    answer: ClaimAnswer
     sentence: str
     evidence: tuple[Evidence, ...]
 
@@ -270,8 +270,8 @@ def _ratio_of_gains(view: _View, found: _Effects, split: Floats, columns: Sequen
     )
 
 
-def _decide(supported: bool, contradicted: bool) -> Answer:
-    return Answer.SUPPORTED if supported else Answer.CONTRADICTED if contradicted else Answer.UNDECIDED
+def _decide(supported: bool, contradicted: bool) -> ClaimAnswer:
+    return ClaimAnswer.SUPPORTED if supported else ClaimAnswer.CONTRADICTED if contradicted else ClaimAnswer.UNDECIDED
 
 
 def _low(evidence: Evidence) -> float:
@@ -282,7 +282,7 @@ def _high(evidence: Evidence) -> float:
     return np.inf if evidence.high is None else evidence.high
 
 
-def _finding(name: str, claim: str, source: str, answer: Answer, *evidence: Evidence) -> Finding:
+def _finding(name: str, claim: str, source: str, answer: ClaimAnswer, *evidence: Evidence) -> Finding:
     numbers = "; ".join(str(one) for one in evidence)
     return Finding(name, claim, source, answer, f"{claim} {answer.value.capitalize()}: {numbers}.", evidence)
 
@@ -315,7 +315,7 @@ def compression_hides(view: _View) -> Finding:
     return _finding("compression-hides", claim, "LISA'14, section 4", answer, ratio, without, with_it)
 
 
-def _only(with_it: Evidence, without: Evidence) -> Answer:
+def _only(with_it: Evidence, without: Evidence) -> ClaimAnswer:
     supported = _low(with_it) > 1 and _high(without) < PAYS
     contradicted = _low(without) >= PAYS or _high(with_it) < PAYS
     return _decide(supported, contradicted)

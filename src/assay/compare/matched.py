@@ -278,3 +278,14 @@ def combined_or_named(table: RunTable, factor: str | Sequence[str]) -> tuple[Run
     if isinstance(factor, str):
         return table, factor
     return combined(table, list(factor)), " + ".join(factor)
+
+
+def pairs_with(matched: MatchedSets, baseline: str | None = None) -> int:
+    """Return how many comparisons there are of a set's level with its baseline, all sets together."""
+    column = matched.table.columns[matched.factor]
+    code = column.code(baseline or baseline_of(matched.table, matched.factor))
+    levels = len(column.levels)
+    cells = np.unique(matched.sets.of_row * levels + column.codes[matched.positions])
+    of_set, level = cells // levels, cells % levels
+    has_baseline = np.isin(of_set, of_set[level == code])
+    return int(np.count_nonzero(has_baseline & (level != code)))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from assay.compare.run_sets import RunSet, run_sets
+from assay.compare.run_sets import RunSet
 from assay.explain.phases import rank
 from assay.model.run import Origin, Run
 from assay.statistics.intervals import geometric_mean
@@ -108,6 +108,6 @@ def summarise_level(one: RunSet, level: str) -> LevelSummary:
     return summarise(runs, workload=one.workload, context=one.context, level=level, like=one.example)
 
 
-def summarise_levels(runs: Sequence[Run], factor: str) -> list[LevelSummary]:
-    """Summarise every workload on every level of ``factor``: the same runs count as in a comparison."""
-    return [summarise_level(one, level) for one in run_sets(runs, factor) for level in one.levels]
+def summarise_set(one: RunSet) -> list[LevelSummary]:
+    """Summarise every level of a matched set."""
+    return [summarise_level(one, level) for level in one.levels]

@@ -9,8 +9,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.compare.comparison import Comparison, compare
-from assay.compare.summary import LevelSummary, summarise_levels
+from assay.compare.comparison import Comparison, compare_sets
+from assay.compare.run_sets import run_sets
+from assay.compare.summary import LevelSummary, summarise_set
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
 from assay.cost.storage import cost_per_performance
@@ -138,13 +139,22 @@ def _performance(
 
 
 def cost_view(
-    runs: Sequence[Run], book: PriceBook, *, years: float = 3, rounding: Rounding = "none", baseline: str | None = None
+    runs: Sequence[Run],
+    book: PriceBook,
+    *,
+    years: float = 3,
+    rounding: Rounding = "none",
+    baseline: str | None = None,
+    comparisons: Sequence[Comparison] = (),
 ) -> CostView:
     """Return the cost tables of ``runs``; the first layout is the baseline unless one is named.
 
+    ``comparisons``: those of all layouts with one, where they are made already.
+
     Raises RepositoryError when no run counts, SpecificationError when the book does not price a layout.
     """
-    summaries = tuple(summary for summary in summarise_levels(runs, LAYOUT_FACTOR) if summary.n)
+    sets = run_sets(runs, LAYOUT_FACTOR)
+    summaries = tuple(level for one in sets for level in summarise_set(one) if level.n)
     if not summaries:
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
     layouts = list(dict.fromkeys(summary.level for summary in summaries))
@@ -160,9 +170,8 @@ def cost_view(
     first = (
         baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
     )
-    priced = [run for run in runs if run.layout in layouts]
-    compared = compare(priced, factor=LAYOUT_FACTOR, baseline=first) if prices[first] else []
-    ratios = [found for comparison in compared if (found := _ratio(comparison, bills)) is not None]
+    made = [one for one in comparisons if one.baseline == first] or compare_sets(sets, LAYOUT_FACTOR, first)
+    ratios = [found for one in made if prices[first] and (found := _ratio(one, bills)) is not None]
     payable = [found for found in ratios if found.price_ratio > 0]
     return CostView(
         book=book.name,

@@ -7,13 +7,14 @@ and report show; and the published studies' own figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
+from assay.compare.matched import baseline_of, combined_or_named, match
 from assay.compare.published import AVERAGE, Figure, aloja, lisa14
-from assay.compare.significance import BestSet, indistinguishable_from_best
-from assay.compare.speedups import Speedup, matched_speedups
+from assay.compare.significance import BestSet, best_of
+from assay.compare.speedups import Speedup, speedups_of
 from assay.errors import SpecificationError
 from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository
@@ -62,11 +63,33 @@ class SpeedupView:
     """Every level of a factor against its baseline, with what may be the fastest and what else differed."""
 
     factor: str
-    baseline: str | None
+    baseline: str
     group: str | None
     speedups: tuple[Speedup, ...]
     best: tuple[BestSet, ...]
     warnings: tuple[CodedWarning, ...]
+
+
+def speedups_over(
+    table: RunTable,
+    factors: Sequence[str],
+    baseline: str | None = None,
+    *,
+    group: str | None = "workload",
+    ignore: frozenset[str] = frozenset(),
+    deployments: bool = False,
+) -> SpeedupView:
+    """Return the speedups over matched sets of a table alone, which does not tell what differed between the hosts.
+
+    Raises :class:`SpecificationError` for what no run has.
+    """
+    joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
+    first = baseline_of(joined, name) if baseline is None else baseline
+    matched = match(joined, name, ignore, deployments=deployments)
+    found = speedups_of(matched, first, by=group)
+    alike = match(joined, name, ignore) if deployments else matched
+    best = best_of(alike, group) if group else []
+    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(_moving(table, factors)))
 
 
 def speedup_view(
@@ -79,15 +102,11 @@ def speedup_view(
     ignore: frozenset[str] = frozenset(),
     deployments: bool = False,
 ) -> SpeedupView:
-    """Return the speedups over matched sets. Raises :class:`SpecificationError` for what no run has."""
+    """Return the same with what else differed between the hosts."""
     table = with_factors(table, factors)
-    factor: str | list[str] = factors[0] if len(factors) == 1 else list(factors)
-    found = matched_speedups(table, factor, baseline, by=group, ignore=ignore, deployments=deployments)
-    best = indistinguishable_from_best(table, factor, by=group, ignore=ignore) if group else []
-    warnings = differences(repository, table, factors[0], found) if len(factors) == 1 else []
-    warnings += _moving(table, factors)
-    first = found[0].baseline if found else baseline
-    return SpeedupView(" + ".join(factors), first, group, tuple(found), tuple(best), tuple(warnings))
+    view = speedups_over(table, factors, baseline, group=group, ignore=ignore, deployments=deployments)
+    told = differences(repository, table, factors[0], view.speedups) if len(factors) == 1 else []
+    return replace(view, warnings=(*told, *view.warnings))
 
 
 def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[Figure]:

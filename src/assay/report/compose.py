@@ -1,142 +1,40 @@
-"""The chapters that every report has: method, findings, threats to validity, appendix, and how to make it again.
+"""A report as a document: the same chapters in the same order, whatever its comparisons are of.
 
-In: a report's :class:`Frame` and facts. Out: chapters of a :class:`Document`. Nothing is computed here.
+In: a report and its :class:`ReportFrame`. Out: a :class:`Document`. Nothing is computed here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from assay.compare.findings import Answer
-from assay.compare.threats import Threat
-from assay.report.document import (
-    Block,
-    Chapter,
-    Code,
-    Column,
-    Fact,
-    Facts,
-    Fold,
-    Heading,
-    Line,
-    Listing,
-    Paragraph,
-    Points,
-    Table,
-)
-from assay.report.frame import LEVELS_SHOWN, Frame, Setting
-from assay.wording import language, numbers
-
-_EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
+from assay.questions.report_frame import ReportFrame
+from assay.questions.report_matched import MatchedReport
+from assay.questions.report_single import SingleReport
+from assay.report.chapters import appendix_chapter, findings_chapter, kept, reproduce_chapter, threats_chapter
+from assay.report.document import Document
+from assay.report.matched import matched_parts
+from assay.report.single import single_parts
 
 
-def line(*parts: str | Code) -> Line:
-    """Return parts as a line."""
-    return tuple(parts)
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption: str = "") -> Table:
-    """Return a table; a title that begins with ``#`` is a column of numbers."""
-    titles = tuple(Column(title.removeprefix("#"), title.startswith("#")) for title in columns)
-    cells = tuple(tuple((cell,) if isinstance(cell, str) else cell for cell in row) for row in rows)
-    return Table(titles, cells, caption)
-
-
-def method_chapter(title: str, facts: Sequence[Fact], notes: Sequence[Block] = ()) -> Chapter:
-    """Return how it was measured or compared."""
-    return Chapter("method", title, (Facts(tuple(facts)), *notes))
-
-
-def findings_chapter(frame: Frame) -> Chapter | None:
-    """Return what the runs say to the published claims; None where there is not even a claim to test."""
-    if not frame.findings:
-        return None
-    blocks: list[Block] = [
-        Paragraph(
-            line(
-                "Claims of the published studies, tested on these runs alone: sets of runs that are equal in all else, "
-                "every workload counting the same. ",
-                Code("assay findings"),
-                " tests them on the whole repository.",
-            )
-        )
-    ]
-    for origin, found in frame.findings.items():
-        told = [finding for finding in found if any(one.ratio is not None for one in finding.evidence)]
-        if told:
-            rows = [
-                (f.claim, language.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
-                for f in told
-            ]
-            blocks.append(
-                table(("Claim", "Answer", "Numbers", "Claimed by"), rows, origin if len(frame.findings) > 1 else "")
-            )
-        silent = [finding.claim.rstrip(".") for finding in found if finding not in told]
-        if silent:
-            assert all(f.answer is Answer.UNDECIDED for f in found if f not in told)
-            blocks.append(Paragraph(line(f"These runs can't tell: {'; '.join(silent)}. {_EVIDENCE_NONE}"), "soft"))
-    return Chapter("findings", "Findings", tuple(blocks))
-
-
-def threats_chapter(threats: Sequence[Threat]) -> Chapter | None:
-    """Return what could make the conclusions wrong; None when the runs give no reason for caution."""
-    if not threats:
-        return None
-    return Chapter("threats", "Threats to validity", (Points(tuple(Fact(t.title, t.text) for t in threats)),))
-
-
-def _levels(setting: Setting) -> str:
-    told = [
-        (numbers.size(float(level)) if setting.name.endswith("_bytes") and level.isdigit() else level, number)
-        for level, number in setting.levels[:LEVELS_SHOWN]
-    ]
-    shown = [f"{level} ({number:,})" if setting.varies else level for level, number in told]
-    more = len(setting.levels) - len(shown)
-    texts = [
-        *shown,
-        *([f"and {more} more"] if more else []),
-        *([f"not in {setting.absent:,} runs"] if setting.absent else []),
-    ]
-    return ", ".join(texts)
-
-
-def appendix_chapter(frame: Frame, runs: Sequence[Block]) -> Chapter:
-    """Return configuration and provenance; ``runs``: how the report tells its runs."""
-    varied = [(setting.name, _levels(setting)) for setting in frame.settings if setting.varies]
-    fixed = [(setting.name, _levels(setting)) for setting in frame.settings if not setting.varies]
-    blocks: list[Block] = [Heading("Configuration")]
-    if varied:
-        blocks.append(table(("What differs", "Levels (runs)"), varied))
-    if fixed:
-        blocks.append(
-            Fold(f"What is the same in every run that has it ({len(fixed)})", (table(("Setting", "Level"), fixed),))
-        )
-    if frame.hosts:
-        blocks += [Heading("Hosts as they were found"), Facts(frame.hosts)]
-    blocks += [Heading("Provenance"), Facts(frame.provenance), *runs]
-    return Chapter("appendix", "Appendix: configuration and provenance", tuple(blocks))
-
-
-def reproduce_chapter(frame: Frame) -> Chapter:
-    """Return the commands, and the plans as they were carried out."""
-    blocks: list[Block] = [
-        Paragraph(
-            line(
-                "In a folder with the plan, the cluster file and the price book. ",
-                Code("assay report --bundle"),
-                " packs them with the runs, so that somebody else can check this report and run it again.",
-            )
+def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> Document:
+    """Return the report as a document."""
+    parts = single_parts(report) if isinstance(report, SingleReport) else matched_parts(report)
+    return Document(
+        title=frame.asked.title or report.title,
+        kicker=parts.kicker,
+        question=frame.question,
+        answer=report.answer,
+        detail=report.detail,
+        notes=parts.notes,
+        origin=report.origin,
+        tiles=report.tiles,
+        chapters=kept(
+            parts.method,
+            *parts.results,
+            parts.cost,
+            findings_chapter(frame),
+            threats_chapter(report.threats),
+            appendix_chapter(frame, parts.runs),
+            reproduce_chapter(frame),
         ),
-        Listing("\n".join(frame.commands)),
-    ]
-    shown: dict[str, str] = {}
-    for plan in frame.plans:
-        if shown.get(plan.text) is None:
-            shown[plan.text] = plan.plan
-            blocks.append(Fold(f"The plan {plan.plan}", (Listing(plan.text, f"{plan.plan}.yaml"),)))
-    return Chapter("reproduce", "How to reproduce it", tuple(blocks))
-
-
-def kept(*chapters: Chapter | None) -> tuple[Chapter, ...]:
-    """Return the chapters that there are."""
-    return tuple(chapter for chapter in chapters if chapter is not None)
+        footer=f"Written by assay {report.assay_version}.",
+        palette=parts.palette,
+    )

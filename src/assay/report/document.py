@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from assay.charts.style import HALF_PX, Spec
+from assay.questions.report_parts import Fact, Tile
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +68,6 @@ class Table:
     rows: tuple[tuple[Line, ...], ...]
     caption: str = ""
     dense: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of how it was measured."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +136,6 @@ class Chapter:
     title: str
     blocks: tuple[Block, ...]
     inner: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Tile:
-    """One key figure."""
-
-    label: str
-    figure: str
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Which charts a report shows, with their captions.
 
-In: the report's content. Out: figures that are not drawn yet. One configuration has one colour in all of them.
+In: the report's report. Out: figures that are not drawn yet. One configuration has one colour in all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from assay.charts.speedups import row_names, speedup_forest
 from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.model.plan import LAYOUT_FACTOR
-from assay.report.content import ReportContent, RunView, Section
+from assay.questions.report_single import RunView, Section, SingleReport
 from assay.report.document import Figure
 from assay.statistics.factors import levels_of
 from assay.wording.language import slug
@@ -48,10 +48,10 @@ class Figures:
     cost: Figure | None
 
 
-def palette_of(content: ReportContent) -> dict[str, str]:
+def palette_of(report: SingleReport) -> dict[str, str]:
     """Return the colour of every configuration that the report shows."""
-    layouts = [name for name in levels_of(content.runs, LAYOUT_FACTOR) if name not in content.levels]
-    return colours_of([*content.levels, *layouts])
+    layouts = [name for name in levels_of(report.runs, LAYOUT_FACTOR) if name not in report.levels]
+    return colours_of([*report.levels, *layouts])
 
 
 def _section(section: Section, name: str, palette: dict[str, str]) -> SectionFigures:
@@ -131,10 +131,10 @@ def _timeline(view: RunView, end_s: float, name: str) -> Figure:
     )
 
 
-def figures_of(content: ReportContent) -> Figures:
-    """Return all figures of ``content``."""
-    palette = palette_of(content)
-    comparisons = [c for section in content.sections for c in section.comparisons if c.ratio is not None]
+def figures_of(report: SingleReport) -> Figures:
+    """Return all figures of ``report``."""
+    palette = palette_of(report)
+    comparisons = [c for section in report.sections for c in section.comparisons if c.ratio is not None]
     speedups = cost = None
     if comparisons:
         titles = [workload_title(c.workload, c.context) for c in comparisons]
@@ -142,12 +142,12 @@ def figures_of(content: ReportContent) -> Figures:
         speedups = Figure(
             "speedups",
             lambda width: speedup_forest(named, palette, width),
-            f"Speedup over {content.baseline}: dot and 95 % interval, on a logarithmic axis. "
+            f"Speedup over {report.baseline}: dot and 95 % interval, on a logarithmic axis. "
             "The dashed line is no difference.",
             FULL_PX,
         )
-    if content.cost is not None:
-        view = content.cost
+    if report.cost is not None:
+        view = report.cost
         cost = Figure(
             "cost-per-job",
             lambda width: cost_bars(view.rows, palette, view.titles, width),
@@ -155,8 +155,6 @@ def figures_of(content: ReportContent) -> Figures:
             "comes from the run time.",
             FULL_PX,
         )
-    names = [f"{slug(section.title)}" for section in content.sections]
+    names = [f"{slug(section.title)}" for section in report.sections]
     unique = [name if names.count(name) == 1 else f"{name}-{place}" for place, name in enumerate(names, 1)]
-    return Figures(
-        speedups, tuple(_section(s, n, palette) for s, n in zip(content.sections, unique, strict=True)), cost
-    )
+    return Figures(speedups, tuple(_section(s, n, palette) for s, n in zip(report.sections, unique, strict=True)), cost)

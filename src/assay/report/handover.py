@@ -18,8 +18,9 @@ from assay import __version__
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
-from assay.report.document import Document, Fact
-from assay.report.frame import Frame, report_command
+from assay.questions.report_frame import ReportFrame, report_command
+from assay.questions.report_parts import Fact
+from assay.report.document import Document
 from assay.report.html import html
 from assay.report.markdown import escaped
 from assay.repository.package import FOLDER
@@ -83,7 +84,7 @@ def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, byte
     return files
 
 
-def _versions(frame: Frame) -> bytes:
+def _versions(frame: ReportFrame) -> bytes:
     told = {
         "assay": __version__,
         "python": platform.python_version(),
@@ -92,13 +93,13 @@ def _versions(frame: Frame) -> bytes:
     return json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def _command(frame: Frame) -> str:
+def _command(frame: ReportFrame) -> str:
     """Return the report's command with the price book by the name that it has in the package."""
     told = report_command(replace(frame.asked, prices=PRICES if frame.asked.prices else None))
     return told.replace("-o report.html", "-o again.html", 1)
 
 
-def _steps(frame: Frame, files: Mapping[str, bytes]) -> list[str]:
+def _steps(frame: ReportFrame, files: Mapping[str, bytes]) -> list[str]:
     report = _command(frame)
     plans = [name for name in files if name.startswith(PLANS) and name.endswith("/plan.yaml")]
     again = [f"assay run {name} --repository again" for name in plans]
@@ -121,7 +122,7 @@ def _steps(frame: Frame, files: Mapping[str, bytes]) -> list[str]:
     return lines
 
 
-def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundles: int) -> bytes:
+def _readme(document: Document, frame: ReportFrame, files: Mapping[str, bytes], bundles: int) -> bytes:
     listed = [
         Fact("report.html", "the report as it was written"),
         Fact(
@@ -164,7 +165,7 @@ def _readme(document: Document, frame: Frame, files: Mapping[str, bytes], bundle
 
 
 def package_files(
-    document: Document, frame: Frame, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
+    document: Document, frame: ReportFrame, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
 ) -> dict[str, bytes]:
     """Return all that goes into the package beside its runs. The README comes first."""
     files = dict(plans) | ({PRICES: prices} if prices is not None else {})

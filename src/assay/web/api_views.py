@@ -15,21 +15,18 @@ from fastapi import APIRouter, Depends, Query
 from assay.campaign.plan_texts import PlanText
 from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
-from assay.compare.comparison import compare as compare_runs
 from assay.compare.findings import Finding
 from assay.compare.findings import findings as test_claims
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
-from assay.model.run import Run
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
+from assay.questions.comparison import comparisons
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.planes import Question, cost_planes
 from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
-from assay.statistics.factors import default_baseline, levels_of
-from assay.statistics.keys import hard_disk_layouts
 from assay.statistics.run_table import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
@@ -42,16 +39,15 @@ RUNS_MAX = 3000
 Name = Annotated[str | None, Query(max_length=300)]
 
 
-def whole_runs(context: Context, table: RunTable, where: Sequence[str]) -> list[Run]:
-    """Return the runs that match, whole. Raises SpecificationError when they are too many."""
-    chosen = selected(table, where)
+def few(chosen: RunTable) -> RunTable:
+    """Return the same runs. Raises SpecificationError when they are too many to be read whole."""
     if len(chosen) > RUNS_MAX:
         raise SpecificationError(
             f"{len(chosen):,} runs match, and this view takes {RUNS_MAX:,} at most",
             where="where",
             hint="choose fewer, such as one workload and one cluster; `speedup` takes any number",
         )
-    return context.store.repository.runs_at(chosen, range(len(chosen)))
+    return chosen
 
 
 @router.get("/compare")
@@ -64,14 +60,7 @@ def compare(
     """Compare a factor's levels, one comparison for each group of runs that are equal in all else."""
 
     def make(table: RunTable) -> list[Comparison]:
-        runs = whole_runs(context, table, where)
-        levels = levels_of(runs, by)
-        if not levels or (baseline is not None and baseline not in levels):
-            known = f"its levels: {', '.join(levels)}" if levels else "see the columns of the list of runs"
-            raise SpecificationError(f"no run has {by[:100]!r} {baseline or ''}".strip(), where="by", hint=known)
-        return compare_runs(
-            runs, factor=by, baseline=baseline or default_baseline(by, levels, hard_disk_layouts(table))
-        )
+        return comparisons(context.store.repository, few(selected(table, where)), by, baseline)
 
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
@@ -206,7 +195,8 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
     """Return jobs and money over years."""
 
     def make(table: RunTable) -> CostView:
-        runs = whole_runs(context, table, asked.where)
+        chosen = few(selected(table, asked.where))
+        runs = context.store.repository.runs_at(chosen, range(len(chosen)))
         return cost_view(
             runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding, baseline=asked.baseline
         )

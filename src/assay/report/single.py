@@ -1,34 +1,23 @@
-"""The document of a report that shows each configuration by itself.
+"""What is its own in the document of a report that shows each configuration by itself.
 
-In: a :class:`ReportContent` and its :class:`Frame`. Out: a :class:`Document`. Nothing is computed here.
+In: a :class:`SingleReport`. Out: the parts of its document that are its own. Nothing is computed here.
 """
 
 from __future__ import annotations
 
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
-from assay.compare.comparison import Comparison
 from assay.explain.run_detail import request_limits_note
 from assay.model.run import Run, RunStatus
-from assay.report.compose import (
-    appendix_chapter,
-    findings_chapter,
-    kept,
-    line,
-    method_chapter,
-    reproduce_chapter,
-    table,
-    threats_chapter,
-)
-from assay.report.compose_cost import cost_chapter
-from assay.report.content import ReportContent, RunView, Section
+from assay.questions.report_parts import Fact
+from assay.questions.report_single import RunView, Section, SingleReport
+from assay.report.chapters import Parts, kept, line, method_chapter, ratios_table, table
+from assay.report.cost import cost_chapter
 from assay.report.document import (
     Block,
     Chapter,
     Code,
     Column,
-    Document,
-    Fact,
     Facts,
     Figure,
     Fold,
@@ -40,7 +29,6 @@ from assay.report.document import (
     Table,
 )
 from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
-from assay.report.frame import Frame
 from assay.wording import language, numbers, ratios, titles
 
 THROUGHPUT_MEANINGS = {
@@ -52,39 +40,35 @@ THROUGHPUT_MEANINGS = {
 }
 
 
-def _against(comparison: Comparison) -> Line:
-    return (Level(comparison.candidate), " against ", Level(comparison.baseline))
-
-
 def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
     """Return a table with a column for each configuration."""
     columns = (Column(first), *(Column(f"{level} ({unit})", True, level) for level in levels))
     return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
 
 
-def _comparison(content: ReportContent, figures: Figures) -> Chapter:
-    rows = [
+def _comparison(report: SingleReport, figures: Figures) -> Chapter:
+    rows = (
         (
             section.title,
-            _against(c),
-            ratios.ratio(c.ratio),
-            ratios.interval(c.ratio_low, c.ratio_high),
-            f"{c.n_candidate} against {c.n_baseline}",
-            f"{numbers.seconds(c.candidate_median_s)} against {numbers.seconds(c.baseline_median_s)}",
-            c.origin.value,
+            c,
+            (
+                f"{c.n_candidate} against {c.n_baseline}",
+                f"{numbers.seconds(c.candidate_median_s)} against {numbers.seconds(c.baseline_median_s)}",
+                c.origin.value,
+            ),
         )
-        for section in content.sections
+        for section in report.sections
         for c in section.comparisons
-    ]
+    )
     blocks: list[Block] = [
         Paragraph(
             line(
-                f"The ratio is {content.baseline}'s time over the other's: above 1, the other is faster. An "
+                f"The ratio is {report.baseline}'s time over the other's: above 1, the other is faster. An "
                 "interval that includes 1 shows no difference."
             )
         ),
         *([figures.speedups] if figures.speedups else []),
-        table(("Workload", "Configuration", "#Ratio", "#95 % interval", "#Runs", "#Median time (s)", "Origin"), rows),
+        ratios_table("Workload", "Configuration", ("#Runs", "#Median time (s)", "Origin"), rows),
     ]
     return Chapter("results", "Results", tuple(blocks))
 
@@ -100,14 +84,14 @@ def _claims(section: Section) -> list[Block]:
     return blocks
 
 
-def _phases(content: ReportContent, section: Section, figure: Figure) -> tuple[Block, ...]:
+def _phases(report: SingleReport, section: Section, figure: Figure) -> tuple[Block, ...]:
     rows = []
     for name, first in section.comparisons[0].phases_s.items():
         others = [
             numbers.seconds(c.phases_s[name].candidate if name in c.phases_s else None) for c in section.comparisons
         ]
         rows.append((name, [numbers.seconds(first.baseline), *others]))
-    levels = [content.baseline, *(c.candidate for c in section.comparisons)]
+    levels = [report.baseline, *(c.candidate for c in section.comparisons)]
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
@@ -121,15 +105,15 @@ def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
     return (Heading("Throughput"), figure, _by_level("Throughput", levels, "MB/s", rows))
 
 
-def _workload(content: ReportContent, place: int, drawn: SectionFigures) -> Chapter:
-    section = content.sections[place]
+def _workload(report: SingleReport, place: int, drawn: SectionFigures) -> Chapter:
+    section = report.sections[place]
     cells: list[tuple[Block, ...]] = []
     if drawn.runtime:
         cells.append((Heading("Run time"), drawn.runtime))
     if drawn.traffic:
         cells.append((Heading("Disk traffic of one run of each"), drawn.traffic))
     if drawn.phases:
-        cells.append(_phases(content, section, drawn.phases))
+        cells.append(_phases(report, section, drawn.phases))
     if drawn.throughput:
         cells.append(_throughput(section, drawn.throughput))
     blocks = [*_claims(section), Pair(tuple(cells))]
@@ -234,8 +218,8 @@ def _throughputs() -> Chapter:
     return Chapter("throughputs", "What the three throughputs mean", (Paragraph(line(note)), Facts(facts)), inner=True)
 
 
-def _profile(content: ReportContent) -> Chapter | None:
-    found = content.profile
+def _profile(report: SingleReport) -> Chapter | None:
+    found = report.profile
     if found is None:
         return None
     against = f"In brackets: against {titles.workload_title(found.reference)} on the same configuration. "
@@ -313,32 +297,16 @@ def _every_run(runs: tuple[Run, ...]) -> list[Block]:
     return [Heading("Every run"), Paragraph(note, "soft"), Table(told.columns, told.rows, dense=True)]
 
 
-def single_document(content: ReportContent, frame: Frame) -> Document:
-    """Return the report as a document."""
-    figures = figures_of(content)
-    sections = [_workload(content, place, drawn) for place, drawn in enumerate(figures.sections)]
-    runs = [*_not_counted(content.runs), *_every_run(content.runs)]
-    return Document(
-        title=content.title,
-        kicker=f"By {content.factor} · {language.plural(len(content.runs), 'run')}",
-        question=frame.question,
-        answer=content.answer,
-        detail=content.detail,
-        notes=content.layouts,
-        origin=content.origin,
-        tiles=content.tiles,
-        chapters=kept(
-            method_chapter("How it was measured", content.method),
-            _comparison(content, figures),
-            *sections,
-            _throughputs(),
-            _profile(content),
-            cost_chapter(content, figures.cost),
-            findings_chapter(frame),
-            threats_chapter(content.threats),
-            appendix_chapter(frame, runs),
-            reproduce_chapter(frame),
-        ),
-        footer=f"Written by assay {content.assay_version}.",
-        palette=palette_of(content),
+def single_parts(report: SingleReport) -> Parts:
+    """Return the parts of the document that are this report's own."""
+    figures = figures_of(report)
+    sections = [_workload(report, place, drawn) for place, drawn in enumerate(figures.sections)]
+    return Parts(
+        kicker=f"By {report.factor} · {language.plural(len(report.runs), 'run')}",
+        notes=report.layouts,
+        method=method_chapter("How it was measured", report.method),
+        results=kept(_comparison(report, figures), *sections, _throughputs(), _profile(report)),
+        cost=cost_chapter(report, figures.cost),
+        runs=(*_not_counted(report.runs), *_every_run(report.runs)),
+        palette=palette_of(report),
     )

@@ -12,8 +12,8 @@ from assay.charts.plane import cost_plane
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.questions.job_cost import CostView
 from assay.questions.planes import PlaneRow, PlaneView
-from assay.report.compose import line, table
-from assay.report.content import ReportContent
+from assay.questions.report_single import SingleReport
+from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Pair, Paragraph
 from assay.wording import amounts, language, numbers, ratios
 
@@ -22,9 +22,9 @@ ROWS_SHOWN = 5
 Rows = list[tuple[Line | str, ...]]
 
 
-def cost_chapter(content: ReportContent, figure: Figure | None) -> Chapter | None:
+def cost_chapter(report: SingleReport, figure: Figure | None) -> Chapter | None:
     """Return what a job costs; None without a price book."""
-    cost = content.cost
+    cost = report.cost
     if cost is None or figure is None:
         return None
     blocks: list[Block] = [

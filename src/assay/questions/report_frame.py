@@ -1,7 +1,7 @@
 """What every report says around its results: the question, the findings, the configuration, where it all comes from.
 
-In: the runs as a table, some of them whole, the repository's plans, and what was asked. Out: a :class:`Frame`, which is
-the same for a report on single comparisons and one over matched sets.
+In: the runs as a table, some of them whole, the repository's plans, and what was asked. Out: a :class:`ReportFrame`,
+which is the same for a report on single comparisons and one over matched sets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from assay.campaign.plan_texts import PlanText
 from assay.compare.findings import Finding, findings
 from assay.model.environment import NodeFacts
 from assay.model.run import Run
-from assay.report.document import Fact
+from assay.questions.report_parts import Fact, ReportQuestion
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
 from assay.wording.language import joined, plural
@@ -31,7 +31,7 @@ _NO_SETTINGS = ("origin", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class LeveledFactor:
     """One thing that makes a configuration, with its levels and how many runs have each."""
 
     name: str
@@ -46,26 +46,14 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the report was asked, for the commands that make it again. File names are without folders."""
-
-    factor: str
-    baseline: str
-    workload: str | None = None
-    prices: str | None = None
-    title: str | None = None
-    question: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
+class ReportFrame:
     """What stands around the results."""
 
-    asked: Asked
+    asked: ReportQuestion
     question: str
     findings: dict[str, tuple[Finding, ...]]
     """Origin to the claims of the published studies, tested on these runs."""
-    settings: tuple[Setting, ...]
+    settings: tuple[LeveledFactor, ...]
     hosts: tuple[Fact, ...]
     provenance: tuple[Fact, ...]
     plans: tuple[PlanText, ...]
@@ -93,7 +81,7 @@ def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Seque
     return f"{asked}, and what does a job cost on each?" if priced else f"{asked}?"
 
 
-def settings_of(table: RunTable) -> tuple[Setting, ...]:
+def settings_of(table: RunTable) -> tuple[LeveledFactor, ...]:
     """Return what the runs' configurations are made of; what differs comes first."""
     found, workloads = [], present(table, "workload")
     for name in table.factors:
@@ -105,7 +93,7 @@ def settings_of(table: RunTable) -> tuple[Setting, ...]:
         if levels:
             levels.sort(key=lambda item: -item[1])
             own = name.partition(".")[0] in workloads  # an option of one workload: no other can have it
-            found.append(Setting(name, tuple(levels), 0 if own else int((column.codes < 0).sum())))
+            found.append(LeveledFactor(name, tuple(levels), 0 if own else int((column.codes < 0).sum())))
     return tuple(sorted(found, key=lambda setting: not setting.varies))
 
 
@@ -159,7 +147,7 @@ def _files(facts: ImportFacts) -> str:
     return ", ".join(f"{name} (SHA-256 {digest[:16]}…)" for name, digest in facts.files)
 
 
-def report_command(asked: Asked) -> str:
+def report_command(asked: ReportQuestion) -> str:
     """Return the command that writes the report."""
     options = ["--by", asked.factor, "--baseline", asked.baseline]
     for name in ("workload", "prices", "title", "question"):
@@ -168,7 +156,7 @@ def report_command(asked: Asked) -> str:
     return shlex.join(["assay", "report", "-o", "report.html", *options])
 
 
-def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
+def _commands(asked: ReportQuestion, plans: Sequence[PlanText], imports: Sequence[ImportFacts]) -> tuple[str, ...]:
     again = [f"assay run {shlex.quote(plan)}.yaml" for plan in dict.fromkeys(plan.plan for plan in plans)]
     taken = [shlex.join(["assay", "import", *(name for name, _ in one.files)]) for one in imports]
     made = [*again, *taken] or ["assay run PLAN"]
@@ -178,13 +166,13 @@ def _commands(asked: Asked, plans: Sequence[PlanText], imports: Sequence[ImportF
 def frame_of(
     table: RunTable,
     examples: Sequence[Run],
-    asked: Asked,
+    asked: ReportQuestion,
     *,
     levels: Sequence[str],
     plans: Sequence[PlanText] = (),
     imports: Sequence[ImportFacts] = (),
     assay_version: str = "",
-) -> Frame:
+) -> ReportFrame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
     campaigns = present(table, "campaign_id")
     shown = tuple(plan for plan in plans if plan.campaign_id in campaigns)
@@ -192,7 +180,7 @@ def frame_of(
     question = asked.question or question_of(
         asked.factor, asked.baseline, levels, titles, priced=asked.prices is not None
     )
-    return Frame(
+    return ReportFrame(
         asked=asked,
         question=question,
         findings={origin: tuple(found) for origin, found in findings(table).items()},

@@ -1,7 +1,7 @@
-"""What a report says, before it is drawn: the answer, the comparisons, the costs, the threats, where it all comes from.
+"""A report that shows each configuration by itself: which answer, tiles, sections, and how it was measured.
 
 In: runs, the factor and its baseline, a way to get a run's trace, and a price book if there is one. Out: a
-:class:`ReportContent`, which is also what ``assay report --json`` prints.
+:class:`SingleReport`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from statistics import median
 from assay import __version__
 from assay.compare.comparison import Comparison, compare, most_telling
 from assay.compare.summary import LevelSummary
-from assay.compare.threats import Threat, threats
+from assay.compare.threats import threats
 from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
 from assay.explain.devices import Purpose
@@ -23,18 +23,19 @@ from assay.explain.profile import Profile, profile
 from assay.explain.run_detail import RunDetail
 from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
+from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.observed import Observed
-from assay.report.document import Fact, Tile
+from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
 from assay.statistics.factors import levels_of
+from assay.statistics.run_table import table_of
 from assay.wording.language import moment, plural
-from assay.wording.ratios import count_runs, format_interval, format_ratio, interval, ratio
+from assay.wording.ratios import format_ratio, interval, ratio
 from assay.wording.titles import origins_text, scale_text, workload_title
 
-TILES_MAX = 4
 COMPARISONS_MAX = 40
 
 
@@ -87,26 +88,15 @@ class Section:
         return any(summary.throughputs_mb_per_s.get(name) is not None for summary in self.summaries)
 
 
-@dataclass(frozen=True, slots=True)
-class ReportContent:
-    """All that a report shows."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleReport(Report):
+    """All that a report on single configurations shows."""
 
-    title: str
-    answer: str
-    detail: str
     layouts: tuple[str, ...]
     """What each layout's name stands for, a sentence each."""
-    origin: str
-    factor: str
-    baseline: str
-    levels: tuple[str, ...]
-    tiles: tuple[Tile, ...]
     sections: tuple[Section, ...]
     cost: CostView | None
-    method: tuple[Fact, ...]
-    threats: tuple[Threat, ...]
     runs: tuple[Run, ...]
-    assay_version: str
     profile: Profile | None = None
     """What each workload does with data and CPU; None where the runs do not tell."""
 
@@ -115,36 +105,24 @@ def _answer(best: Comparison | None, baseline: str) -> tuple[str, str]:
     if best is None:
         return f"There is nothing to compare with {baseline} yet.", "All runs so far are of one configuration."
     title = workload_title(best.workload, best.context)
-    runs = count_runs(best.n_baseline, best.n_candidate)
     if best.ratio is None:
         return f"{title}: not enough runs to compare {best.candidate} with {best.baseline}.", best.verdict
-    if best.ratio_low is None or best.ratio_high is None:
+    if best.low is None or best.high is None:
         return f"Not enough runs to say how {best.candidate} compares with {best.baseline}.", best.verdict
-    sure = f"The 95 % interval is {format_interval(best.ratio_low, best.ratio_high)}, from {runs}."
-    how = format_ratio(best.ratio)
-    sentences = {
-        Conclusion.FASTER: f"{best.candidate} is {how} times as fast as {best.baseline} on {title}.",
-        Conclusion.SLOWER: f"{best.candidate} is slower than {best.baseline} on {title}: {how} times as fast.",
-        Conclusion.NO_DIFFERENCE_SHOWN: f"No difference shown between {best.candidate} and {best.baseline}.",
-        Conclusion.NOT_ENOUGH_RUNS: f"Not enough runs to be sure how {best.candidate} compares with {best.baseline}.",
-    }
+    how, sure = format_ratio(best.ratio), sure_of(best)
+    if best.conclusion is Conclusion.FASTER:
+        return faster(best, f" on {title}"), sure
+    if best.conclusion is Conclusion.SLOWER:
+        return f"{best.candidate} is slower than {best.baseline} on {title}: {how} times as fast.", sure
     if best.conclusion is Conclusion.NO_DIFFERENCE_SHOWN:
-        sure = f"The clearest case is {title}, with a ratio of {how}. {sure}"
-    if best.conclusion is Conclusion.NOT_ENOUGH_RUNS:
-        sure = best.verdict
-    return sentences[best.conclusion], sure
+        clearest = f"The clearest case is {title}, with a ratio of {how}. {sure}"
+        return f"No difference shown between {best.candidate} and {best.baseline}.", clearest
+    return f"Not enough runs to be sure how {best.candidate} compares with {best.baseline}.", best.verdict
 
 
 def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: CostView | None) -> tuple[Tile, ...]:
     shown = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: c is not best)
-    tiles = [
-        Tile(
-            label=f"{workload_title(c.workload, c.context)}, {c.candidate} against {c.baseline}",
-            figure=ratio(c.ratio),
-            detail=f"95 % interval {interval(c.ratio_low, c.ratio_high)}, {count_runs(c.n_baseline, c.n_candidate)}",
-        )
-        for c in shown
-    ]
+    tiles = [tile_of(c, f"{workload_title(c.workload, c.context)}, {c.candidate} against {c.baseline}") for c in shown]
     if cost is None or best is None or not cost.ratios:
         return tuple(tiles[:TILES_MAX])
     title = workload_title(best.workload, best.context)
@@ -300,7 +278,7 @@ def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fac
     return tuple(fact for fact in facts if fact.text)
 
 
-def build_content(
+def single_report(
     runs: Sequence[Run],
     *,
     factor: str,
@@ -309,9 +287,9 @@ def build_content(
     observed_of: Callable[[Run], Observed] | None = None,
     book: PriceBook | None = None,
     years: float = 3,
-) -> ReportContent:
-    """Return the report's content. ``trace_of`` gives a run's trace by its id, empty when there is none;
-    ``observed_of`` all that lies beside a run, for a close look at one run of each configuration.
+) -> SingleReport:
+    """Return the report. ``trace_of`` gives a run's trace by its id, empty when there is none; ``observed_of`` all that
+    lies beside a run, for a close look at one run of each configuration.
 
     Raises SpecificationError when the price book lacks a layout, or there are more comparisons than a page can show.
     """
@@ -322,11 +300,12 @@ def build_content(
             hint=f"put matched runs together: assay report --matched --by {factor}; or choose with --workload",
         )
     best = most_telling(comparisons)
-    cost = cost_view(runs, book, years=years, baseline=baseline) if book else None
+    of_layouts = comparisons if factor == LAYOUT_FACTOR else ()
+    cost = cost_view(runs, book, years=years, baseline=baseline, comparisons=of_layouts) if book else None
     answer, detail = _answer(best, baseline)
     levels = [baseline, *(level for level in levels_of(runs, factor) if level != baseline)]
     by_id = {run.run_id: run for run in runs}
-    return ReportContent(
+    return SingleReport(
         title=f"{' and '.join(levels[1:]) or 'Nothing'} against {baseline}",
         answer=answer,
         detail=detail,
@@ -339,7 +318,7 @@ def build_content(
         sections=_sections(comparisons, by_id, trace_of, observed_of),
         cost=cost,
         method=_method(runs, comparisons),
-        threats=tuple(threats(runs, comparisons)),
+        threats=tuple(threats(table_of(runs), comparisons, [w for c in comparisons for w in c.warnings], runs)),
         runs=tuple(runs),
         assay_version=__version__,
         profile=_profile(runs),

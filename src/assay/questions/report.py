@@ -1,0 +1,103 @@
+"""What the runs say, as a report: single configurations each by itself, or matched sets together.
+
+In: a repository, its runs as a table, what was asked, and a price book if there is one. Out: the report, and what
+stands around its results in every report. Faces compose and write documents of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from assay import __version__
+from assay.campaign.plan_texts import plan_texts
+from assay.compare.compression import with_factors
+from assay.compare.matched import match, pairs_with
+from assay.model.price import PriceBook
+from assay.model.run import Run
+from assay.questions import report_single
+from assay.questions.comparison import baseline_among
+from assay.questions.observed import examples_of, observed, with_figures
+from assay.questions.planes import Question, cost_planes
+from assay.questions.report_frame import ReportFrame, frame_of
+from assay.questions.report_matched import MatchedReport, matched_report
+from assay.questions.report_parts import ReportQuestion
+from assay.questions.report_single import SingleReport, single_report
+from assay.questions.speedup import speedup_view
+from assay.repository import Repository
+from assay.repository.package import imports_of
+from assay.statistics.run_table import RunTable
+
+
+def report_of(
+    repository: Repository,
+    table: RunTable,
+    asked: ReportQuestion,
+    book: PriceBook | None = None,
+    *,
+    matched: bool | None = None,
+) -> tuple[SingleReport | MatchedReport, ReportFrame]:
+    """Return the report on the runs of ``table``, and its frame.
+
+    ``matched``: over matched sets, or each configuration by itself; None: as many comparisons as there are ask for.
+    Raises SpecificationError for factors and levels that no run has.
+    """
+    made = with_factors(table, asked.factors)
+    if matched or (matched is None and (made is not table or _many(table, asked))):
+        return _matched(repository, made, asked, book)
+    return _single(repository, made, asked, book)
+
+
+def _many(table: RunTable, asked: ReportQuestion) -> bool:
+    """Tell whether the runs make more comparisons than a page of single ones can show."""
+    factors = asked.factors
+    if len(factors) > 1:
+        return True
+    if factors[0] not in table.factors:
+        return False
+    return pairs_with(match(table, factors[0]), asked.baseline or None) > report_single.COMPARISONS_MAX
+
+
+def _matched(
+    repository: Repository, table: RunTable, asked: ReportQuestion, book: PriceBook | None
+) -> tuple[MatchedReport, ReportFrame]:
+    """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
+    view = speedup_view(repository, table, asked.factors, asked.baseline or None)
+    costs = cost_planes(repository, table, book, Question((), take="all", skip_unpriced=True)) if book else []
+    report = matched_report(table, view, costs)
+    return report, _frame(repository, table, examples_of(repository, table), asked, report)
+
+
+def _single(
+    repository: Repository, table: RunTable, asked: ReportQuestion, book: PriceBook | None
+) -> tuple[SingleReport, ReportFrame]:
+    """Return the report that shows each configuration by itself."""
+    runs = with_figures(repository, repository.runs_at(table, range(len(table))))
+    report = single_report(
+        runs,
+        factor=asked.factor,
+        baseline=baseline_among(runs, asked.factor, asked.baseline or None),
+        trace_of=repository.trace,
+        observed_of=partial(observed, repository),
+        book=book,
+    )
+    return report, _frame(repository, table, runs, asked, report)
+
+
+def _frame(
+    repository: Repository,
+    table: RunTable,
+    examples: Sequence[Run],
+    asked: ReportQuestion,
+    report: SingleReport | MatchedReport,
+) -> ReportFrame:
+    return frame_of(
+        table,
+        examples,
+        replace(asked, baseline=report.baseline),
+        levels=report.levels,
+        plans=plan_texts(repository.folders.campaigns),
+        imports=imports_of(repository),
+        assay_version=__version__,
+    )

@@ -1,0 +1,183 @@
+"""A report over matched sets: what a repository of thousands of runs says of one factor, on one page.
+
+In: a table of runs, its speedups with what may be best and what else differed, and the costs that ``planes.py`` made of
+it, if any. Out: a :class:`MatchedReport`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from assay import __version__
+from assay.compare.significance import BestSet
+from assay.compare.speedups import Speedup, over_groups
+from assay.compare.threats import threats
+from assay.compare.verdict import Conclusion
+from assay.model.warning import CodedWarning
+from assay.questions.planes import PlaneView
+from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
+from assay.questions.speedup import SpeedupView
+from assay.statistics.run_table import RunTable
+from assay.wording.language import plural
+from assay.wording.numbers import NOTHING
+from assay.wording.ratios import format_ratio
+from assay.wording.titles import workload_title
+
+_NAMED = 6
+_CAUSES = ("invalid", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class MatchedSection:
+    """One workload: its speedups, the levels that may be the fastest there, and what a run costs."""
+
+    title: str
+    speedups: tuple[Speedup, ...]
+    never_compared: tuple[str, ...]
+    """Levels that no matched set compares with the baseline."""
+    best: BestSet | None
+    costs: tuple[PlaneView, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchedReport(Report):
+    """All that the page shows."""
+
+    runs: int
+    overall: tuple[Speedup, ...]
+    sections: tuple[MatchedSection, ...]
+    warnings: tuple[CodedWarning, ...]
+    unpriced: tuple[str, ...]
+    """What the price book does not price, and why."""
+
+
+def _answer(overall: Sequence[Speedup], sections: Sequence[MatchedSection], baseline: str) -> tuple[str, str]:
+    """Return the page's first sentence and what makes it sure: over all workloads, or of the only one."""
+    known = [s for s in overall if s.ratio is not None and s.low is not None]
+    if not known:
+        return f"No matched sets say how anything compares with {baseline}.", "No two runs are equal in all else."
+    best = max(known, key=lambda s: (s.conclusion is Conclusion.FASTER, s.ratio or 0.0))
+    where = f", over {plural(len(sections), 'workload')}" if len(sections) > 1 else f", on {sections[0].title}"
+    if best.conclusion is Conclusion.FASTER:
+        return faster(best, where), sure_of(best)
+    nearest = f"The nearest is {best.candidate}, {format_ratio(best.ratio or 0.0)}. {sure_of(best)}"
+    return f"Nothing is shown to be faster than {baseline}{where}.", nearest
+
+
+def _tiles(overall: Sequence[Speedup], sections: Sequence[MatchedSection]) -> tuple[Tile, ...]:
+    """Return the largest gain over all workloads, and then the largest of single ones."""
+
+    def largest(found: Iterable[tuple[str, Speedup]]) -> list[tuple[str, Speedup]]:
+        return sorted(found, key=lambda pair: -(pair[1].ratio or 0.0))
+
+    together = largest(("{}, all workloads", s) for s in overall) if len(sections) > 1 else []
+    single = largest((f"{part.title}, {{}}", s) for part in sections for s in part.speedups if s.low is not None)
+    shown = [*together[:1], *single][:TILES_MAX]
+    return tuple(tile_of(s, label.format(f"{s.candidate} against {s.baseline}")) for label, s in shown)
+
+
+def _count(table: RunTable, level: str) -> int:
+    column = table.columns["status"]
+    return int((column.codes == column.code(level)).sum()) if level in column.levels else 0
+
+
+def _levels(table: RunTable, *names: str) -> str:
+    """Return the levels of these columns, joined; the first of them where there are many."""
+    parts = [table.columns[name].levels for name in names if name in table.columns]
+    texts = [" ".join(levels) if len(levels) == 1 else ", ".join(levels[:_NAMED]) for levels in parts if levels]
+    more = sum(max(0, len(levels) - _NAMED) for levels in parts)
+    return " ".join(texts) + (f" and {more} more" if more else "")
+
+
+def _when(table: RunTable) -> str:
+    known = table.values["started_unix_s"]
+    known = known[np.isfinite(known)]
+    if len(known) == 0:
+        return ""
+    first, last = (datetime.fromtimestamp(float(at), UTC) for at in (known.min(), known.max()))
+    return f"{first:%Y-%m-%d} to {last:%Y-%m-%d} (UTC)."
+
+
+def _caches(table: RunTable) -> str:
+    column = table.columns.get("cold")
+    cold, warm = (
+        int((column.codes == column.code(name)).sum()) if column and name in column.levels else 0
+        for name in ("cold", "warm")
+    )
+    return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
+
+
+def _repetitions(used: Sequence[Speedup]) -> str:
+    sets, runs = sum(s.sets for s in used), sum(s.runs_baseline + s.runs_candidate for s in used)
+    return f"{runs / (2 * sets):.1f} runs on a side of a matched set, on average." if sets else ""
+
+
+def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
+    used = [s for s in found if s.ratio is not None]
+    not_valid = "".join(f", {_count(table, cause):,} {cause}" for cause in _CAUSES if _count(table, cause))
+    methods = "; ".join(dict.fromkeys(s.method for s in used if s.low is not None))
+    facts = (
+        Fact("Plans", _levels(table, "plan")),
+        Fact("Clusters", _levels(table, "cluster")),
+        Fact("Engines", _levels(table, "engine", "engine_version")),
+        Fact("Runs", f"{len(table):,} looked at{not_valid}. Only valid ones count."),
+        Fact("When", _when(table)),
+        Fact("Caches", _caches(table)),
+        Fact("Repetitions", _repetitions(used)),
+        Fact(
+            "Matched set",
+            "Runs that are equal in everything but the factor: workload, data, cluster, network, "
+            "engine and all its parameters. A run without a counterpart does not count.",
+        ),
+        Fact(
+            "Ratio",
+            "The geometric mean over the sets of baseline time / candidate time: above 1, the candidate is "
+            "faster. Over all workloads, each workload counts the same.",
+        ),
+        Fact("Interval", f"95 %: {methods}." if methods else ""),
+        Fact("Origin", "; ".join(dict.fromkeys(_origin(s) for s in used))),
+    )
+    return tuple(fact for fact in facts if fact.text)
+
+
+def _origin(speedup: Speedup) -> str:
+    return f"{speedup.origin} in a lab at scale {speedup.lab_scale}" if speedup.lab_scale else speedup.origin
+
+
+def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView] = ()) -> MatchedReport:
+    """Return the report."""
+    found, baseline = view.speedups, view.baseline or ""
+    sections = []
+    for workload in dict.fromkeys(s.group for s in found):
+        own = [s for s in found if s.group == workload]
+        shown = tuple(s for s in own if s.ratio is not None)
+        lonely = tuple(dict.fromkeys(s.candidate for s in own if s.ratio is None))
+        here = tuple(view for view in costs if view.job.get("workload") == workload)
+        if shown or here:
+            fastest = next((b for b in view.best if b.group == workload), None)
+            sections.append(MatchedSection(workload_title(workload), shown, lonely, fastest, here))
+    overall = [s for s in over_groups(found) if s.ratio is not None]
+    shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
+    answer, detail = _answer(overall, sections, baseline)
+    return MatchedReport(
+        title=f"{view.factor} against {baseline}",
+        answer=answer,
+        detail=detail,
+        origin="; ".join(dict.fromkeys(_origin(s) for s in found if s.ratio is not None)) or NOTHING,
+        factor=view.factor,
+        baseline=baseline,
+        levels=(baseline, *shown_levels),
+        runs=len(table),
+        tiles=_tiles(overall, sections),
+        overall=tuple(overall) if len(sections) > 1 else (),
+        sections=tuple(sections),
+        method=_method(table, found),
+        warnings=view.warnings,
+        threats=tuple(threats(table, found, view.warnings)),
+        unpriced=tuple(dict.fromkeys(f"{label}: {why}" for view in costs for label, why in view.unpriced.items())),
+        assay_version=__version__,
+    )
