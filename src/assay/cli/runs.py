@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,6 +20,7 @@ from assay.questions.observed import Observed, observed
 from assay.questions.plain import to_plain
 from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
+from assay.wording.language import plural
 from assay.wording.titles import workload_named
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
@@ -112,20 +112,19 @@ def show(
         click.echo(opened.log(found.run_id, log_name), nl=False)
         return
     seen = observed(opened, found)
-    files = opened.files(found.run_id)
     if as_json:
-        print_json(_everything(seen, opened.logs(found.run_id), files))
+        print_json(_everything(seen))
         return
     parts = part_lines(seen.run, seen.detail, seen.tasks, phases=phases, attempts=attempts, counters=counters)
-    for line in parts if phases or attempts or counters else run_lines(seen.run, seen.detail, files):
+    for line in parts if phases or attempts or counters else run_lines(seen.run, seen.detail, seen.files):
         click.echo(line)
 
 
-def _everything(seen: Observed, logs: Sequence[str], files: Mapping[str, int]) -> dict[str, Any]:
-    listed = [{"name": name, "size_bytes": size} for name, size in files.items()]
+def _everything(seen: Observed) -> dict[str, Any]:
+    listed = [{"name": name, "size_bytes": size} for name, size in seen.files.items()]
     values: dict[str, Any] = msgspec.to_builtins(seen.run)
     return values | {
-        "logs": list(logs),
+        "logs": list(seen.logs),
         "files": listed,
         "detail": to_plain(seen.detail),
         "tasks": msgspec.to_builtins(seen.tasks),
@@ -154,7 +153,7 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
         click.echo("Every bundle is as it was written.")
     if problems:
         raise RepositoryError(
-            f"{_count(len(problems), 'problem')} in {_count(len({problem.run_id for problem in problems}), 'bundle')}",
+            f"{plural(len(problems), 'problem')} in {plural(len({problem.run_id for problem in problems}), 'bundle')}",
             where=str(repository),
             hint="restore them from a copy; a bundle can also be deleted as a whole",
         )
@@ -165,10 +164,6 @@ def _problems_in(package: Path) -> list[Problem]:
 
     with TemporaryDirectory(prefix="assay-verify-") as scratch, opened_package(package, Path(scratch)) as packed:
         return packed.verify(_progress)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _progress(done: int, total: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assay.errors import FormatError
@@ -32,13 +32,18 @@ class Observed:
     tasks: tuple[Task, ...]
     trace: Trace
     detail: RunDetail
+    logs: tuple[str, ...] = ()
+    """Names of its logs."""
+    files: dict[str, int] = field(default_factory=dict)
+    """The bundle's files with their sizes in bytes."""
 
 
 def observed(store: Repository, run: Run) -> Observed:
     """Read what lies beside ``run`` and put it together."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
     whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
-    return Observed(whole, tasks, trace, run_detail(whole, tasks, trace))
+    logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
+    return Observed(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from assay.errors import RepositoryError
-from assay.explain.run_detail import RunDetail as CloseDetail
+from assay.explain.run_detail import RunDetail
 from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model.run import Run, Task
 from assay.questions.observed import Observed, observed
@@ -17,7 +17,7 @@ from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.repository.transfer import bundle_ids
 from assay.statistics.run_table import RunTable
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, RolesOf, Where, require
-from assay.web.models import About, LogPart, RunDetail, Summary, TaskAttempt, TraceAnswer
+from assay.web.models import About, LogPart, RunParts, Summary, TaskAttempt, TraceAnswer
 from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
@@ -94,22 +94,12 @@ def find_run(context: Context, run_id: str) -> Run:
         raise NotFoundError(error.message, hint="the list of runs has all ids") from error
 
 
-def run_detail(context: Context, run_id: str) -> RunDetail:
-    """Return a run with the names of what lies beside it."""
-    run, repository = find_run(context, run_id), context.store.repository
-    return RunDetail(
-        run=run,
-        logs=repository.logs(run.run_id),
-        files=repository.files(run.run_id),
-        series=names_of(repository.trace(run.run_id)),
-        tasks=len(repository.tasks(run.run_id)),
-    )
-
-
 @router.get("/runs/{run_id}")
-def run(context: ContextOf, run_id: RunId) -> RunDetail:
+def run(context: ContextOf, run_id: RunId) -> RunParts:
     """Show one run: configuration, phases, checks, metrics, environment, and what else there is of it."""
-    return context.store.answer(("run", run_id), lambda _: run_detail(context, run_id))
+    found = close_view(context, run_id)
+    series = names_of(found.trace)
+    return RunParts(run=found.run, logs=list(found.logs), files=found.files, series=series, tasks=len(found.tasks))
 
 
 def close_view(context: Context, run_id: str) -> Observed:
@@ -119,7 +109,7 @@ def close_view(context: Context, run_id: str) -> Observed:
 
 
 @router.get("/runs/{run_id}/detail")
-def detail(context: ContextOf, run_id: RunId) -> CloseDetail:
+def detail(context: ContextOf, run_id: RunId) -> RunDetail:
     """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
     return close_view(context, run_id).detail
 

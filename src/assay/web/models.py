@@ -54,7 +54,7 @@ class Summary(Model):
     leaders: list[Leader] = Field(description="Which storage leads on each workload.")
 
 
-class RunDetail(Model):
+class RunParts(Model):
     """One run with the names of what lies beside it."""
 
     run: Run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -16,7 +16,7 @@ from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
 from assay.explain.phases import occupancy
-from assay.explain.series import series_of
+from assay.explain.trace_views import TRACE_VIEWS, lines_of, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
 from assay.questions.observed import Observed
 from assay.web import api_runs
@@ -24,7 +24,6 @@ from assay.web.answering import Text, page_of, palette
 from assay.web.api_compare import Of, kept_sides
 from assay.web.api_why import reasons_of
 from assay.web.context import ContextOf, require
-from assay.web.pages_run import TRACES
 from assay.web.pages_why import observed_pairs
 from assay.web.security import Role
 
@@ -125,13 +124,8 @@ def _drawn(
 def _traces(
     seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
-    on_disks = any(_has(one, "disk:", "read_bytes") for one in seen.values())
-    views = {DISK_TRAFFIC: "Disk traffic, all nodes"} if on_disks else {}
-    views |= {
-        name: title
-        for name, (title, subject, metric) in TRACES.items()
-        if any(_has(one, subject, metric) for one in seen.values())
-    }
+    views = views_of(one.trace for one in seen.values())
+    views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views
     chosen = trace if trace in views else next(iter(views), None)
     if chosen is None:
         return {}, views, None
@@ -140,27 +134,15 @@ def _traces(
         step_s = grid_step_s(longest_s)
         series = {label: disk_traffic(one.trace, one.run.duration_s, step_s=step_s) for label, one in seen.items()}
         return {"trace": disk_traffic_areas({k: v for k, v in series.items() if v}, colours, FULL_PX)}, views, chosen
-    title, subject, metric = TRACES[chosen]
-    lines: dict[str, Any] = {}
-    for label, one in seen.items():
-        subjects = sorted({name for name in one.trace.subject if name.startswith(subject)})
-        lines[label] = [
-            line for line in series_of(one.trace, nodes=(), subjects=subjects, metrics=(metric,)) if any(line.values)
-        ]
+    view = TRACE_VIEWS[chosen]
+    lines = {label: [x for x in lines_of(one.trace, view) if any(x.values)] for label, one in seen.items()}
     highest = max((max(line.values) for found in lines.values() for line in found), default=None)
     return (
         {
-            f"trace {label}": trace_lines(found, title, longest_s, highest=highest)
+            f"trace {label}": trace_lines(found, view.title, longest_s, highest=highest)
             for label, found in lines.items()
             if found
         },
         views,
         chosen,
-    )
-
-
-def _has(one: Observed, subject: str, metric: str) -> bool:
-    return any(
-        name.startswith(subject) and what == metric
-        for name, what in set(zip(one.trace.subject, one.trace.metric, strict=True))
     )
