@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -19,7 +19,9 @@ from assay.model.baseline import Baseline
 from assay.model.plan import RETRIES, Plan
 from assay.model.run import FailureClass, Run, RunStatus
 from assay.planning.estimate import RESTART_S, RUN_EXTRA_S
+from assay.planning.expansion import configured
 from assay.planning.limits import Stop
+from assay.planning.next_run import NextRuns, as_planned
 from assay.planning.order import PlannedRun
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
@@ -97,9 +99,10 @@ class Scene:
         self.waits: list[float] = []
         self.now = 0.0
         self.watcher = Quiet()
+        self.next_runs: NextRuns = as_planned
 
     def prepare(self, stop: Stop | None = None, only: tuple[str, ...] = ()) -> Prepared:
-        return prepare(self.plan, self.repository, again=False, only=only, stop=stop)
+        return prepare(self.plan, self.repository, again=False, only=only, stop=stop, next_runs=self.next_runs)
 
     async def _pause(self, seconds: float) -> None:
         self.waits.append(seconds)
@@ -209,6 +212,29 @@ def test_only_some_are_made_and_the_others_stay_for_later(tmp_path: Path) -> Non
     hands, _ = scene.go(only=("terasort", "layout=HD2"))
     assert [title for title, _ in hands.made] == ["terasort on layout=HD2, repetition 1"]
     assert len(scene.prepare().left) == 5
+
+
+def test_the_next_run_can_be_one_that_nobody_planned_and_depend_on_those_before(tmp_path: Path) -> None:
+    """As a tuner would: twice the containers after each run, until one of them fails."""
+    scene = Scene(tmp_path)
+
+    def doubled(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:
+        if any(run.status is not RunStatus.VALID for run in finished):
+            return []
+        first, containers = planned[0], str(2 ** (1 + len(finished)))
+        settings = {**plan.parameters, "containers": containers}
+        levels = {**first.configuration.levels, "containers": containers}
+        return [replace(first, configuration=configured(levels, first.configuration.layout, settings, plan.rules))]
+
+    scene.next_runs = doubled
+    hands, made = scene.go(None, None, CHECKS)
+    assert [title.partition("containers=")[2] for title, _ in hands.made] == [
+        "2, repetition 1",
+        "4, repetition 1",
+        "8, repetition 1",
+    ]
+    assert made.stopped is None
+    assert scene.prepare().left == []
 
 
 def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Path) -> None:

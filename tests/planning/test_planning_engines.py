@@ -76,7 +76,7 @@ def test_restarts_are_where_the_engine_says_that_daemons_need_them(tmp_path: Pat
         ("toy.job: [a, b]", "containers: [2, 4]", "plan.yaml:8: unknown factor 'containers'; valid: layout, network"),
         ("layout: SSD", "layout: x\nlayouts:\n  x: {hdfs: [ssd1], intermediate: [ssd1], policy: HOT}", "no policies"),
     ],
-)  # fmt: skip
+)
 def test_what_the_engine_refuses_is_named_with_its_line(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in PLAN
     with pytest.raises(SpecificationError) as caught:

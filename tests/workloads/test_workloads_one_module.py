@@ -174,6 +174,16 @@ def test_its_checks_judge_what_its_program_left(tmp_path: Path) -> None:
         assert [check.name for check in judged.checks if not check.passed] == broken
 
 
+def test_one_without_its_data_flow_is_refused_and_not_guessed(tmp_path: Path) -> None:
+    text = MODULE.replace('"reverse"', '"forgotten"').replace(
+        "    flow = DataFlow(read=1, shuffled=1, written=2)\n", ""
+    )
+    (tmp_path / "more" / "forgotten.py").write_text(text)
+    assay.workloads.__path__.append(str(tmp_path))  # another key of the catalogue's cache
+    with pytest.raises(ValueError, match="'forgotten' does not declare its flow"):
+        workloads()
+
+
 def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
     (tmp_path / "more" / "again.py").write_text(MODULE)
     assay.workloads.__path__.append(str(tmp_path))  # another key of the catalogue's cache

@@ -21,11 +21,16 @@ def workloads() -> Mapping[str, Workload]:
 
 @cache
 def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
-    """Return the workloads of the modules in ``folders``. Raises ValueError when two have one name."""
+    """Return the workloads of the modules in ``folders``.
+
+    Raises ValueError for one that lacks what can't be guessed, or has the name of another.
+    """
     found: dict[str, Workload] = {}
     for module in sorted(pkgutil.iter_modules(folders), key=lambda module: module.name):
         for workload in getattr(importlib.import_module(f"assay.workloads.{module.name}"), "WORKLOADS", ()):
             if workload.name in found:
                 raise ValueError(f"two workloads are called {workload.name!r}")
+            if lacking := [part for part in ("title", "flow") if not hasattr(workload, part)]:
+                raise ValueError(f"workload {workload.name!r} does not declare its {' and '.join(lacking)}")
             found[workload.name] = workload
     return found
