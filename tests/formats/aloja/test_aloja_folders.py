@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from aloja_mini import CONFIG, FIRST, START_S, history, sent, write_folder
 from assay.formats.aloja.folders import FORMAT
-from assay.formats.aloja.names import contradiction, folder_name
+from assay.formats.aloja.names import FolderName
 from assay.formats.source import sources_in
 from assay.model.imported import Found, Left
 from assay.model.run import RunStatus
@@ -61,7 +61,7 @@ def write_later(parent: Path, config: str = CONFIG) -> Path:
     ],
 )
 def test_a_name_tells_what_is_in_it(name: str, values: str, cluster: str) -> None:
-    told = folder_name(name)
+    told = FolderName.of(name).configuration()
     assert told is not None
     assert told.values == dict(pair.split("=") for pair in values.split())
     assert told.cluster == cluster
@@ -80,20 +80,20 @@ def test_a_name_tells_what_is_in_it(name: str, values: str, cluster: str) -> Non
     ],
 )
 def test_other_names_are_none_of_alojas(name: str) -> None:
-    assert folder_name(name) is None
+    assert FolderName.of(name).configuration() is None
 
 
 def test_the_mark_of_azure_is_no_clusters_name() -> None:
-    told = folder_name("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az")
+    told = FolderName.of("20140926_082343_conf_ETH_RL3_b_m6_i10_r1_I65536_c1_z128_az").configuration()
     assert told is not None
     assert (told.cluster, told.azure) == ("", True)
 
 
 @given(st.text())
 def test_any_name_is_told_or_is_not(name: str) -> None:
-    told = folder_name(name)
+    told = FolderName.of(name).configuration()
     assert told is None or told.values["net"]
-    assert contradiction({}, name) is None
+    assert FolderName.of(name).changed_by_hand({}) is None
 
 
 def test_the_log_tells_each_benchmarks_time(tmp_path: Path) -> None:

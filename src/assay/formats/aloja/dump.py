@@ -29,8 +29,7 @@ from assay.formats.aloja.codes import (
     remarks,
     suite,
 )
-from assay.formats.aloja.joins import FolderName
-from assay.formats.aloja.names import contradiction
+from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.formats.aloja.samples import Samples
 from assay.formats.aloja.tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
@@ -273,7 +272,7 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
     folder, bench = row.get("exec", ""), known(row.get("bench", ""))
     if not folder or not bench:
         return Left(where, f"{subject} has no exec or no bench")
-    if why := contradiction(row, folder):
+    if why := FolderName.of(folder).changed_by_hand(row):
         return Left(where, f"{subject} contradicts itself: {why}")
     try:
         times = _times(row)

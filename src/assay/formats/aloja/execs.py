@@ -22,7 +22,8 @@ from typing import Any, Final
 from assay.errors import FormatError
 from assay.formats.aloja import codes
 from assay.formats.aloja.clusters import FILE_NAME, AlojaCluster, is_clusters, parse_clusters
-from assay.formats.aloja.joins import Clusters, FolderName, Joined
+from assay.formats.aloja.joins import Clusters, Joined
+from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
@@ -239,7 +240,7 @@ class _Picked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _JoinedCluster:
     """The cluster of a run, with the environment that tells of it."""
 
     joined: Joined
@@ -352,7 +353,7 @@ class _Table:
     def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
         return codes.parameters(self.engine.fields(cells))
 
-    def _place(self, cells: tuple[str, ...], place: str) -> _Place:
+    def _place(self, cells: tuple[str, ...], place: str) -> _JoinedCluster:
         fields = self.cluster.fields(cells)
         joined = self.clusters.join(fields, place)
         code = codes.layout_name(fields["disk"])
@@ -361,7 +362,7 @@ class _Table:
             facts["layout_devices"] = devices
         if (words := codes.layout_words(code)) is not None:
             facts["layout_words"] = words
-        return _Place(joined, {"cluster": facts})
+        return _JoinedCluster(joined, {"cluster": facts})
 
 
 def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
@@ -370,7 +371,7 @@ def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWar
     if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
         words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
         found = (CodedWarning(WarningCode.FLAGGED, words),)
-    differ = folder.contradictions(label)
+    differ = folder.differences(label)
     return (*found, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else found
 
 

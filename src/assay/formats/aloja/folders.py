@@ -33,8 +33,8 @@ from assay.formats.aloja.logs import (
     variables,
     vmstat_rows,
 )
-from assay.formats.aloja.names import FolderName, folder_name
-from assay.formats.aloja.samples import Observed, Samples
+from assay.formats.aloja.names import FolderConfiguration, FolderName
+from assay.formats.aloja.samples import Monitored, Samples
 from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
@@ -63,7 +63,7 @@ class _Folder:
     """One configuration's folder: its name, and its files by their path below it."""
 
     text: str
-    name: FolderName
+    name: FolderConfiguration
     files: dict[str, Source] = field(default_factory=dict)
 
     def own(self, bench: str) -> dict[str, Source]:
@@ -86,7 +86,7 @@ def _place(path: str) -> tuple[str, str] | None:
     """Return a path up to its run folder, and what is below it; None when it lies in none."""
     parts = PurePosixPath(path).parts
     for at, part in enumerate(parts[:-1]):
-        if folder_name(part):
+        if FolderName.of(part).configuration():
             return "/".join(parts[: at + 1]), "/".join(parts[at + 1 :])
     return None
 
@@ -104,7 +104,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
             continue
         whole, below = place
         text = whole.rpartition("/")[2]
-        name = folder_name(text)
+        name = FolderName.of(text).configuration()
         if name is not None:
             folders.setdefault(whole, _Folder(text, name)).files.setdefault(below, source)
     for folder in folders.values():
@@ -248,7 +248,7 @@ def _found(
     status: RunStatus,
     cause: str | None,
     jobs: Jobs,
-    observed: Observed,
+    observed: Monitored,
     unread: Sequence[str],
 ) -> Found | Left:
     columns, name = told.columns, folder.name
@@ -289,7 +289,7 @@ def _found(
     return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
 
 
-def _cluster(name: FolderName, layout: str) -> dict[str, Any]:
+def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
     """Return the facts of the cluster that the folder's name tells."""
     facts = {
         "name": name.cluster or None,

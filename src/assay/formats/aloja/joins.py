@@ -13,55 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from assay.formats.aloja import codes
 from assay.formats.aloja.clusters import AlojaCluster
-from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
 
 _AZURE: Final = "azure"
-_NEW_STYLE: Final = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
 _CODED: Final = re.compile(r"^Cl(\d+)$")
 """How ALOJA's wider table writes an id, so that no one takes it for a quantity."""
-_STAMP: Final = re.compile(r"\d{8}_\d{6}(?=_)", re.ASCII)
-
-
-@dataclass(frozen=True, slots=True)
-class FolderName:
-    """What the name of a run's folder tells."""
-
-    text: str
-    stamp: str
-    """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
-    old: bool
-    """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
-    place: str
-    """The cluster's name in the newer form; ``az`` for the mark of Azure in the older; empty when it tells nothing."""
-
-    @classmethod
-    def of(cls, text: str) -> Self:
-        """Return what the name tells; all is empty when there is none."""
-        if not codes.known(text):
-            return cls("", "", False, "")
-        stamp = text[:8] + text[9:15] if _STAMP.match(text) else ""
-        old = text[15:21] == "_conf_"
-        folder = text.partition("/")[0]
-        if old:
-            return cls(text, stamp, old, "az" if folder.endswith("_az") else "")
-        new = _NEW_STYLE.fullmatch(folder)
-        return cls(text, stamp, old, new["cluster"] if new else "")
-
-    def contradictions(self, run: Run) -> str:
-        """Return, in words, where the name and the row differ; empty when they agree."""
-        folder, slash, bench = self.text.partition("/")
-        differ = []
-        if slash and bench.lower() != run.workload:
-            differ.append("benchmark")
-        network, layout = run.levels.get("network", ""), run.layout
-        if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
-            differ.append("network or disk")
-        return f"the folder's name tells another {' and another '.join(differ)}" if differ else ""
 
 
 @dataclass(frozen=True, slots=True)

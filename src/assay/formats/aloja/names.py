@@ -9,13 +9,19 @@ Three forms, after the scripts of github Aloja/aloja (``shell/OLD/run_*.sh``, ``
 - 2015: ``DATE_TIME_NET_DISK_bSUITE_DNODES_CLUSTER``, the configuration in the folder's ``config.sh``.
 - 2016: ``DATE_TIME_NET_DISK_bSUITE_SSCALE_DNODES_CLUSTER``, likewise.
 
-DATE_TIME is when the script was started on the master, in its own time zone; no run begins then, so it is not read.
+DATE_TIME is when the script was started on the master; no run begins then. In ALOJA's tables a run is called by its
+folder and its benchmark, ``FOLDER/terasort``, and the folders' names are not always whole.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Self
+
+from assay.formats.aloja.codes import known
+from assay.model.run import Run
 
 _STAMP = r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])_[0-2][0-9][0-5][0-9][0-6][0-9]"
 _LEGACY = re.compile(
@@ -27,50 +33,85 @@ _LATER = re.compile(
     rf"{_STAMP}_(?P<net>[A-Za-z0-9]{{1,16}})_(?P<disk>[A-Za-z0-9]{{1,16}})_b(?P<bench_type>[A-Za-z][A-Za-z0-9.-]{{0,63}})"
     r"(?:_S(?P<scale_factor>[0-9]{1,9}))?_D(?P<datanodes>[0-9]{1,9})_(?P<cluster>[A-Za-z0-9.-]{1,64})"
 )
-_AZURE = "az"
+_STAMPED = re.compile(r"(?P<date>\d{8})_(?P<time>\d{6})(?=_)", re.ASCII)
+_NEW_STYLE = re.compile(r"\d{8}_\d{6}_.*_D\d+_(?P<cluster>[^/]+)")
+AZURE = "az"
+"""ALOJA's early mark for a cluster on Azure, which is no cluster's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class FolderName:
-    """What a folder's name tells, under the names of the columns of ALOJA's table ``execs``."""
+class FolderConfiguration:
+    """What a whole name tells, under the names of the columns of ALOJA's table ``execs``."""
 
     values: dict[str, str] = field(default_factory=dict)
     """Of ``net disk bench_type maps iosf replication iofilebuf comp blk_size``, those that are told."""
     cluster: str = ""
     azure: bool = False
-    """Whether it bears ALOJA's early mark for a cluster on Azure, which is no cluster's name."""
+    """Whether it bears :data:`AZURE`."""
     datanodes: int | None = None
 
 
-def folder_name(name: str) -> FolderName | None:
-    """Return what the folder's name tells; None when it is not one of ALOJA's."""
-    if found := _LEGACY.fullmatch(name):
-        told = {key: value for key, value in found.groupdict().items() if value is not None}
-        size = told.pop("size", "")
-        cluster = told.pop("cluster", "")
-        told["bench_type"] = f"HiBench-{size}" if size else "HiBench"
-        return FolderName(told, "" if cluster == _AZURE else cluster, cluster == _AZURE)
-    if found := _LATER.fullmatch(name):
-        told = {key: found[key] for key in ("net", "disk", "bench_type")}
-        return FolderName(told, found["cluster"], datanodes=int(found["datanodes"]))
-    return None
+@dataclass(frozen=True, slots=True)
+class FolderName:
+    """The name of a run's folder, whole or not; the benchmark behind a slash where the source has it so."""
 
+    text: str
+    stamp: str = ""
+    """When the folder was made, UTC, as fourteen digits; empty when the name does not begin with it."""
+    old: bool = False
+    """Whether it has the form of ALOJA's first scripts, with every parameter in it."""
+    place: str = ""
+    """The cluster's name in the newer forms; :data:`AZURE` for that mark in the old; empty when it tells nothing."""
 
-def contradiction(row: dict[str, str], folder: str) -> str | None:
-    """Say where a row of ``execs`` contradicts its own ``exec``, which is ``folder/bench``; None where nothing does.
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Return what the name tells; all is empty when there is none."""
+        if not known(text):
+            return cls("")
+        stamped, folder = _STAMPED.match(text), text.partition("/")[0]
+        stamp = stamped["date"] + stamped["time"] if stamped else ""
+        if text[15:21] == "_conf_":
+            return cls(text, stamp, True, AZURE if folder.endswith(f"_{AZURE}") else "")
+        new = _NEW_STYLE.fullmatch(folder)
+        return cls(text, stamp, False, new["cluster"] if new else "")
 
-    ALOJA's import fills both from the same name, so a difference means that the row was changed by hand. A zero in the
-    row stands for what the name does not tell; ``bench_type`` is renamed by ALOJA itself and is not compared, nor are
-    names of the later forms, whose disk ALOJA corrects.
-    """
-    outer, _, inner = folder.partition("/")
-    if inner and row.get("bench", inner) != inner:
-        return f"bench is {row['bench']} but the folder is {folder}"
-    name = folder_name(outer)
-    if name is None or not _LEGACY.fullmatch(outer):
+    def configuration(self) -> FolderConfiguration | None:
+        """Return the configuration; None when the name is not a whole one of ALOJA's."""
+        folder = self.text.partition("/")[0]
+        if found := _LEGACY.fullmatch(folder):
+            told = {key: value for key, value in found.groupdict().items() if value is not None}
+            size = told.pop("size", "")
+            cluster = told.pop("cluster", "")
+            told["bench_type"] = f"HiBench-{size}" if size else "HiBench"
+            return FolderConfiguration(told, "" if cluster == AZURE else cluster, cluster == AZURE)
+        if found := _LATER.fullmatch(folder):
+            told = {key: found[key] for key in ("net", "disk", "bench_type")}
+            return FolderConfiguration(told, found["cluster"], datanodes=int(found["datanodes"]))
         return None
-    for column, value in name.values.items():
-        told = row.get(column, value)
-        if column != "bench_type" and told != value:
-            return f"{column} is {told} but the folder is {folder}"
-    return None
+
+    def changed_by_hand(self, row: Mapping[str, str]) -> str | None:
+        """Say where a row of ``execs`` contradicts this, its own ``exec``; None where nothing does.
+
+        ALOJA's import fills both from the same name, so a difference means that the row was changed by hand. A zero in
+        the row stands for what the name does not tell; ``bench_type`` is renamed by ALOJA itself and is not compared,
+        nor are names of the later forms, whose disk ALOJA corrects.
+        """
+        bench = self.text.partition("/")[2]
+        if bench and row.get("bench", bench) != bench:
+            return f"bench is {row['bench']} but the folder is {self.text}"
+        told = self.configuration() if self.old else None
+        for column, value in told.values.items() if told else ():
+            if column != "bench_type" and row.get(column, value) != value:
+                return f"{column} is {row[column]} but the folder is {self.text}"
+        return None
+
+    def differences(self, run: Run) -> str:
+        """Return, in words, where the name and a run of the row differ; empty when they agree."""
+        folder, slash, bench = self.text.partition("/")
+        differ = []
+        if slash and bench.lower() != run.workload:
+            differ.append("benchmark")
+        network, layout = run.levels.get("network", ""), run.layout
+        if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:
+            differ.append("network or disk")
+        return f"the folder's name tells another {' and another '.join(differ)}" if differ else ""

@@ -66,7 +66,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Monitored:
     """A run's trace, None without samples; the tables it comes from; the seconds that every node and family covers."""
 
     trace: Trace | None
@@ -109,7 +109,7 @@ class Samples:
             found[key] = table, _ordered(_own_devices(tables[table]))
         return found
 
-    def observed(self) -> Observed:
+    def observed(self) -> Monitored:
         """Return the trace, where it comes from, and how much of the run the scarcest part of it covers."""
         chosen = self.chosen()
         trace = Trace()
@@ -122,7 +122,7 @@ class Samples:
         used = {table for table, _ in chosen.values()}
         spans_s = [_covered_s(samples, self.duration_s) for _, samples in chosen.values()]
         tables = tuple(table for table in TABLES if table in used)
-        return Observed(trace if len(trace) else None, tables, min(spans_s, default=0.0))
+        return Monitored(trace if len(trace) else None, tables, min(spans_s, default=0.0))
 
 
 def _covered_s(samples: Iterable[Sample], duration_s: float) -> float:

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from assay.formats.aloja.codes import known
-from assay.formats.aloja.joins import FolderName
+from assay.formats.aloja.names import FolderName
 from assay.model.warning import CodedWarning, WarningCode
 
 _ZERO: Final = "0000-00-00"

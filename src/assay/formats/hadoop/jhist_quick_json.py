@@ -48,13 +48,13 @@ class _Counter(Struct, gc=False):
     value: _Long
 
 
-class _Group(Struct, gc=False):
+class _CounterGroup(Struct, gc=False):
     name: str
     counts: list[_Counter]
 
 
 class _Counters(Struct, gc=False):
-    groups: list[_Group]
+    groups: list[_CounterGroup]
 
 
 class _End(Struct, gc=False):
