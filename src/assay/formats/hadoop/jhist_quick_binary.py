@@ -14,25 +14,16 @@ task that has them; and those of a task, which stand there again after its attem
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from assay.formats.hadoop.jhist_attempts import (
-    STARTS,
-    STATUS,
-    AttemptEnded,
-    AttemptStarted,
-    Counts,
-    kept,
-    places_in_order,
-)
+from assay.formats.hadoop.jhist_attempts import STARTS, kept, places_in_order
+from assay.formats.hadoop.jhist_forms import FINISHED, CounterShape, DoubtError, Form, FormReader
 
 _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
 _TEXT_MAX: Final = 127
 _SHAPES_MAX: Final = 32
 """How many sets of counters are remembered; jobs have one for maps, one for reduces, and some variants."""
-_ENDS: Final = frozenset({"MAP_ATTEMPT_FINISHED", "REDUCE_ATTEMPT_FINISHED"})
 _START_FIELDS: Final = {"taskid": "string", "attemptId": "string", "startTime": "long", "trackerName": "string"}
 _END_FIELDS: Final = {"taskid": "string", "attemptId": "string", "finishTime": "long", "hostname": "string"}
 _TIMES: Final = ("shuffleFinishTime", "sortFinishTime")
@@ -49,125 +40,25 @@ _COUNTERS_SCHEMA: Final = [
 ]
 
 
-class _DoubtError(Exception):
-    """The quick way does not know this."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """How to walk over the record of one event."""
-
-    kind: str
-    """``start``, ``end`` or ``skip``."""
-    task_kind: str
-    head: re.Pattern[bytes]
-    """All fields, or those before the counters."""
-    tail: re.Pattern[bytes] | None
-    """The fields after the counters; None where there are none."""
-    order: tuple[int, ...]
-    """The groups of ``head`` that hold the fields which are wanted."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """A set of counters: its expression, and how the values of its groups come into order, a None after them."""
-
-    pattern: re.Pattern[bytes]
-    order: Callable[[Counts], Counts]
-    empty: bool
-
-
-class QuickBinary:
+class QuickBinary(FormReader):
     """Walks over events; ``event`` is what the last one tells, None when it is not wanted."""
 
     def __init__(self, body: bytes, schema: Any, wanted: Collection[str]) -> None:
-        self.event: AttemptStarted | AttemptEnded | None = None
-        self._body = body
-        self._shapes: list[_Shape] = []
-        self._counters_of: dict[bytes, tuple[int, int]] = {}
-        self._texts: dict[bytes, str] = {}
-        self._numbers = _Numbers()
-        self._plans = _Plans(schema, wanted)
+        super().__init__(body, _text, _number, _Numbers().__getitem__)
+        self._forms = _Forms(schema, wanted)
 
     def take(self, place: int) -> int | None:
         """Return where the event that begins at ``place`` ends; None when there is doubt."""
-        plan = self._plans[self._body[place : place + 2]]
-        if plan is None:
-            return None
-        head = plan.head.match(self._body, place + 2)
-        if head is None:
-            return None
-        self.event = None
-        if plan.kind == "start":
-            task, attempt, start, node = head.group(*plan.order)
-            task_id, attempt_id = _text(task), _text(attempt)
-            self.event = AttemptStarted(plan.task_kind, task_id, attempt_id, _number(start), self._repeated(node))
-            return head.end()
-        if plan.tail is None:
-            return head.end()
-        begin = head.end()
-        task = head[1] if plan.order else b""
-        if plan.kind == "end":
-            end, counters = self._counters(begin)
-            self._counters_of[task] = (begin, end)
-        else:
-            end = self._same_counters(task, begin) or self._counters(begin)[0]
-        if not end:
-            return None
-        tail = plan.tail.match(self._body, end)
-        if tail is None:
-            return None
-        if plan.kind == "end":
-            self.event = self._ended(plan, head.group(*plan.order), counters)
-        return tail.end()
+        form = self._forms[self._content[place : place + 2]]
+        return None if form is None else self._walked(form, place + 2) or None
 
-    def _ended(self, plan: _Plan, found: tuple[bytes, ...], counters: Counts | None) -> AttemptEnded:
-        task, attempt, finish, node, *times = found
-        shuffle_ms, merge_ms = map(_known, times) if times else (None, None)
-        return AttemptEnded(
-            plan.task_kind,
-            STATUS["FINISHED"],
-            _text(task),
-            _text(attempt),
-            _number(finish),
-            self._repeated(node) or None,
-            shuffle_ms,
-            merge_ms,
-            counters,
-        )
-
-    def _repeated(self, packed: bytes) -> str:
-        """Return a text that many events have, such as a node's name."""
-        found = self._texts.get(packed)
-        return found if found is not None else self._texts.setdefault(packed, _text(packed))
-
-    def _same_counters(self, task: bytes, begin: int) -> int:
-        """Return where the counters at ``begin`` end if they are those of the task's attempt; else 0."""
-        first, last = self._counters_of.pop(task, (0, 0))
-        return begin + last - first if first and self._body.startswith(self._body[first:last], begin) else 0
-
-    def _counters(self, begin: int) -> tuple[int, Counts | None]:
-        """Return where the counters at ``begin`` end, and those that are kept; 0 when there is doubt."""
-        for place, shape in enumerate(self._shapes):
-            found = shape.pattern.match(self._body, begin)
-            if found:
-                if place:
-                    self._shapes.insert(0, self._shapes.pop(place))
-                told = None if shape.empty else shape.order((*map(self._numbers.__getitem__, found.groups()), None))
-                return found.end(), told
+    def _new_shape(self, begin: int) -> CounterShape | None:
         if len(self._shapes) >= _SHAPES_MAX:
-            return 0, None
+            return None
         try:
-            self._shapes.insert(0, _shape(self._body, begin))
-        except (_DoubtError, IndexError):
-            return 0, None
-        return self._counters(begin)
-
-
-def _known(packed: bytes) -> int | None:
-    """Return a time; None for Hadoop's -1 and for 0."""
-    time_ms = _number(packed)
-    return None if time_ms == -1 else time_ms or None
+            return _shape(self._content, begin)
+        except (DoubtError, IndexError):
+            return None
 
 
 def _number(packed: bytes) -> int:
@@ -236,23 +127,23 @@ def _text_pattern() -> bytes:
 _TEXT: Final = _text_pattern()
 
 
-class _Plans(dict[bytes, _Plan | None]):
-    """The plan for each event by the numbers of its type and its record, made when it is first met; None: unknown."""
+class _Forms(dict[bytes, Form | None]):
+    """The form for each event by the numbers of its type and its record, made when it is first met; None: unknown."""
 
     def __init__(self, schema: Any, wanted: Collection[str]) -> None:
         super().__init__()
         self._schema, self._wanted = schema, wanted
         self._named: dict[str, Any] = {}
 
-    def __missing__(self, numbers: bytes) -> _Plan | None:
+    def __missing__(self, numbers: bytes) -> Form | None:
         try:
-            plan = self._made(numbers)
-        except (_DoubtError, KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError):
-            plan = None  # a schema that fastavro takes, and this does not
-        self[numbers] = plan
-        return plan
+            form = self._made(numbers)
+        except (DoubtError, KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError):
+            form = None  # a schema that fastavro takes, and this does not
+        self[numbers] = form
+        return form
 
-    def _made(self, numbers: bytes) -> _Plan | None:
+    def _made(self, numbers: bytes) -> Form | None:
         kinds, records = (field["type"] for field in self._schema["fields"])
         names = [field["name"] for field in self._schema["fields"]]
         if names != ["type", "event"] or len(numbers) != 2 or max(numbers) > 0x7F or numbers[0] & 1 or numbers[1] & 1:
@@ -261,8 +152,8 @@ class _Plans(dict[bytes, _Plan | None]):
             _name(self._schema, self._named)
         kind = kinds["symbols"][numbers[0] >> 1]
         record = _resolved(records[numbers[1] >> 1], self._named)
-        role = "start" if kind in STARTS else "end" if kind in _ENDS else None if kind in self._wanted else "skip"
-        return _plan(role, kind, record, self._named) if role else None
+        role = "start" if kind in STARTS else "end" if kind in FINISHED else None if kind in self._wanted else "skip"
+        return _form(role, kind, record, self._named) if role else None
 
 
 def _name(schema: Any, named: dict[str, Any]) -> None:
@@ -285,7 +176,7 @@ def _resolved(schema: Any, named: Mapping[str, Any]) -> Any:
     return schema
 
 
-def _plan(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> _Plan | None:
+def _form(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> Form | None:
     """Return how to walk over a record in the given role; None when the record is not made for it."""
     types = {field["name"]: _resolved(field["type"], named) for field in record["fields"]}
     if len(types) != len(record["fields"]):
@@ -311,9 +202,9 @@ def _plan(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> _Plan 
         )
         rest = [name for name in types if name not in before and name not in counters]
         tail = b"".join(_pattern(types[name], named) for name in rest)
-    except _DoubtError:
+    except DoubtError:
         return None
-    return _Plan(role, kind.partition("_")[0].lower(), _compiled(head), _compiled(tail) if counters else None, order)
+    return Form(role, kind.partition("_")[0].lower(), _compiled(head), _compiled(tail) if counters else None, order)
 
 
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:
@@ -341,15 +232,15 @@ def _pattern(schema: Any, named: Mapping[str, Any]) -> bytes:
         if schema["type"] == "array":
             item = _pattern(schema["items"], named)
             return rb"(?:\x00|\x18%s\x00)" % (item * 12)  # written out: a repeated group takes twice as long
-        raise _DoubtError
+        raise DoubtError
     try:
         return {"string": _TEXT, "int": _NUMBER, "long": _NUMBER, "boolean": rb"[\x00\x01]", "null": b""}[schema]
     except KeyError as error:
-        raise _DoubtError from error
+        raise DoubtError from error
 
 
-def _shape(body: bytes, begin: int) -> _Shape:
-    """Return the shape of the counters at ``begin``. Raises _DoubtError (or IndexError) when they are not plain."""
+def _shape(body: bytes, begin: int) -> CounterShape:
+    """Return the shape of the counters at ``begin``. Raises DoubtError (or IndexError) when they are not plain."""
     reader = _Reader(body, begin)
     reader.text()
     groups: dict[str, dict[str, int]] = {}
@@ -358,20 +249,20 @@ def _shape(body: bytes, begin: int) -> _Shape:
         name = reader.text()
         reader.text()
         if name in groups:
-            raise _DoubtError
+            raise DoubtError
         group = groups.setdefault(name, {})
         for _ in range(reader.begin_array()):
             counter = reader.text()
             reader.text()
             if counter in group:
-                raise _DoubtError
+                raise DoubtError
             group[counter] = places
             places += 1
             reader.number()
         reader.end_array()
     reader.end_array()
     wanted = {place: name for name, place in kept(groups).items()}
-    return _Shape(
+    return CounterShape(
         _compiled(reader.pattern(wanted)), places_in_order([wanted[place] for place in sorted(wanted)]), not groups
     )
 
@@ -391,7 +282,7 @@ class _Reader:
             self._place += 1
         self._place += 1
         if self._place - begin > 9:
-            raise _DoubtError
+            raise DoubtError
         return _number(self._body[begin : self._place])
 
     def text(self) -> str:
@@ -399,7 +290,7 @@ class _Reader:
         text = self._body[self._place : self._place + length] if length >= 0 else b""
         self._place += length
         if length < 0 or len(text) != length or not text.isascii():
-            raise _DoubtError
+            raise DoubtError
         return text.decode("ascii")
 
     def number(self) -> None:
@@ -411,14 +302,14 @@ class _Reader:
         """Return how many items follow; an array without any ends at once."""
         count = self._varint()
         if not 0 <= count <= 1000:
-            raise _DoubtError
+            raise DoubtError
         if count == 0:
             self._place -= 1  # the same byte ends it
         return count
 
     def end_array(self) -> None:
         if self._varint() != 0:
-            raise _DoubtError
+            raise DoubtError
 
     def pattern(self, wanted: Collection[int]) -> bytes:
         """Return the expression, with a group for each value that is wanted."""
