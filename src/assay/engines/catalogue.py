@@ -39,11 +39,6 @@ def all_rules() -> dict[str, Rules]:
     return {name: kind.rules for name, kind in _kinds().items()}
 
 
-def engine_rules(name: str) -> Rules:
-    """Return the rules of that engine; raises as :func:`engine_kind`."""
-    return engine_kind(name).rules
-
-
 def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.hadoop.deployed import DeployedHadoop
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.catalogue import engine_rules
+from assay.engines.catalogue import engine_kind
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.configuration import properties
 from assay.errors import SpecificationError
@@ -18,13 +18,13 @@ from assay.planning.plan_reader import load_plan
 from campaign_support import assay, write_local_plan
 from engine_samples import CLUSTER, HYBRID, deployment
 
-RULES = engine_rules("hadoop")
+RULES = engine_kind("hadoop").rules
 BASE = Configuration({}, HYBRID, {"dfs.replication": "2"})
 
 
 def test_an_unknown_engine_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(SpecificationError, match=r"unknown engine 'hadop'; did you mean 'hadoop'\? valid: hadoop"):
-        engine_rules("hadop")
+        engine_kind("hadop")
 
 
 def test_rules_are_asked_without_reaching_for_hosts_or_arrays() -> None:
