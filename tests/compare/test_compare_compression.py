@@ -7,7 +7,7 @@ import pytest
 from assay.compare.compression import moves_with, with_compression
 from assay.compare.run_sets import run_sets
 from assay.compare.speedups import matched_speedups
-from assay.engines.catalogue import engine_rules
+from assay.engines.catalogue import engine_kind
 from assay.model.layout import Directories, Layout
 from assay.model.run import Run
 from assay.planning.expansion import configured
@@ -65,7 +65,7 @@ def test_what_moves_together_is_named_and_nothing_else_is_changed() -> None:
     assert with_compression(own) is own
 
 
-RULES = engine_rules("hadoop")
+RULES = engine_kind("hadoop").rules
 
 
 def planned(number: int, duration_s: float, **words: str) -> Run:
