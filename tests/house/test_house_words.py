@@ -1,0 +1,46 @@
+"""ARCHITECTURE.md leads from every word of the glossary, every room and every decision to a file that is there."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from paths import ROOT
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text()
+SOURCE = ROOT / "src" / "assay"
+_WORDS = ARCHITECTURE.split("## Where each word lives")[1].split("\n## ")[0]
+PLACED = dict(re.findall(r"^\| ([^|`]+) \| (.*) \|$", _WORDS, re.MULTILINE))
+GLOSSARY = [
+    word
+    for word in re.findall(r"^\| ([^|]+) \|", (ROOT / "docs" / "glossary.md").read_text(), re.MULTILINE)
+    if word not in ("word", "---")
+]
+
+
+def test_every_word_of_the_glossary_has_its_place() -> None:
+    assert sorted(set(GLOSSARY) - set(PLACED)) == []
+    assert sorted(set(PLACED) - {"word"} - set(GLOSSARY)) == []
+
+
+@pytest.mark.parametrize("word", GLOSSARY)
+def test_the_files_that_a_word_leads_to_are_there(word: str) -> None:
+    files = re.findall(r"`([^`]+)`", PLACED[word])
+    assert files
+    assert [name for name in files if not (SOURCE / name).exists() and not (ROOT / name).exists()] == []
+
+
+def test_every_room_is_named_and_every_named_room_is_there() -> None:
+    table = ARCHITECTURE.split("## Rooms")[1].split("\n## ")[0]
+    named = {
+        name for row in re.findall(r"^\| (`[^|]+) \|", table, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)
+    }
+    rooms = {f"{path.name}/" for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    files = {path.name for path in SOURCE.glob("*.py")} - {"__init__.py", "__main__.py"}
+    assert named == rooms | files
+
+
+def test_every_decision_is_listed() -> None:
+    listed = re.findall(r"\(docs/adr/([^)]+)\)", ARCHITECTURE)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "docs" / "adr").glob("*.md"))
