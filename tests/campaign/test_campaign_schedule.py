@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.campaign import journal
 from assay.campaign.journal import begun_campaign, find_campaign
 from assay.errors import RepositoryError
 from assay.model.plan import Plan, Until
@@ -120,6 +121,29 @@ def test_a_complete_campaign_is_repeated_only_when_asked(plan: Plan, tmp_path: P
     made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in todo.runs]
     assert find_campaign(tmp_path, plan, made, todo, again=False) == first
     assert find_campaign(tmp_path, plan, made, todo, again=True) is None
+
+
+def test_an_interrupted_campaign_is_reached_after_the_clock_went_back(
+    plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    todo = Schedule(planned_runs(plan))
+    first = begun_campaign(tmp_path, plan, len(todo.runs))
+    made = [replace(finished(run, number=run.index), campaign_id=first.campaign_id) for run in todo.runs]
+    monkeypatch.setattr(journal, "new_run_id", lambda: "00000000-0000-7000-8000-000000000000")
+    second = begun_campaign(tmp_path, plan, len(todo.runs))
+    assert second.campaign_id < first.campaign_id
+    for again in (True, False):
+        assert find_campaign(tmp_path, plan, made, todo, again=again) == second
+
+
+def test_a_folder_that_can_not_be_written_is_told_in_words(plan: Plan, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RepositoryError, match="can't be kept"):
+        begun_campaign(tmp_path / "file", plan, 1)
+    begun = begun_campaign(tmp_path, plan, 1)
+    (begun.folder / journal.JOURNAL).mkdir()
+    with pytest.raises(RepositoryError, match="can't be kept"):
+        begun.write("start")
 
 
 def test_only_one_process_carries_out_a_campaign(plan: Plan, tmp_path: Path) -> None:

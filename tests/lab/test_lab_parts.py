@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import IO
+from typing import IO, cast
 
 import pytest
 from hypothesis import given
@@ -278,3 +278,11 @@ def test_without_root_the_probe_says_so_and_nothing_is_tried(tmp_path: Path) -> 
     missing, _ = json.JSONDecoder().raw_decode(done.stdout)
     assert [(name, ok) for name, ok, _ in missing] == [("root", False)]
     assert "sudo" in missing[0][2]
+
+
+def test_a_node_with_more_memory_than_the_machine_is_refused_before_anything_is_made() -> None:
+    cluster = small_cluster("toobig")
+    assert cluster.lab is not None
+    large = replace(cluster, lab=replace(cluster.lab, memory_floor_bytes=900 * 10**12))
+    with pytest.raises(LabError, match=r"900 TB of memory, and this machine has .*\n.*lower memory_floor"):
+        build.build(large, cast("build.Site", None))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from assay.errors import SpecificationError
 from assay.planning.plan_reader import load_plan
-from assay.spec import load_cluster, load_prices
-from assay.spec.document import SIZE_BYTES_MAX, read_document
+from assay.spec import document, load_cluster, load_prices
+from assay.spec.document import NODES_MAX, SIZE_BYTES_MAX, read_document
+from paths import ROOT
 
 LOADERS = (load_cluster, load_plan, load_prices)
 
@@ -144,3 +148,47 @@ def test_a_file_of_another_kind_is_recognised(tmp_path: Path) -> None:
     file.write_text("prices: a\ncurrency: USD\ndate: 2014-06-01\nsource: b\nitems: []\n")
     with pytest.raises(SpecificationError, match="this is not a plan file: its keys are prices, currency"):
         load_plan(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a:\n" + "- x\n" * 240_000, "a: [" + "x," * 490_000 + "x]", "".join(f"k{n}: v\n" for n in range(90_000))],
+    ids=["list", "flow", "keys"],
+)
+def test_a_file_with_too_many_nodes_is_refused_long_before_its_end(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(text)
+    began = time.process_time()
+    assert f"more than {NODES_MAX:,} keys, values and list items" in refusal(file)
+    assert time.process_time() - began < 6
+
+
+def test_a_fifo_that_says_nothing_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(document, "SILENCE_S_MAX", 0.3)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    assert "no regular file" in refusal(fifo)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        (ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml").read_text().replace("cluster: cluster.yaml", "cluster: fifo")
+    )
+    with pytest.raises(SpecificationError, match="no regular file"):
+        load_plan(plan)
+
+
+def test_a_fifo_that_is_written_to_is_read(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_text("a: b\n"), daemon=True)
+    writer.start()
+    assert read_document(fifo).content == {"a": "b"}
+    writer.join(5)
+
+
+@pytest.mark.parametrize("size", ["1" + "0" * 24 + "PB", "20000000 TB"])
+def test_a_size_that_no_machine_has_is_refused(tmp_path: Path, size: str) -> None:
+    text = (ROOT / "examples" / "lab" / "cluster.yaml").read_text()
+    file = tmp_path / "cluster.yaml"
+    file.write_text(text.replace("capacity: 500GB", f"capacity: {size}"))
+    with pytest.raises(SpecificationError, match="more than any machine has"):
+        load_cluster(file)

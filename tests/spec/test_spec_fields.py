@@ -17,7 +17,7 @@ from assay.units import BIT_RATE_PATTERN, BYTE_RATE_PATTERN, BYTES_PATTERN, DURA
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 PREFIXES = {**DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 MILLISECONDS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000, "y": 31_536_000_000}
-NUMBERS = st.decimals(min_value=Decimal("0.001"), max_value=9999, places=3)
+NUMBERS = st.decimals(min_value=Decimal("0.001"), max_value=8000, places=3)
 SPACES = st.sampled_from(["", " "])
 
 

@@ -48,7 +48,7 @@ class Journal:
     def write(self, event: str, *, synced: bool = True, **values: Any) -> None:
         """Append one line, on a line of its own even when a writer died in the middle of one; sync it to disk."""
         line = json.dumps({"at_unix_s": round(time.time(), 3), "event": event, **values}, ensure_ascii=False)
-        with (self.folder / JOURNAL).open("ab+") as file:
+        with _told(self.folder), (self.folder / JOURNAL).open("ab+") as file:
             size = file.seek(0, os.SEEK_END)
             if size:
                 file.seek(size - 1)
@@ -73,7 +73,8 @@ class Journal:
 
         Raises RepositoryError when somebody else does, HostError where the repository's file system has no locks.
         """
-        lock = Lock.try_take(self.folder / LOCK, mode=0o666)
+        with _told(self.folder):
+            lock = Lock.try_take(self.folder / LOCK, mode=0o666)
         if lock is None:
             raise RepositoryError(
                 f"this campaign is under way already ({lock_holder(self.folder / LOCK) or 'by another process'})",
@@ -95,13 +96,8 @@ def find_campaign(
     ``campaigns``: the repository's folder of them; ``finished``: its runs. With ``again``, a campaign that is complete
     is followed by a new one; without, it is returned as it is.
     """
-    known = sorted(campaigns.glob("*/campaign.json"), reverse=True)
-    for path in known:
-        try:
-            stored = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            continue
-        if not isinstance(stored, dict) or stored.get("fingerprint") != plan.fingerprint:
+    for _, path, fingerprint in sorted(_known(campaigns), reverse=True):
+        if fingerprint != plan.fingerprint:
             continue
         journal = Journal(path.parent, path.parent.name)
         own = [run for run in finished if run.campaign_id == journal.campaign_id]
@@ -109,26 +105,54 @@ def find_campaign(
     return None
 
 
+def _known(campaigns: Path) -> Iterator[tuple[int, Path, str]]:
+    """Yield each campaign's number, file and fingerprint; the numbers grow when the clock goes back, as ids do not."""
+    for path in campaigns.glob("*/campaign.json"):
+        try:
+            stored = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(stored, dict):
+            number = stored.get("number")
+            yield number if isinstance(number, int) else 0, path, str(stored.get("fingerprint"))
+
+
+@contextmanager
+def _told(folder: Path) -> Iterator[None]:
+    """Say in words, as RepositoryError, that a campaign's folder can't be written."""
+    try:
+        yield
+    except OSError as error:
+        raise RepositoryError(
+            f"the campaign can't be kept: {error.strerror or error}",
+            where=str(error.filename or folder),
+            hint="a campaign writes its runs there: make it writable, or name another with --repository",
+        ) from error
+
+
 def begun_campaign(campaigns: Path, plan: Plan, runs: int) -> Journal:
     """Begin a campaign of so many runs: its folder, with the texts of its plan and cluster."""
     campaign_id = new_run_id()
     folder = campaigns / campaign_id
-    folder.mkdir(parents=True)
-    (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
-    (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")
-    (folder / "campaign.json").write_text(
-        json.dumps(
-            {
-                "campaign_id": campaign_id,
-                "plan": plan.name,
-                "fingerprint": plan.fingerprint,
-                "cluster": plan.cluster.name,
-                "runs": runs,
-                "started_unix_s": round(time.time(), 3),
-            },
-            indent=2,
+    number = 1 + max((number for number, _, _ in _known(campaigns)), default=0)
+    with _told(folder):
+        folder.mkdir(parents=True)
+        (folder / "plan.yaml").write_text(plan.source, encoding="utf-8")
+        (folder / CLUSTER_TEXT).write_text(plan.cluster_source, encoding="utf-8")
+        (folder / "campaign.json").write_text(
+            json.dumps(
+                {
+                    "campaign_id": campaign_id,
+                    "number": number,
+                    "plan": plan.name,
+                    "fingerprint": plan.fingerprint,
+                    "cluster": plan.cluster.name,
+                    "runs": runs,
+                    "started_unix_s": round(time.time(), 3),
+                },
+                indent=2,
+            )
+            + "\n",
+            encoding="utf-8",
         )
-        + "\n",
-        encoding="utf-8",
-    )
     return Journal(folder, campaign_id)

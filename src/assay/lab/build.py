@@ -65,6 +65,7 @@ def build(cluster: Cluster, site: Site) -> Built:
     if settings is None:
         raise LabError(f"the cluster {cluster.name} is not described as a lab")
     _check_names(cluster)
+    _check_memory(cluster, settings)
     groups = {node.name: NodeGroup(site.capabilities.controllers, site.name, node.name) for node in cluster.nodes}
     site.begin(f"{len(cluster.nodes)} nodes at scale 1/{1 / settings.scale:g}")
     network = plan_network(site.name, {n.name: n.type.nic.rate_bits_per_s * settings.scale for n in cluster.nodes})
@@ -143,6 +144,25 @@ def memory_limit_bytes(node: Node, settings: LabSettings) -> int:
     return max(settings.memory_floor_bytes, int(node.type.memory_bytes * settings.scale))
 
 
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _check_memory(cluster: Cluster, settings: LabSettings) -> None:
+    """Refuse a node that may use more than the machine has: its limit would be none. All together are warned of."""
+    machine_bytes = _machine_bytes()
+    node = max(cluster.nodes, key=lambda node: memory_limit_bytes(node, settings))
+    limit_bytes = memory_limit_bytes(node, settings)
+    if limit_bytes > machine_bytes:
+        floor = limit_bytes == settings.memory_floor_bytes
+        raise LabError(
+            f"node {node.name} may use {format_bytes(limit_bytes)} of memory, and this machine has "
+            f"{format_bytes(machine_bytes)}",
+            where=f"cluster {cluster.name}",
+            hint="lower memory_floor" if floor else "choose a smaller scale",
+        )
+
+
 def _make_groups(cluster: Cluster, settings: LabSettings, groups: dict[str, NodeGroup], journal: Journal) -> list[str]:
     """Make the nodes' control groups with memory limit and CPU share; return in words what the kernel refused."""
     directories = [directory for group in groups.values() for directory in group.directories]
@@ -184,7 +204,7 @@ def _overcommitment(
     """Say in words where the lab promises more than the machine has: images are sparse, and memory is a limit."""
     promised_bytes, free_bytes = sum(disk.spec.capacity_bytes for disk in disks), shutil.disk_usage(directory).free
     memory_bytes = sum(memory_limit_bytes(node, settings) for node in cluster.nodes)
-    machine_bytes = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    machine_bytes = _machine_bytes()
     words = []
     if promised_bytes > free_bytes:
         words.append(

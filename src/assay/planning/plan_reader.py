@@ -25,7 +25,7 @@ from assay.planning.plan_file import PlanFile, plan_file
 from assay.planning.plan_text import CLUSTER_FILE, content_of, written
 from assay.planning.settings import check_configurations, check_settings, completed, words_of
 from assay.planning.workload_section import varied_options, workload_of, workload_option
-from assay.spec.cluster import cluster_of, load_cluster
+from assay.spec.cluster import cluster_of
 from assay.spec.document import Document, Location, Problems, Value, document_of, read_document
 from assay.spec.fields import unknown
 from assay.spec.layouts import fitting_codes, is_layout_code, resolve_layout
@@ -142,7 +142,8 @@ def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Clu
     """Return the cluster and its file's text."""
     path = folder / os.path.expanduser(file.cluster)  # noqa: PTH111 - Path's own raises for unknown users
     try:
-        return load_cluster(path), read_document(path).text
+        document = read_document(path)  # once: it may be a FIFO
+        return cluster_of(document, path.parent), document.text
     except SpecificationError as error:
         if error.where != str(path):  # something in the cluster file; otherwise the path is wrong, and this file is
             raise

@@ -8,12 +8,16 @@ a :class:`SpecificationError` that names ``file:line``.
 from __future__ import annotations
 
 import errno
+import os
+import select
+import stat
 import unicodedata
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -25,8 +29,13 @@ Location: TypeAlias = tuple[str | int, ...]
 Value: TypeAlias = "str | list[Value] | dict[str, Value]"
 
 SIZE_BYTES_MAX = 1_000_000
+SILENCE_S_MAX = 5.0
+"""How long a FIFO is waited for, such as one that a shell makes of a command."""
 DEPTH_MAX = 20
 VALUES_MAX = 50_000
+"""With what aliases stand for."""
+NODES_MAX = 20_000
+"""Keys, values and list items as written: reading one takes a tenth of a millisecond."""
 _TAG = "tag:yaml.org,2002:"
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
 
@@ -97,8 +106,7 @@ def document_of(raw: bytes, path: str) -> Document:
 def _read(path: str | Path) -> bytes:
     """Return the file's bytes: all of them, or one more than is allowed."""
     try:
-        with Path(path).open("rb") as stream:
-            return stream.read(SIZE_BYTES_MAX + 1)
+        return _taken(path)
     except FileNotFoundError:
         raise SpecificationError("there is no such file", where=str(path)) from None
     except IsADirectoryError:
@@ -106,6 +114,23 @@ def _read(path: str | Path) -> bytes:
     except OSError as error:
         reason = error.strerror or errno.errorcode.get(error.errno or 0, "unknown error")
         raise SpecificationError(f"the file can't be read: {reason}", where=str(path)) from error
+
+
+def _taken(path: str | Path) -> bytes:
+    """Return up to one byte more than is allowed; of a FIFO or a terminal what comes without a long pause."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(opened, "rb", buffering=0) as stream:
+        waits, content = not stat.S_ISREG(os.fstat(opened).st_mode), bytearray()
+        while len(content) <= SIZE_BYTES_MAX:
+            if waits and not select.select([stream], [], [], SILENCE_S_MAX)[0]:
+                raise OSError(
+                    errno.ETIMEDOUT, f"it is no regular file, and nothing came out of it for {SILENCE_S_MAX:g} s"
+                )
+            piece = stream.read(SIZE_BYTES_MAX + 1 - len(content))
+            if not piece:
+                break
+            content += piece
+        return bytes(content)
 
 
 def _text(raw: bytes, path: str) -> str:
@@ -122,9 +147,30 @@ def _text(raw: bytes, path: str) -> str:
         raise SpecificationError(message, where=f"{path}:{line}") from None
 
 
+class _Composer(Composer):
+    """Stops at a file that has more nodes than any specification, before the time for all of them has gone."""
+
+    nodes = 0
+
+    def compose_node(self, parent: Node | None, index: Any) -> Any:
+        """Return the next node."""
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            line = self.parser.peek_event().start_mark.line + 1
+            raise _TooManyError(line)
+        return super().compose_node(parent, index)
+
+
+class _TooManyError(Exception):
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+
+
 def _compose(text: str, path: str) -> Node | None:
     """Return the root of YAML's node graph, which has the text and the place of every scalar."""
     yaml = YAML(typ="safe", pure=True)
+    yaml.Composer = _Composer
     yaml.composer.warn_double_anchors = False
     try:
         root: Node | None = yaml.compose(text)
@@ -137,6 +183,10 @@ def _compose(text: str, path: str) -> Node | None:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
         raise SpecificationError(_syntax_message(error, text, line), where=f"{path}:{line}") from None
+    except _TooManyError as error:
+        raise SpecificationError(
+            f"the file has more than {NODES_MAX:,} keys, values and list items", where=f"{path}:{error.line}"
+        ) from None
     except RecursionError:
         raise SpecificationError("the file is nested too deep", where=path) from None
     except Exception as error:  # ruamel.yaml lets malformed directives and escapes out as Python's own errors

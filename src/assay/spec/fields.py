@@ -73,6 +73,10 @@ def _text_schema(pattern: str, description: str, *examples: str) -> dict[str, An
     return {"type": "string", "pattern": plain, "description": description, "examples": list(examples)}
 
 
+QUANTITY_MAX = 2**63 - 1
+"""Of bytes, bytes or bits a second, and seconds; what is more is a slip, and fits no file and no column of a table."""
+
+
 def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bool = False) -> Form:
     """Return the form of a number with a unit; it must be finite and above zero, or zero where that is allowed."""
 
@@ -83,6 +87,8 @@ def _quantity(parse: Callable[[str], float], schema: dict[str, Any], *, zero: bo
         number = parse(text)
         if not (0 < number < math.inf or (zero and number == 0)):
             raise ValueError(f"{text!r} must be more than 0")
+        if number > QUANTITY_MAX:
+            raise ValueError(f"{text!r} is more than any machine has")
         return number
 
     return Form(validate, schema)
