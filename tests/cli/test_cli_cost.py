@@ -21,7 +21,7 @@ from assay.errors import AssayError, FormatError, RepositoryError, Specification
 from assay.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters
 from assay.formats.aloja.price_book import price_book_text
 from assay.model.run import Origin, Run, RunStatus
-from assay.questions.planes import Question, default_factors, facts_of, plane_views
+from assay.questions.planes import PlaneOptions, default_factors, facts_of, plane_views
 from assay.repository import Repository
 from assay.spec import load_prices
 from assay.statistics.run_table import table_of
@@ -110,7 +110,7 @@ def test_json_has_exact_rates_and_what_the_draws_say(repository: Path) -> None:
 def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> Any:
     (tmp_path / "book.yaml").write_text(text)
     table = table_of(runs)
-    question = Question(by=asked.pop("by", default_factors(table)), **asked)
+    question = PlaneOptions(by=asked.pop("by", default_factors(table)), **asked)
     return plane_views(table, facts_of(runs), load_prices(tmp_path / "book.yaml"), question)
 
 

@@ -17,8 +17,8 @@ from assay.errors import AssayError
 from assay.explain.run_detail import run_detail
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.trace import Trace
-from assay.questions.observed import Observed
 from assay.questions.report_single import SingleReport, single_report
+from assay.questions.whole_run import WholeRun
 from assay.report.html import html as render
 from builders import PRICES_YAML, build_repository, make_trace, price_book, runs_with, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -86,10 +86,10 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
 def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> SingleReport:
     """Return the content with one run of each configuration looked at closely."""
 
-    def observed_of(run: Run) -> Observed:
+    def observed_of(run: Run) -> WholeRun:
         whole = hybrid_run()
         whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab})
-        return Observed(whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace()))
+        return WholeRun(whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace()))
 
     return content_of(runs, observed_of=observed_of)
 

@@ -11,7 +11,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_table
 from assay.compare.comparison import Comparison, SideBySide
 from assay.questions.comparison import comparisons as ask
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
 from assay.wording.numbers import rate, seconds
 from assay.wording.ratios import interval, ratio
 from assay.wording.titles import scale_text
@@ -101,7 +101,7 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
     comparisons = ask(opened, table, factor, baseline)
     if as_json:
-        print_json(to_plain(comparisons))
+        print_json(json_value(comparisons))
         return
     if not comparisons:
         click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")

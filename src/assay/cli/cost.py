@@ -9,7 +9,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.reading import read_table
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
 from assay.wording.amounts import money, money_interval
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING, probability, seconds
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(view)
+    plain: dict[str, Any] = json_value(view)
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
-            item["per_h"] = to_plain(priced.per_h)
+            item["per_h"] = json_value(priced.per_h)
     return plain
 
 
@@ -143,7 +143,7 @@ def cost(
 ) -> None:
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
     from assay.questions.planes import (
-        Question,  # imported here: numpy and YAML are slow to load
+        PlaneOptions,  # imported here: numpy and YAML are slow to load
         cost_planes,
     )
     from assay.spec import load_prices
@@ -159,7 +159,7 @@ def cost(
             "day, but those that the book does not date",
             err=True,
         )
-    views = cost_planes(opened, table, book, Question((), take, day, currency, skip_unpriced, seed), factors)
+    views = cost_planes(opened, table, book, PlaneOptions((), take, day, currency, skip_unpriced, seed), factors)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

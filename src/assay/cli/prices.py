@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
 from assay.wording.amounts import money
 from assay.wording.numbers import NOTHING, rate
 from assay.wording.ratios import ratio
@@ -37,9 +37,9 @@ def _setup(setup: Setup, currency: str) -> tuple[str, ...]:
 
 
 def _as_json(view: StorageView) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(view)
+    plain: dict[str, Any] = json_value(view)
     for device, setup in zip(plain["devices"], view.devices, strict=True):
-        device |= {"per_tb": to_plain(setup.per_tb), "per_mb_per_s": to_plain(setup.per_mb_per_s)}
+        device |= {"per_tb": json_value(setup.per_tb), "per_mb_per_s": json_value(setup.per_mb_per_s)}
     return plain
 
 

@@ -10,8 +10,8 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_runs
 from assay.errors import SpecificationError
 from assay.explain.profile import REFERENCE, Profile, ProfileRow, profile
-from assay.questions.observed import with_figures
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
+from assay.questions.whole_run import with_figures
 from assay.wording.numbers import NOTHING, share, size
 
 
@@ -32,7 +32,7 @@ def profile_command(reference: str, layout: str | None, as_json: bool, repositor
         raise SpecificationError(f"there are no runs on {layout!r}", hint=f"there are runs on {layouts}")
     found = profile(with_figures(store, chosen), reference=reference)
     if as_json:
-        print_json(to_plain(found))
+        print_json(json_value(found))
         return
     if found.has_ratios:
         headers = ("workload", "configuration", "runs", "input", "shuffle", "output", "CPU")

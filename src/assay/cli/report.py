@@ -125,9 +125,9 @@ def report(
     if bundle is not None:
         _packed(bundle, opened, table, (document, frame), plan, prices)
     if as_json:
-        from assay.questions.plain import to_plain
+        from assay.questions.json_values import json_value
 
-        print_json({**to_plain(frame), **to_plain(answer), "title": document.title})
+        print_json({**json_value(frame), **json_value(answer), "title": document.title})
 
 
 def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:

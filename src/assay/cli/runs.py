@@ -16,8 +16,8 @@ from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
 from assay.model.run import Run, RunStatus
-from assay.questions.observed import Observed, observed
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
+from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
 from assay.wording.language import plural
@@ -111,7 +111,7 @@ def show(
     if log_name is not None:
         click.echo(opened.log(found.run_id, log_name), nl=False)
         return
-    seen = observed(opened, found)
+    seen = whole_run(opened, found)
     if as_json:
         print_json(_everything(seen))
         return
@@ -120,13 +120,13 @@ def show(
         click.echo(line)
 
 
-def _everything(seen: Observed) -> dict[str, Any]:
+def _everything(seen: WholeRun) -> dict[str, Any]:
     listed = [{"name": name, "size_bytes": size} for name, size in seen.files.items()]
     values: dict[str, Any] = msgspec.to_builtins(seen.run)
     return values | {
         "logs": list(seen.logs),
         "files": listed,
-        "detail": to_plain(seen.detail),
+        "detail": json_value(seen.detail),
         "tasks": msgspec.to_builtins(seen.tasks),
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,15 +13,16 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.cli.reading import read_table
 from assay.errors import SpecificationError
-from assay.wording.ratios import format_interval, format_ratio
+from assay.questions.json_values import json_value
+from assay.wording.numbers import NOTHING
+from assay.wording.ratios import format_interval, format_ratio, interval
+from assay.wording.titles import run_id_text
 
 if TYPE_CHECKING:
     from assay.compare.significance import BestSet
     from assay.compare.speedups import Speedup
-    from assay.quality.anomalies import Anomaly
     from assay.statistics.run_table import RunTable
 
-_NOTHING = "–"
 METHODS = ("matched", "aloja", "lisa14")
 
 
@@ -80,9 +80,9 @@ def speedup(
     if as_json:
         print_json(
             {
-                "speedups": [_finite(asdict(item)) for item in found],
-                "best": [_finite(asdict(item)) for item in best],
-                "warnings": [asdict(warning) for warning in warnings],
+                "speedups": [json_value(item) for item in found],
+                "best": [json_value(item) for item in best],
+                "warnings": [json_value(warning) for warning in warnings],
             }
         )
         return
@@ -102,7 +102,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
         item.group,
         f"{item.candidate} to {item.baseline}",
         f"{format_ratio(item.ratio)}×",
-        _NOTHING if item.low is None or item.high is None else format_interval(item.low, item.high),
+        NOTHING if item.low is None or item.high is None else format_interval(item.low, item.high),
         str(item.sets),
         f"{item.runs_baseline}, {item.runs_candidate}",
         item.origin + scale,
@@ -130,7 +130,7 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> 
     if best:
         click.echo()
         cells = [
-            (b.group, *(", ".join(x) or _NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
+            (b.group, *(", ".join(x) or NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
         ]
         print_table(("Group", "May be the fastest (95 %)", "Shown to be slower", "Never compared"), cells)
 
@@ -148,7 +148,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
         raise SpecificationError(f"--method {method} compares one factor", where="--by")
     figures = published_figures(table, names[0], baseline, method)
     if as_json:
-        print_json([_finite(asdict(item)) for item in figures])
+        print_json([json_value(item) for item in figures])
         return
     print_table(
         ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
@@ -157,7 +157,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
                 f.workload,
                 f.level,
                 f"{f.value:.3f}",
-                _NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}",
+                NOTHING if math.isnan(f.spread) else f"{f.spread:.3f}",
                 str(f.runs),
                 str(f.configurations),
             )
@@ -186,7 +186,7 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     _, table = read_table(repository, where)
     found = test_claims(table)
     if as_json:
-        print_json({origin: [_finite(asdict(item)) for item in items] for origin, items in found.items()})
+        print_json({origin: [json_value(item) for item in items] for origin, items in found.items()})
         return
     for origin, items in found.items():
         click.echo(f"{origin} ({_count(table, 'status', 'valid')} valid runs)" if len(found) == 1 else origin)
@@ -204,27 +204,20 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
 @repository_option
 def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
-    from assay.quality.anomalies import find_anomalies
+    from assay.questions.run_quality import odd_runs
 
     opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
-    found = find_anomalies(table)
-    listed = found.listed(len(found) if as_json else limit)
-    runs = opened.runs_at(table, [item.position for item in listed])
-    ids = {item.row: run.run_id for item, run in zip(listed, runs, strict=True)}
+    found = odd_runs(opened, table, None if as_json else limit)
     if as_json:
-        print_json([{"run_id": ids[item.row], **_finite(asdict(item))} for item in listed])
+        print_json([json_value(item) for item in found.anomalies])
         return
-    print_table(("Run", "Workload", "Layout", "What", "Why"), [_odd(item, ids, table) for item in listed])
-    shown = f"; the first {limit} are shown" if len(found) > limit else ""
-    click.echo(f"{len(found)} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
-
-
-def _odd(item: Anomaly, ids: dict[int, str], table: RunTable) -> tuple[str, ...]:
-    def text(name: str) -> str:
-        column = table.columns.get(name)
-        return (column.text(item.position) if column else None) or _NOTHING
-
-    return ids[item.row][:13], text("workload"), text("layout"), str(item.kind), item.reason
+    cells = [
+        (run_id_text(item.run_id), item.workload or NOTHING, item.layout or NOTHING, item.kind, item.reason)
+        for item in found.anomalies
+    ]
+    print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
+    shown = f"; the first {limit} are shown" if found.total > limit else ""
+    click.echo(f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
 
 
 @click.command()
@@ -235,23 +228,22 @@ def _odd(item: Anomaly, ids: dict[int, str], table: RunTable) -> tuple[str, ...]
 def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """When configurations became faster or slower: change points in the history of their repetitions."""
     from assay.quality.changes import RUNS_MIN, histories
+    from assay.questions.runs import told_apart_by
 
     _, table = read_table(repository, where)
     searched = histories(table)
     found = searched.changed
     if as_json:
-        rows = [(_configuration(table, item.position), item) for item in found]
-        print_json([{"configuration": facts, **_finite(asdict(item))} for facts, item in rows])
+        rows = [(told_apart_by(table, item.position), item) for item in found]
+        print_json([{"configuration": facts, **json_value(item)} for facts, item in rows])
         return
     cells = [
         (
-            ", ".join(_configuration(table, item.position).values()),
+            ", ".join(told_apart_by(table, item.position).values()),
             str(item.runs),
             _day(change.first_after_unix_s),
             f"{change.ratio.value:.2f}×",
-            format_interval(change.ratio.low, change.ratio.high)
-            if change.ratio.low is not None and change.ratio.high is not None
-            else _NOTHING,
+            interval(change.ratio.low, change.ratio.high),
             f"{change.p:.3f}",
         )
         for item in found
@@ -269,21 +261,5 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
         click.echo(f"{searched.runs_without_start} valid runs are left out: nothing tells when they started.")
 
 
-def _configuration(table: RunTable, position: int) -> dict[str, str]:
-    found = {name: table.columns[name].text(position) for name in table.factors if len(table.columns[name].levels) > 1}
-    return {name: text for name, text in found.items() if text is not None}
-
-
 def _day(unix_s: float) -> str:
     return datetime.fromtimestamp(unix_s, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-def _finite(value: Any) -> Any:
-    """Return JSON's types; what is not finite is null."""
-    if isinstance(value, dict):
-        return {str(name): _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return str(value) if isinstance(value, str) else value

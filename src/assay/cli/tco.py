@@ -13,16 +13,16 @@ from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
 from assay.questions.comparison import baseline_among
 from assay.questions.job_cost import CostView, cost_view
-from assay.questions.plain import to_plain
+from assay.questions.json_values import json_value
 from assay.wording.amounts import money, money_interval
 from assay.wording.numbers import NOTHING, count, rate, seconds
 from assay.wording.ratios import interval, ratio
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
-    plain: dict[str, Any] = to_plain(view)
+    plain: dict[str, Any] = json_value(view)
     for layout, bill in view.bills.items():
-        plain["bills"][layout]["total"] = to_plain(bill.total)
+        plain["bills"][layout]["total"] = json_value(bill.total)
     plain.pop("summaries")
     plain.pop("titles")
     for row, shown in zip(plain["rows"], view.rows, strict=True):

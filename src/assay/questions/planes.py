@@ -36,14 +36,14 @@ from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_be
 from assay.statistics.run_table import ABSENT, RunTable
 
 Take = Literal["best", "all", "fastest"]
-Facts = Mapping[tuple[str, str], ClusterFacts]
+PlaceFacts = Mapping[tuple[str, str], ClusterFacts]
 """Cluster and layout to what a run there said of the cluster."""
 JOB_FACTORS = ("workload", "data_bytes", "origin", "lab_scale")
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PlaneOptions:
     """What is asked of the runs."""
 
     by: tuple[str, ...] = (LAYOUT_FACTOR,)
@@ -205,7 +205,7 @@ def _shared_levels(table: RunTable, chosen: _Chosen, names: Sequence[str]) -> li
 
 
 def _rates(
-    levels: Sequence[dict[str, str]], facts: Facts, book: PriceBook, question: Question
+    levels: Sequence[dict[str, str]], facts: PlaceFacts, book: PriceBook, options: PlaneOptions
 ) -> tuple[list[Rate | None], dict[str, str]]:
     """Return the rate of each row, None where the book has none and that is allowed, and why."""
     rates: list[Rate | None] = []
@@ -214,15 +214,15 @@ def _rates(
         layout = found.get(LAYOUT_FACTOR, "")
         counts = counts_from_facts(facts.get((found.get("cluster", ""), layout)), layout, found)
         try:
-            rate = hourly_rate(book, counts, layout, on=question.on)
+            rate = hourly_rate(book, counts, layout, on=options.on)
             if not rate.per_h:
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at nothing at all")
-            rates.append(exchanged(rate, book, question.currency or book.currency))
+            rates.append(exchanged(rate, book, options.currency or book.currency))
         except SpecificationError as error:
-            if not question.skip_unpriced:
+            if not options.skip_unpriced:
                 raise
             rates.append(None)
-            unpriced[" ".join(found[name] for name in question.by if name in found)] = error.message
+            unpriced[" ".join(found[name] for name in options.by if name in found)] = error.message
     return rates, unpriced
 
 
@@ -275,15 +275,15 @@ def _rows(
 
 
 def _plane_view(
-    table: RunTable, counted: Ints, left_out: int, facts: Facts, book: PriceBook, question: Question
+    table: RunTable, counted: Ints, left_out: int, facts: PlaceFacts, book: PriceBook, options: PlaneOptions
 ) -> PlaneView:
     """Return the plane of one job, whose runs that count are the rows ``counted``."""
-    chosen = _choose(table, counted, _grouped(table, counted, question.by), question.take)
+    chosen = _choose(table, counted, _grouped(table, counted, options.by), options.take)
     levels = _shared_levels(table, chosen, table.factors)
-    rates, unpriced = _rates(levels, facts, book, question)
+    rates, unpriced = _rates(levels, facts, book, options)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
     if not kept:
-        return _unpriced_view(table, chosen, book, question, unpriced, left_out)
+        return _unpriced_view(table, chosen, book, options, unpriced, left_out)
     new = np.full(len(rates), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     code = new[chosen.code]
@@ -292,18 +292,18 @@ def _plane_view(
     times = times_of(durations_s, code, len(kept))
     some = [rate for rate in rates if rate is not None]
     as_prices = priced(some)
-    found = plane(times, as_prices, seed=question.seed)
-    rows = _rows(found, times, some, levels, chosen, kept, question.by)
+    found = plane(times, as_prices, seed=options.seed)
+    rows = _rows(found, times, some, levels, chosen, kept, options.by)
     labels = [row.label for row in rows]
     job_levels = {name: text for name in JOB_FACTORS if (text := levels[kept[0]].get(name)) is not None}
     return PlaneView(
         job=job_levels,
         book=book.name,
-        currency=question.currency or book.currency,
-        date=question.on or book.date,
+        currency=options.currency or book.currency,
+        date=options.on or book.date,
         source=book.source,
-        by=question.by,
-        take=question.take,
+        by=options.by,
+        take=options.take,
         rows=tuple(sorted(rows, key=lambda row: (row.rank, row.time_s))),
         flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
         unpriced=unpriced,
@@ -313,7 +313,7 @@ def _plane_view(
 
 
 def _unpriced_view(
-    table: RunTable, chosen: _Chosen, book: PriceBook, question: Question, unpriced: dict[str, str], left_out: int
+    table: RunTable, chosen: _Chosen, book: PriceBook, options: PlaneOptions, unpriced: dict[str, str], left_out: int
 ) -> PlaneView:
     """Return the view of a job of which the book prices nothing: no rows, and why."""
     example = int(chosen.example[0])
@@ -321,11 +321,11 @@ def _unpriced_view(
     return PlaneView(
         job={name: text for name, text in texts.items() if text is not None},
         book=book.name,
-        currency=question.currency or book.currency,
-        date=question.on or book.date,
+        currency=options.currency or book.currency,
+        date=options.on or book.date,
         source=book.source,
-        by=question.by,
-        take=question.take,
+        by=options.by,
+        take=options.take,
         rows=(),
         flips=(),
         unpriced=unpriced,
@@ -334,12 +334,12 @@ def _unpriced_view(
     )
 
 
-def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Question) -> list[PlaneView]:
+def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: PlaneOptions) -> list[PlaneView]:
     """Return the plane of each job that has a run that counts, in the order in which the jobs first ran.
 
     RepositoryError when no run counts; SpecificationError when the book does not price what is there.
     """
-    for name in question.by:
+    for name in options.by:
         if name not in table.factors:
             raise SpecificationError(f"no run has a factor {name!r}", hint=f"there is {', '.join(table.factors)}")
     jobs = groups_by(table, [name for name in JOB_FACTORS if name in table.columns])
@@ -354,7 +354,7 @@ def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Questi
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
     views = [
-        _plane_view(table, part, int(all_runs[jobs.of_row[part[0]]]) - len(part), facts, book, question)
+        _plane_view(table, part, int(all_runs[jobs.of_row[part[0]]]) - len(part), facts, book, options)
         for part in parts
     ]
     if not any(view.rows for view in views):
@@ -363,7 +363,11 @@ def plane_views(table: RunTable, facts: Facts, book: PriceBook, question: Questi
 
 
 def cost_planes(
-    repository: Repository, table: RunTable, book: PriceBook, question: Question | None = None, by: Sequence[str] = ()
+    repository: Repository,
+    table: RunTable,
+    book: PriceBook,
+    options: PlaneOptions | None = None,
+    by: Sequence[str] = (),
 ) -> list[PlaneView]:
     """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
     table = with_factors(table, by)
@@ -375,6 +379,6 @@ def cost_planes(
     )
     facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
     factors = tuple(by) or default_factors(table)
-    asked = question or Question()
-    asked = Question(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
+    asked = options or PlaneOptions()
+    asked = PlaneOptions(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
     return plane_views(table, facts, book, asked)

@@ -18,13 +18,13 @@ from assay.model.price import PriceBook
 from assay.model.run import Run
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
-from assay.questions.observed import examples_of, observed, with_figures
-from assay.questions.planes import Question, cost_planes
+from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
 from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport, single_report
 from assay.questions.speedup import speedup_view
+from assay.questions.whole_run import examples_of, whole_run, with_figures
 from assay.repository import Repository
 from assay.repository.package import imports_of
 from assay.statistics.run_table import RunTable
@@ -64,7 +64,7 @@ def _matched(
 ) -> tuple[MatchedReport, ReportFrame]:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
-    costs = cost_planes(repository, table, book, Question((), take="all", skip_unpriced=True)) if book else []
+    costs = cost_planes(repository, table, book, PlaneOptions((), take="all", skip_unpriced=True)) if book else []
     report = matched_report(table, view, costs)
     return report, _frame(repository, table, examples_of(repository, table), asked, report)
 
@@ -79,7 +79,7 @@ def _single(
         factor=asked.factor,
         baseline=baseline_among(runs, asked.factor, asked.baseline or None),
         trace_of=repository.trace,
-        observed_of=partial(observed, repository),
+        observed_of=partial(whole_run, repository),
         book=book,
     )
     return report, _frame(repository, table, runs, asked, report)

@@ -28,8 +28,8 @@ from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.job_cost import CostView, cost_view
-from assay.questions.observed import Observed
 from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
+from assay.questions.whole_run import WholeRun
 from assay.statistics.factors import levels_of
 from assay.statistics.run_table import table_of
 from assay.wording.language import moment, plural
@@ -157,7 +157,7 @@ def _traffic(
 
 
 def _views(
-    summaries: Sequence[LevelSummary], runs: dict[str, Run], observed_of: Callable[[Run], Observed] | None
+    summaries: Sequence[LevelSummary], runs: dict[str, Run], observed_of: Callable[[Run], WholeRun] | None
 ) -> tuple[RunView, ...]:
     if observed_of is None:
         return ()
@@ -190,7 +190,7 @@ def _sections(
     comparisons: Sequence[Comparison],
     runs: dict[str, Run],
     trace_of: Callable[[str], Trace],
-    observed_of: Callable[[Run], Observed] | None,
+    observed_of: Callable[[Run], WholeRun] | None,
 ) -> tuple[Section, ...]:
     sections = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
@@ -284,7 +284,7 @@ def single_report(
     factor: str,
     baseline: str,
     trace_of: Callable[[str], Trace],
-    observed_of: Callable[[Run], Observed] | None = None,
+    observed_of: Callable[[Run], WholeRun] | None = None,
     book: PriceBook | None = None,
     years: float = 3,
 ) -> SingleReport:

@@ -11,9 +11,9 @@ from assay.errors import RepositoryError
 from assay.explain.run_detail import RunDetail
 from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model.run import Run, Task
-from assay.questions.observed import Observed, observed
 from assay.questions.overview import counts_of, leaders
 from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
+from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository.transfer import bundle_ids
 from assay.statistics.run_table import RunTable
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, RolesOf, Where, require
@@ -102,10 +102,10 @@ def run(context: ContextOf, run_id: RunId) -> RunParts:
     return RunParts(run=found.run, logs=list(found.logs), files=found.files, series=series, tasks=len(found.tasks))
 
 
-def close_view(context: Context, run_id: str) -> Observed:
+def close_view(context: Context, run_id: str) -> WholeRun:
     """Return a run with all that lies beside it, and what that comes to."""
     repository = context.store.repository
-    return context.store.answer(("observed", run_id), lambda _: observed(repository, find_run(context, run_id)))
+    return context.store.answer(("observed", run_id), lambda _: whole_run(repository, find_run(context, run_id)))
 
 
 @router.get("/runs/{run_id}/detail")

@@ -23,7 +23,7 @@ from assay.model.price import PriceBook
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.comparison import comparisons
 from assay.questions.job_cost import CostView, cost_view
-from assay.questions.planes import Question, cost_planes
+from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
@@ -158,7 +158,7 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostPlane]:
-        question = Question((), asked.take, day, asked.currency, asked.skip_unpriced, asked.seed)
+        question = PlaneOptions((), asked.take, day, asked.currency, asked.skip_unpriced, asked.seed)
         chosen, book = selected(table, asked.where), _book(context, asked.prices)
         return [
             CostPlane.model_validate(view)

@@ -18,7 +18,7 @@ from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
 from assay.explain.phases import occupancy
 from assay.explain.trace_views import TRACE_VIEWS, lines_of, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
-from assay.questions.observed import Observed
+from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import Text, page_of, palette
 from assay.web.api_compare import Of, kept_sides
@@ -93,7 +93,7 @@ def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, 
 
 
 def _drawn(
-    sides: Sequence[Side], close: Sequence[Observed], colours: Mapping[str, str], trace: str | None
+    sides: Sequence[Side], close: Sequence[WholeRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     """Return the charts, the views of traces that there are, and the one that is drawn."""
     found: dict[str, Spec] = {}
@@ -122,7 +122,7 @@ def _drawn(
 
 
 def _traces(
-    seen: Mapping[str, Observed], colours: Mapping[str, str], trace: str | None
+    seen: Mapping[str, WholeRun], colours: Mapping[str, str], trace: str | None
 ) -> tuple[dict[str, Spec], dict[str, str], str | None]:
     views = views_of(one.trace for one in seen.values())
     views = ({DISK_TRAFFIC: "Disk traffic, all nodes"} if "disk-read" in views else {}) | views

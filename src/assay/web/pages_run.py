@@ -14,7 +14,7 @@ from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.explain.run_tables import run_sections
 from assay.explain.tasks import timeline
 from assay.explain.trace_views import TRACE_VIEWS, TraceView, lines_of, views_of
-from assay.questions.observed import Observed
+from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import READERS, Text, page_of, palette
 from assay.web.context import ContextOf
@@ -59,7 +59,7 @@ def run(
     )
 
 
-def _close_charts(close: Observed, colours_of: Mapping[str, str]) -> dict[str, Spec]:
+def _close_charts(close: WholeRun, colours_of: Mapping[str, str]) -> dict[str, Spec]:
     """Return the charts of a run's close view that there is something to draw for."""
     placed, run = timeline(close.tasks).placed, close.run
     end_s = max([run.duration_s, *(each.task.end_s for each in placed)])
@@ -73,7 +73,7 @@ def _close_charts(close: Observed, colours_of: Mapping[str, str]) -> dict[str, S
     return found
 
 
-def _trace_spec(close: Observed, view: TraceView, node: str | None, start_s: float | None, end_s: float | None) -> Spec:
+def _trace_spec(close: WholeRun, view: TraceView, node: str | None, start_s: float | None, end_s: float | None) -> Spec:
     series = lines_of(close.trace, view, node=node, start_s=start_s, end_s=end_s)
     last = max((one.t_s[-1] for one in series if one.t_s), default=close.run.duration_s)
     return trace_lines(series, view.title, max(close.run.duration_s, last) if end_s is None else end_s, start_s or 0.0)

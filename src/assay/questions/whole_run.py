@@ -25,7 +25,7 @@ _HISTORY = re.compile(r"job_[0-9]+_[0-9]+\.jhist")
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class WholeRun:
     """A run with everything that its bundle holds of it."""
 
     run: Run
@@ -38,12 +38,12 @@ class Observed:
     """The bundle's files with their sizes in bytes."""
 
 
-def observed(store: Repository, run: Run) -> Observed:
+def whole_run(store: Repository, run: Run) -> WholeRun:
     """Read what lies beside ``run`` and put it together."""
     tasks, trace = tuple(store.tasks(run.run_id)), store.trace(run.run_id)
     whole = run if run.jobs else replace(run, jobs=_jobs_in_logs(store, run))
     logs, files = tuple(store.logs(run.run_id)), store.files(run.run_id)
-    return Observed(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
+    return WholeRun(whole, tasks, trace, run_detail(whole, tasks, trace), logs, files)
 
 
 def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
@@ -67,7 +67,7 @@ def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
 
 
 def _completed(store: Repository, run: Run) -> Run:
-    return replace(run, metrics=detail_metrics(observed(store, run).detail) | run.metrics)
+    return replace(run, metrics=detail_metrics(whole_run(store, run).detail) | run.metrics)
 
 
 def examples_of(repository: Repository, table: RunTable) -> list[Run]:

@@ -9,14 +9,14 @@ from decimal import Decimal
 from typing import Any
 
 
-def to_plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Return ``value`` made of dictionaries, lists, strings, numbers, booleans and None; what is not finite is None."""
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: json_value(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): to_plain(item) for key, item in value.items()}
+        return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, float):
