@@ -396,7 +396,7 @@ def test_a_read_takes_the_files_that_a_like_write_left(name: str) -> None:
     assert needed is not None
     assert write.leaves(SIZE) == (needed.place,)
     assert needed.files == 6
-    assert not any(needed.place.startswith(path) for path in write.outputs())
+    assert not any(needed.place.startswith(path) for path in write.outputs)
     made, written = needed.program, write.programs(SIZE, None)["hadoop"]
     assert (made.main_class, made.options) == (written.main_class, written.options)
     if name == "dfsio":

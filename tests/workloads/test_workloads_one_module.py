@@ -42,6 +42,7 @@ class Reverse(Workload):
     flow = DataFlow(read=1, shuffled=1, written=2)
     waved = ("turns",)
     copies = 1
+    outputs = (f"{OUTPUT}/reverse",)
 
     def input(self, size):
         return generated("lines", lambda path: Program("x.Lines", (path,), size.stored), size.data_bytes, 2)
@@ -49,9 +50,6 @@ class Reverse(Workload):
     def programs(self, size, input_path):
         turns = size.options.get("turns", "1")
         return {"hadoop": Program("x.Reverse", (input_path or "", f"{OUTPUT}/reverse", turns))}
-
-    def outputs(self):
-        return (f"{OUTPUT}/reverse",)
 
     async def judge(self, size, outcome, evidence):
         stored = await evidence.files.stored(f"{OUTPUT}/reverse")

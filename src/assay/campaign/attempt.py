@@ -99,7 +99,7 @@ class _Attempt:
         setting, around, gathered = self.setting, self.around, self.gathered
         async with AsyncExitStack() as stack:
             with around.step("clear"):
-                for path in (*self.workload.outputs(), *self.workload.leaves(self.size)):
+                for path in (*self.workload.outputs, *self.workload.leaves(self.size)):
                     await engine.storage.delete(path)
                 watched = sampling(setting.transports, setting.samplers, self._keep)
                 samplers = await stack.enter_async_context(watched)

@@ -45,9 +45,9 @@ async def judged(
 ) -> Judgement:
     """Return what the workload says of its output, with the checks of where the layout wants it; then remove it."""
     judgement = await workload.judge(size, outcome, evidence)
-    places = [*workload.outputs(), *workload.leaves(size), *([evidence.input_place] if evidence.input_place else [])]
+    places = [*workload.outputs, *workload.leaves(size), *([evidence.input_place] if evidence.input_place else [])]
     placements = await storage.placements(layout, places)
-    for path in workload.outputs():
+    for path in workload.outputs:
         await storage.delete(path)
     return replace(judgement, checks=(*judgement.checks, *placements))
 

@@ -8,42 +8,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from assay.model.cluster import Address, Cluster
-from assay.model.layout import Layout
-from assay.model.plan import Factor, WorkloadSpec
+from assay.model.cluster import Address
+from assay.model.plan import Plan
 
+_DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
 _NOT_COUNTED = ("price", "home")
 _COUNTED_IF_GIVEN = ("policy", "settings", "networks", "data_per_node_bytes", "hdd", "flash", "disks", "attached")
 """Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
 
 
-def fingerprint(
-    cluster: Cluster,
-    engine: str,
-    layouts: Mapping[str, Layout],
-    workloads: Sequence[WorkloadSpec],
-    factors: Sequence[Factor],
-    parameters: Mapping[str, str],
-    repetitions: int,
-    seed: int,
-) -> str:
-    """Return 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
-    resolved = {
-        "cluster": cluster,
-        "engine": engine,
-        "layouts": layouts,
-        "workloads": workloads,
-        "factors": factors,
-        "parameters": parameters,
-        "repetitions": repetitions,
-        "seed": seed,
-    }
-    canonical = json.dumps(_plain(resolved), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
+def fingerprinted(plan: Plan) -> Plan:
+    """Return ``plan`` with 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
+    resolved = {name: _plain(getattr(plan, name)) for name in _DECIDING}
+    canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 
 
 def _plain(value: Any) -> Any:

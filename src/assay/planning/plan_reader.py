@@ -20,7 +20,7 @@ from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, Worklo
 from assay.model.rules import Rules
 from assay.model.run import FailureClass
 from assay.planning.expansion import expand
-from assay.planning.fingerprint import fingerprint
+from assay.planning.fingerprint import fingerprinted
 from assay.planning.plan_file import PlanFile, plan_file
 from assay.planning.plan_text import CLUSTER_FILE, content_of, written
 from assay.planning.settings import check_configurations, check_settings, completed, words_of
@@ -92,7 +92,6 @@ def _plan(
     until = _until(file, problems)
     retries, attempts = _retries(file)
     problems.raise_if_any()
-    parameters = completed(file.parameters, factors, cluster, rules)
     plan = Plan(
         name=file.plan,
         cluster=cluster,
@@ -100,23 +99,21 @@ def _plan(
         workloads=workloads,
         factors=factors,
         layouts=layouts,
-        parameters=parameters,
+        parameters=completed(file.parameters, factors, cluster, rules),
         repetitions=file.repetitions,
         until=until,
         seed=file.seed,
         timeout_s=file.timeout,
         attempts=attempts,
         source=document.text,
-        fingerprint=fingerprint(
-            cluster, file.engine, layouts, workloads, factors, parameters, file.repetitions, file.seed
-        ),
+        fingerprint="",
         retries=retries,
         cluster_file=file.cluster,
         cluster_source=cluster_source,
     )
     check_configurations(plan, expand(plan), problems)
     problems.raise_if_any()
-    return plan
+    return fingerprinted(plan)
 
 
 def _until(file: PlanFile, problems: Problems) -> Until | None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from assay.errors import FormatError
 from assay.model.program import Outcome, Program
-from assay.model.run import Check, Task
+from assay.model.run import Check
 from assay.workloads.checks import common_checks, equal, replicas
 from assay.workloads.inputs import INPUT, Input
 from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
@@ -89,25 +89,27 @@ def _metrics(result: DfsioResult | None) -> dict[str, float]:
     }
 
 
-class DfsioWrite(Workload):
-    """Write ``files`` files with the given replication."""
+class _Dfsio(Workload):
+    """Files of equal size, of which the program tells the streams' rates."""
 
-    name, title = "dfsio-write", "TestDFSIO write"
     options = (FILES,)
-    flow = DataFlow(written=1)
     figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
         return _total_bytes(size)
 
+
+class DfsioWrite(_Dfsio):
+    """Write ``files`` files with the given replication."""
+
+    name, title = "dfsio-write", "TestDFSIO write"
+    flow = DataFlow(written=1)
+    streamed = "hdfs_write_bytes"
+
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write the files."""
         return {"hadoop": _program("write", size)}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map wrote; the reduce only adds up."""
-        return task.hdfs_write_bytes if task.kind == "map" else 0
 
     def leaves(self, size: Size) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
@@ -126,17 +128,12 @@ class DfsioWrite(Workload):
         return Judgement(checks, _metrics(result))
 
 
-class DfsioRead(Workload):
+class DfsioRead(_Dfsio):
     """Read the files that the write test left, all of them once."""
 
     name, title = "dfsio-read", "TestDFSIO read"
-    options = (FILES,)
     flow = DataFlow(read=1)
-    figures = _FIGURES
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all files."""
-        return _total_bytes(size)
+    streamed = "hdfs_read_bytes"
 
     def input(self, size: Size) -> Input | None:
         """Need the files; they are written when they are not there in the wanted number and size."""
@@ -152,10 +149,6 @@ class DfsioRead(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read the files."""
         return {"hadoop": _program("read", size)}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map read; the reduce only adds up."""
-        return task.hdfs_read_bytes if task.kind == "map" else 0
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check the bytes that the program and the engine's counters say were read."""

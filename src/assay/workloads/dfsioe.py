@@ -143,25 +143,27 @@ async def _judgement(
     )
 
 
-class DfsioeWrite(Workload):
-    """Write ``files`` files with the plan's replication."""
+class _Dfsioe(Workload):
+    """Files of equal size, with what each stream counted in each second."""
 
-    name, title = "dfsioe-write", "Enhanced DFSIO write"
     options = (FILES, PAYLOAD, SEED)
-    flow = DataFlow(written=1)
     figures = _FIGURES
 
     def data_bytes(self, size: Size) -> int:
         """Return the bytes of all files."""
         return _total_bytes(size)
 
+
+class DfsioeWrite(_Dfsioe):
+    """Write ``files`` files with the plan's replication."""
+
+    name, title = "dfsioe-write", "Enhanced DFSIO write"
+    flow = DataFlow(written=1)
+    outputs = (_WRITTEN,)
+
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write them where the read test looks for them."""
         return {"hadoop": _program("write", size, _written(size).place, f"{_WRITTEN}/series")}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the series."""
-        return (_WRITTEN,)
 
     def leaves(self, size: Size) -> tuple[str, ...]:
         """Keep the files: they are the read test's input."""
@@ -174,17 +176,12 @@ class DfsioeWrite(Workload):
         return await _judgement(size, outcome, evidence, f"{_WRITTEN}/series", own)
 
 
-class DfsioeRead(Workload):
+class DfsioeRead(_Dfsioe):
     """Read ``files`` files that the write test left, each by one map, wherever it runs."""
 
     name, title = "dfsioe-read", "Enhanced DFSIO read"
-    options = (FILES, PAYLOAD, SEED)
     flow = DataFlow(read=1)
-    figures = _FIGURES
-
-    def data_bytes(self, size: Size) -> int:
-        """Return the bytes of all files."""
-        return _total_bytes(size)
+    outputs = (_READ,)
 
     def input(self, size: Size) -> Input | None:
         """Need the files; they are written when they are not there in the wanted number and size."""
@@ -193,10 +190,6 @@ class DfsioeRead(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Read them."""
         return {"hadoop": _program("read", size, input_path or "", f"{_READ}/series")}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the series."""
-        return (_READ,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""

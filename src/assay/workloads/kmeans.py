@@ -67,6 +67,7 @@ class KMeans(Workload):
     name, title = "kmeans", "K-means"
     options = (MAPS, REDUCES, ITERATIONS, CLUSTERS, SEED)
     flow = DataFlow(read=1, iterations=DEFAULT_ITERATIONS)
+    outputs = (_OUTPUT,)
     figures = (INPUT_BYTES, Figure("squared_distances", "sum over the last iteration's clusters, as the job wrote it"))
 
     def input(self, size: Size) -> Input | None:
@@ -77,10 +78,6 @@ class KMeans(Workload):
         """Cluster them, in one job for each iteration."""
         counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
         return {"hadoop": own_program("KMeans", input_path or "", _OUTPUT, *counts, options=reducing(size))}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the centroids."""
-        return (_OUTPUT,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that each iteration has all points and is no worse than the one before, and the input's real size."""

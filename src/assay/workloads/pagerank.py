@@ -52,6 +52,7 @@ class PageRank(Workload):
     name, title = "pagerank", "PageRank"
     options = (MAPS, REDUCES, ITERATIONS, SEED)
     flow = DataFlow(read=1, shuffled=1, written=1, iterations=DEFAULT_ITERATIONS)
+    outputs = (_OUTPUT,)
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
@@ -66,10 +67,6 @@ class PageRank(Workload):
                 "PageRank", input_path or "", _OUTPUT, _pages(size), self.iterations(size), options=options
             )
         }
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the ranks."""
-        return (_OUTPUT,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check pages, links, ranks and replicas of the last iteration, and the graph's real size."""

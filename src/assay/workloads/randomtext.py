@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from assay.model.program import Outcome, Program
-from assay.model.run import Check, Task
+from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS
 from assay.workloads.inputs import OUTPUT, Input, generated
@@ -62,19 +62,13 @@ class RandomTextWriter(Workload):
     name, title = "randomtextwriter", "RandomTextWriter"
     options = (MAPS,)
     flow = DataFlow(written=1)
+    streamed = "hdfs_write_bytes"
+    outputs = (_WRITTEN,)
     figures = (WRITTEN_BYTES,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Write the text."""
         return {"hadoop": _writer(size, _WRITTEN, TEXT_LINES)}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map wrote."""
-        return task.hdfs_write_bytes
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the text."""
-        return (_WRITTEN,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that all words that the maps counted lie in HDFS, and their replicas."""
@@ -96,6 +90,7 @@ class Sort(Workload):
     name, title = "sort", "Sort"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1, shuffled=1, written=1)
+    outputs = (_SORTED,)
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
@@ -107,10 +102,6 @@ class Sort(Workload):
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
         return {"hadoop": Program("org.apache.hadoop.examples.Sort", arguments, size.stored)}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the sorted records."""
-        return (_SORTED,)
 
     def check_program(self, input_path: str | None) -> Program | None:
         """Compare output and input."""

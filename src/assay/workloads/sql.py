@@ -71,15 +71,11 @@ class SqlQuery(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Run the query."""
         options = {**size.stored, **reducing(size)}
-        return {"hadoop": own_program(self.main_class, input_path or "", f"{OUTPUT}/{self.name}", options=options)}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the groups."""
-        return (f"{OUTPUT}/{self.name}",)
+        return {"hadoop": own_program(self.main_class, input_path or "", *self.outputs, options=options)}
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that no visit and no cent was lost, and the tables' real size."""
-        stored = await evidence.files.stored(f"{OUTPUT}/{self.name}")
+        stored = await evidence.files.stored(*self.outputs)
         tables = await evidence.files.stored(evidence.input_place) if evidence.input_place else stored
         expected = evidence.manifest
         checks = (
@@ -98,6 +94,7 @@ class SqlAggregation(SqlQuery):
 
     name, title = "sql-aggregation", "SQL aggregation"
     flow = DataFlow(read=1)
+    outputs = (f"{OUTPUT}/sql-aggregation",)
     main_class = "SqlAggregation"
     visits_read, visits_expected = "MAP_INPUT_RECORDS", _VISITS
     revenue, revenue_expected = "GROUPED_REVENUE_CENTS", _REVENUE
@@ -108,6 +105,7 @@ class SqlJoin(SqlQuery):
 
     name, title = "sql-join", "SQL join"
     flow = DataFlow(read=1, shuffled=0.06)
+    outputs = (f"{OUTPUT}/sql-join",)
     main_class = "SqlJoin"
     visits_read, visits_expected = "JOINED_VISITS", _SELECTED
     revenue, revenue_expected = "JOINED_REVENUE_CENTS", _SELECTED_REVENUE

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 
 from assay.model.program import Outcome, Program
-from assay.model.run import Check, Task
+from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program
 from assay.workloads.inputs import OUTPUT, Input, generated
@@ -103,18 +103,12 @@ class TeraGen(_OfRows):
     name, title = "teragen", "TeraGen"
     options = (MAPS,)
     flow = DataFlow(written=1)
+    streamed = "hdfs_write_bytes"
+    outputs = (_GENERATED,)
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Generate the rows."""
         return {"hadoop": _teragen(size, _GENERATED)}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map wrote."""
-        return task.hdfs_write_bytes
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the rows."""
-        return (_GENERATED,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check bytes, replicas and the number of rows."""
@@ -135,6 +129,7 @@ class TeraSort(_OfRows):
     name, title = "terasort", "TeraSort"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1, shuffled=1, written=1)
+    outputs = (_SORTED, _REPORT)
     copies_parameter = _SORTED_COPIES
 
     def input(self, size: Size) -> Input | None:
@@ -144,10 +139,6 @@ class TeraSort(_OfRows):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Sort them."""
         return {"hadoop": _terasort(size, input_path or "", _SORTED)}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the sorted rows and the report on them."""
-        return (_SORTED, _REPORT)
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Read the output in order."""
@@ -176,6 +167,7 @@ class TeraValidate(_OfRows):
     name, title = "teravalidate", "TeraValidate"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1)
+    outputs = (_REPORT,)
 
     def input(self, size: Size) -> Input | None:
         """Need sorted rows: TeraGen's, sorted."""
@@ -187,10 +179,6 @@ class TeraValidate(_OfRows):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Validate them."""
         return {"hadoop": _teravalidate(input_path or "", _REPORT)}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the report."""
-        return (_REPORT,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the rows that were read, their order and their checksum."""
@@ -206,6 +194,7 @@ class TeraRead(_OfRows):
     name, title = "teraread", "TeraRead"
     options = (MAPS,)
     flow = DataFlow(read=1)
+    streamed = "hdfs_read_bytes"
 
     def input(self, size: Size) -> Input | None:
         """Need the rows."""
@@ -214,10 +203,6 @@ class TeraRead(_OfRows):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read them."""
         return {"hadoop": own_program("TeraRead", input_path or "", options={})}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map read."""
-        return task.hdfs_read_bytes
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check that every row was read and nothing written."""
@@ -241,6 +226,8 @@ class HdfsWrite(Workload):
     name, title = "hdfs-write", "HDFS write"
     options = (MAPS, PAYLOAD)
     flow = DataFlow(written=1)
+    streamed = "hdfs_write_bytes"
+    outputs = (_WRITTEN,)
     copies = 1
     figures = (WRITTEN_BYTES,)
 
@@ -259,14 +246,6 @@ class HdfsWrite(Workload):
             "dfs.replication": "1",
         }
         return {"hadoop": Program("org.apache.hadoop.examples.RandomWriter", (_WRITTEN,), options)}
-
-    def streamed_bytes(self, task: Task) -> int:
-        """Return what a map wrote."""
-        return task.hdfs_write_bytes
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name what was written."""
-        return (_WRITTEN,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that the maps counted, and that each is there exactly once."""

@@ -25,6 +25,7 @@ class WordCount(Workload):
     name, title = "wordcount", "WordCount"
     options = (MAPS, REDUCES)
     flow = DataFlow(read=1)
+    outputs = (_OUTPUT,)
     figures = (INPUT_BYTES,)
 
     def input(self, size: Size) -> Input | None:
@@ -34,10 +35,6 @@ class WordCount(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Count the words."""
         return {"hadoop": Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), reducing(size))}
-
-    def outputs(self) -> tuple[str, ...]:
-        """Name the counts."""
-        return (_OUTPUT,)
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from assay.model.program import Outcome, Program, Stored
 from assay.model.run import Check, Task
@@ -179,6 +179,10 @@ class Workload(ABC):
     """What a plan can give it beside its data."""
     flow: DataFlow
     """What a run moves for each byte that it processes."""
+    outputs: tuple[str, ...] = ()
+    """The paths that must not exist before the run, and that are removed after it."""
+    streamed: Literal["hdfs_read_bytes", "hdfs_write_bytes"] | None = None
+    """What its maps do all the time, as a field of :class:`Task`, where it is only one thing."""
     figures: tuple[Figure, ...] = ()
     """The metrics that it makes."""
     copies: int | None = None
@@ -212,15 +216,11 @@ class Workload(ABC):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Return the program that is timed, by the name of each engine that there is one for."""
 
-    def streamed_bytes(self, task: Task) -> int:  # noqa: ARG002
+    def streamed_bytes(self, task: Task) -> int:
         """Return what a task streamed, for the concurrency-gated aggregate; 0 where that figure has no meaning: tasks
-        read, sort and write by turns.
+        read, sort and write by turns, or only add up.
         """
-        return 0
-
-    def outputs(self) -> tuple[str, ...]:
-        """Return the paths that must not exist before the run, and that are removed after it."""
-        return ()
+        return getattr(task, self.streamed) if self.streamed and task.kind == "map" else 0
 
     def leaves(self, size: Size) -> tuple[str, ...]:  # noqa: ARG002
         """Return the paths that must not exist before the run, and that stay after it: another workload's input."""
