@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, devices_of_code, parse
+from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, parse
 from assay.model.warning import CodedWarning, WarningCode
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
@@ -87,14 +87,6 @@ def layout_words(code: str) -> str | None:
         Beside.HDFS: f"HDFS on {one}, intermediate data on {many}",
         Beside.BOTH: f"HDFS and intermediate data on {many} and {one}",
     }[found.beside or Beside.INTERMEDIATE]
-
-
-def layout_devices(code: str) -> dict[str, int] | None:
-    """Return how many devices of each kind one worker uses; ``remote`` counts volumes behind the network.
-
-    None when the code is not known, or stands for something that is no device.
-    """
-    return devices_of_code(code) or None
 
 
 def remarks(row: Mapping[str, str]) -> tuple[CodedWarning, ...]:

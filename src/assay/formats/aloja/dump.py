@@ -19,16 +19,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja.codes import (
-    known,
-    layout_devices,
-    layout_name,
-    layout_words,
-    network,
-    parameters,
-    remarks,
-    suite,
-)
+from assay.formats.aloja.codes import known, layout_name, layout_words, network, parameters, remarks, suite
 from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.formats.aloja.samples import Samples
@@ -38,6 +29,7 @@ from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mysqldump import DumpRow, is_dump, rows_of
 from assay.model.imported import Found, Left, foreign_run
+from assay.model.layout_code import devices_of_code
 from assay.model.run import Phase, RunStatus, Task
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
@@ -259,7 +251,7 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
     facts = {
         "name": cluster or None,
         "cores": cores,
-        "layout_devices": layout_devices(layout),
+        "layout_devices": devices_of_code(layout) or None,
         "layout_words": layout_words(layout),
     }
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}

@@ -28,6 +28,7 @@ from assay.formats.aloja.times import started
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
 from assay.model.imported import Found, Left, foreign_run
+from assay.model.layout_code import devices_of_code
 from assay.model.run import Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
 
@@ -358,7 +359,7 @@ class _Table:
         joined = self.clusters.join(fields, place)
         code = codes.layout_name(fields["disk"])
         facts = dict(joined.facts)
-        if (devices := codes.layout_devices(code)) is not None:
+        if devices := devices_of_code(code):
             facts["layout_devices"] = devices
         if (words := codes.layout_words(code)) is not None:
             facts["layout_words"] = words

@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.aloja.codes import known, layout_devices, layout_name, layout_words, network, parameters, suite
+from assay.formats.aloja.codes import known, layout_name, layout_words, network, parameters, suite
 from assay.formats.aloja.history import Jobs, is_history, jobs_of, jobs_within
 from assay.formats.aloja.logs import (
     Execution,
@@ -38,6 +38,7 @@ from assay.formats.aloja.samples import Monitored, Samples
 from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.model.imported import Found, Left, foreign_run
+from assay.model.layout_code import devices_of_code
 from assay.model.run import RunStatus
 from assay.model.warning import CodedWarning, WarningCode
 
@@ -295,7 +296,7 @@ def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:
         "name": name.cluster or None,
         "provider": "azure" if name.azure else None,
         "workers": name.datanodes,
-        "layout_devices": layout_devices(layout),
+        "layout_devices": devices_of_code(layout) or None,
         "layout_words": layout_words(layout),
     }
     return {key: fact for key, fact in facts.items() if fact is not None}

@@ -20,18 +20,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from assay.errors import FormatError
-from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, key, problem
-from assay.formats.importing import Format, one_by_one
-from assay.formats.source import Source
+from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, each_block, key, problem
+from assay.formats.importing import Format
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
 from assay.model.imported import Found, Left
 from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
-from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
+from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult
 
 _LABELS = {
     "operation": re.compile(r"-- Extended Metrics --\s*: *(?P<value>.*)$"),
@@ -139,19 +137,9 @@ def _taken(block: DfsioBlock, lines: list[str], name: str) -> Found | Left:
     return Found(f"{key(result)} {fields.get('start_ms', '')}".strip(), where, _enhanced_run(result, fields))
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
-    text = source.text()
-    lines = text.splitlines()
-    blocks = 0
-    for block in dfsio_blocks(text, source=source.name):
-        blocks += 1
-        yield _taken(block, lines, source.name)
-    if not blocks:
-        raise FormatError("holds no result block of the enhanced DFSIO", where=source.name)
-
-
 def _recognises(_name: str, head: bytes) -> bool:
     return MARK in head and ENHANCED_MARK.encode() in head
 
 
-FORMAT = Format("dfsioe", "HiBench's enhanced DFSIO result blocks", _recognises, one_by_one(_read))
+_READ = each_block(_taken, "the enhanced DFSIO")
+FORMAT = Format("dfsioe", "HiBench's enhanced DFSIO result blocks", _recognises, _READ)

@@ -11,10 +11,10 @@ summed task time can't be less than bytes over (files × wall time).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.importing import Format, Reads, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import (
     BYTES_MAX,
@@ -102,15 +102,20 @@ def block_run(result: DfsioResult, program: str) -> Run:
     )
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
-    text = source.text()
-    lines = text.splitlines()
-    blocks = 0
-    for block in dfsio_blocks(text, source=source.name):
-        blocks += 1
-        yield _taken(block, lines, source.name)
-    if not blocks:
-        raise FormatError("holds no result block of TestDFSIO", where=source.name)
+def each_block(taken: Callable[[DfsioBlock, list[str], str], Found | Left], what: str) -> Reads:
+    """Return a reader that gives ``taken`` each result block with its file's lines and name; ``what`` it looks for."""
+
+    def read(source: Source) -> Iterator[Found | Left]:
+        text = source.text()
+        lines = text.splitlines()
+        blocks = 0
+        for block in dfsio_blocks(text, source=source.name):
+            blocks += 1
+            yield taken(block, lines, source.name)
+        if not blocks:
+            raise FormatError(f"holds no result block of {what}", where=source.name)
+
+    return one_by_one(read)
 
 
 def _taken(block: DfsioBlock, lines: list[str], name: str) -> Found | Left:
@@ -128,4 +133,5 @@ def _recognises(_name: str, head: bytes) -> bool:
     return MARK in head and ENHANCED_MARK.encode() not in head
 
 
-FORMAT = Format("testdfsio", "TestDFSIO result blocks, stock Hadoop 1, 2 and 3", _recognises, one_by_one(_read))
+_READ = each_block(_taken, "TestDFSIO")
+FORMAT = Format("testdfsio", "TestDFSIO result blocks, stock Hadoop 1, 2 and 3", _recognises, _READ)
