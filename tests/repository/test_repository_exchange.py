@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assay.cli.exchange import export, pull, push
 from assay.errors import RepositoryError
 from assay.formats.source import Source
 from assay.formats.tables.table import table_format
 from assay.model.imported import Found
+from assay.model.spreadsheet import harmless_cell, meant_text
 from assay.repository import Repository
 from assay.repository.exchange import copy_bundles, perfkit_samples, wide, write_csv, write_otava
 from builders import make_run, runs_with
@@ -78,6 +81,32 @@ def test_a_csv_comes_back_through_a_table_import(tmp_path: Path) -> None:
         (r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in runs
     ]
     assert [run.metrics["job_s"] for run in back] == [9.0, 9.0, 9.0]
+
+
+EVIL = ["=cmd|' /C calc'!A0", "+1+cmd", "-2+3", "@SUM(A1)", "'=x", "''@y"]
+TAME = ["-1", "+2.5e3", "'quoted'", "a=b", "1-2"]
+
+
+def test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back(tmp_path: Path) -> None:
+    runs = [make_run(number, workload=text, parameters={"a.b": text}) for number, text in enumerate(EVIL + TAME)]
+    path = tmp_path / "runs.csv"
+    with path.open("w", newline="") as file:
+        write_csv(runs, file)
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert not [cell for row in rows for cell in row.values() if cell[:1] in "=@" and cell]
+    assert [row["workload"] for row in rows] == [f"'{text}" for text in EVIL] + TAME
+    read = table_format({n: n for n in ("workload", "duration_s", "parameter:a.b")}, {}).read
+    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, Found)]
+    assert [run.workload for run in back] == EVIL + TAME
+    assert [run.parameters["a.b"] for run in back] == EVIL + TAME
+
+
+@given(st.text(alphabet="'=+-@a1.\t", min_size=1, max_size=6))
+def test_cells_are_reversible_and_harmless(text: str) -> None:
+    cell = harmless_cell(text)
+    assert meant_text(cell) == text
+    assert cell[0] not in "=@\t"
 
 
 def test_the_wide_table_has_a_value_or_nothing_for_every_run() -> None:

@@ -21,6 +21,7 @@ import msgspec
 
 from assay.errors import RepositoryError
 from assay.model.run import Run
+from assay.model.spreadsheet import harmless_cell
 from assay.repository.bundle import Problem, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
@@ -101,11 +102,11 @@ def _plain(value: Any) -> Any:
 
 
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
-    """Write the wide table as CSV (RFC 4180, UTF-8)."""
+    """Write the wide table as CSV (RFC 4180, UTF-8), in cells that no spreadsheet runs (:func:`harmless_cell`)."""
     kinds, columns = wide(runs)
     writer = csv.writer(file)
-    writer.writerow(kinds)
-    writer.writerows(zip(*columns, strict=True))
+    writer.writerow(map(harmless_cell, kinds))
+    writer.writerows(map(harmless_cell, row) for row in zip(*columns, strict=True))
 
 
 def write_parquet(runs: Sequence[Run], path: Path) -> None:
@@ -177,6 +178,6 @@ def write_otava(runs: Sequence[Run], file: IO[str]) -> None:
         )
     metrics = sorted({name for run in valid for name in run.metrics})
     writer = csv.writer(file)
-    writer.writerow(["time", "run_id", "duration_s", *metrics])
+    writer.writerow(map(harmless_cell, ["time", "run_id", "duration_s", *metrics]))
     for run in valid:
         writer.writerow([run.started_at, run.run_id, run.duration_s, *(run.metrics.get(name, "") for name in metrics)])

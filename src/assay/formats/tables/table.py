@@ -30,6 +30,7 @@ from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
 from assay.model.imported import Found, Left, foreign_run
 from assay.model.run import Origin, RunStatus
+from assay.model.spreadsheet import meant_text
 from assay.spec.fields import unknown
 from assay.units import parse_bytes
 
@@ -128,7 +129,7 @@ def read_table_runs(
         if isinstance(cells, str):
             yield Left(where, cells)
             continue
-        told = {name: cells[column].strip() for name, column in table.columns.items()}
+        told = {name: meant_text(cells[column].strip()) for name, column in table.columns.items()}
         values = {**defaults, **{name: text for name, text in told.items() if text}}
         try:
             key = json.dumps([str(origin), sorted(values.items())], ensure_ascii=True)
