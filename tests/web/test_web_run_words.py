@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 
 from assay.cli.main import assay
 from assay.repository import Repository
-from builders import said
+from builders import build_repository, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from web_support import client_of
 
@@ -75,3 +76,19 @@ def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
         if cell and not {cell, cell[0].upper() + cell[1:], cell.lstrip("✓✗ ").replace(":", "", 1)} & shown
     ]
     assert missing == []
+
+
+def test_terminal_and_api_give_the_same_odd_runs_and_findings(tmp_path: Path) -> None:
+    runs = study_runs()
+    repository = build_repository(
+        tmp_path / "r", [*runs, replace(runs[0], run_id="odd", duration_s=runs[0].duration_s * 9)]
+    )
+    client = client_of(repository.root)
+    for command, address, of_answer in (
+        ("anomalies", "anomalies?limit=1000", "anomalies"),
+        ("findings", "findings", None),
+    ):
+        printed = CliRunner().invoke(assay, [command, "--json", "--repository", str(repository.root)]).output
+        sent = client.get(f"/api/v1/{address}").json()
+        assert json.loads(printed) == (sent[of_answer] if of_answer else sent)
+        assert json.loads(printed)

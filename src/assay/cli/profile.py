@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.reading import read_runs
-from assay.errors import SpecificationError
-from assay.explain.profile import REFERENCE, Profile, ProfileRow, profile
+from assay.cli.reading import read_table
+from assay.explain.profile import REFERENCE, Profile, ProfileRow
 from assay.questions.json_values import json_value
-from assay.questions.whole_run import with_figures
+from assay.questions.runs import selected
+from assay.questions.whole_run import workload_profile
 from assay.wording.numbers import NOTHING, share, size
 
 
@@ -25,12 +25,9 @@ def profile_command(reference: str, layout: str | None, as_json: bool, repositor
 
     Medians of the valid runs on each configuration, and their ratios to the reference workload's.
     """
-    store, runs = read_runs(repository)
-    chosen = [run for run in runs if layout is None or run.layout == layout]
-    if not chosen:
-        layouts = ", ".join(sorted({run.layout for run in runs if run.layout}))
-        raise SpecificationError(f"there are no runs on {layout!r}", hint=f"there are runs on {layouts}")
-    found = profile(with_figures(store, chosen), reference=reference)
+    store, table = read_table(repository)
+    chosen = selected(table, [f"layout={layout}"] if layout else [], "--layout")
+    found = workload_profile(store, chosen, reference)
     if as_json:
         print_json(json_value(found))
         return

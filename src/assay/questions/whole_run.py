@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from assay.errors import FormatError
+from assay.explain.profile import Profile, profile
 from assay.explain.run_detail import RunDetail, detail_metrics, run_detail
 from assay.formats.hadoop.jhist import job_of, parse_jhist
 from assay.model.run import Job, Run, Task
@@ -59,6 +60,11 @@ def _jobs_in_logs(store: Repository, run: Run) -> tuple[Job, ...]:
         except FormatError:  # a damaged history: what the bundle has besides is shown without it
             return ()
     return tuple(sorted(jobs, key=lambda job: job.submit_s))
+
+
+def workload_profile(store: Repository, table: RunTable, reference: str) -> Profile:
+    """Return what each workload reads, shuffles, writes and computes, against ``reference``; see its module."""
+    return profile(with_figures(store, store.runs_at(table, range(len(table)))), reference=reference)
 
 
 def with_figures(store: Repository, runs: Sequence[Run]) -> list[Run]:
