@@ -71,6 +71,13 @@ def test_columns_become_one_current_parameter_each_in_hadoops_units() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("cell", "mib"), [("134", 128), ("67", 64), ("268", 256), ("536", 512), ("537", 512), ("1073", 1024), ("128", 128)]
+)
+def test_a_block_size_in_decimal_megabytes_is_the_one_in_mib_that_it_means(cell: str, mib: int) -> None:
+    assert codes.parameters({"blk_size": cell}) == {"dfs.blocksize": str(mib * 2**20)}
+
+
 def test_what_is_absent_or_0_is_not_known() -> None:
     assert codes.parameters({"blk_size": "0", "maps": "NULL", "iosf": "", "comp": "NA"}) == {}
 

@@ -30,6 +30,10 @@ _REPLICATION_MAX: Final = 512
 """Hadoop's own bound, dfs.replication.max."""
 _BLOCK_MIB_MAX: Final = 2**20
 """1 TiB; a larger number is no block size in MiB, and most likely one in bytes."""
+_DECIMAL_BLOCKS: Final = {
+    mb: 2**power for power in range(25, 32) for mb in (2**power // 10**6, round(2**power / 10**6))
+}
+"""Block sizes that some services report in decimal megabytes, 134 for 128 MiB; none of them is one in MiB."""
 COUNTS: Final[Mapping[str, tuple[str, int, int]]] = {
     "maps": (MAPS, 1, _INT_MAX),
     "iosf": (SORT_FACTOR, 1, _INT_MAX),
@@ -118,7 +122,7 @@ def parameters(columns: Mapping[str, str]) -> dict[str, str]:
     for column, (name, factor, most) in COUNTS.items():
         value = _count(column, columns.get(column, ""), most)
         if value:
-            found[name] = str(value * factor)
+            found[name] = str((_DECIMAL_BLOCKS.get(value) if name == BLOCK_SIZE else None) or value * factor)
     return found | _compression(columns.get("comp", ""))
 
 
