@@ -22,16 +22,11 @@ setup-fast:
 demo: setup
 	@.venv/bin/assay demo --repository demo/repository -o demo/report.html
 
-# First what measures devices and links, by itself; then the rest, where labs stand one after the other in one process
-# and the other has what needs none.
 test: setup-test
-	@status=0; \
-	.venv/bin/python -m pytest -m alone --durations=20 || status=$$?; \
-	.venv/bin/python -m pytest -m "not alone" -n 2 --dist loadgroup --durations=20 || status=$$?; \
-	exit $$status
+	@.venv/bin/python tools/test.py
 
 test-fast: setup-fast
-	@.venv/bin/python -m pytest --fast -n auto --dist loadgroup
+	@.venv/bin/python -m pytest --fast -n auto --dist loadfile
 
 check: setup-test
 	@.venv/bin/ruff check .

@@ -1,4 +1,4 @@
-"""Settings of all tests, what the fast loop leaves out, who runs beside whom, and the browser for pages."""
+"""Settings of all tests, what the fast loop leaves out, and the browser of those that look at pages."""
 
 from __future__ import annotations
 
@@ -14,10 +14,6 @@ from effort import FAST_COPIES, NOT_FAST, examples
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-LAB_GROUP = "lab"
-"""Tests that start a cluster run one after the other, whatever else runs beside them."""
-
 
 MARKED_BY_FIXTURE = {"browser": "browser", "sshd": "daemon"}
 
@@ -40,7 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, leave out what is not fast, let labs come first and in one group."""
+    """Mark tests by the fixtures that they use, and leave out what is not fast where that is asked for."""
     for item in items:
         for name in MARKED_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKED_BY_FIXTURE[name])
@@ -50,11 +46,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if _marked(item, *NOT_FAST)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not _marked(item, *NOT_FAST)]
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            name = LAB_GROUP if _marked(item, "lab", "hadoop") else item.nodeid.partition("::")[0]
-            item.add_marker(pytest.mark.xdist_group(name))
-    items.sort(key=lambda item: not _marked(item, "lab", "hadoop"))
 
 
 def _marked(item: pytest.Item, *names: str) -> bool:

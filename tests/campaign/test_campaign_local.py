@@ -1,42 +1,109 @@
-"""Real Hadoop daemons on this machine through the local transport: the path of a machine without a lab."""
+"""Real Hadoop daemons on this machine through the local transport: the path of a machine without a lab.
+
+One campaign has every workload that no other test has, tiny; it is stopped after a run and goes on.
+"""
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from campaign_support import assay, assay_json, java_processes, require_hadoop, write_local_plan
+from assay.workloads.catalogue import workloads
+from campaign_support import assay, assay_json, end_java_processes, java_processes, require_hadoop, write_local_plan
 
 pytestmark = pytest.mark.hadoop
 
+WORKLOADS = {
+    "wordcount": "{data: 20MB, maps: 2, reduces: 1}",
+    "teravalidate": "{data: 20MB, maps: 2, reduces: 2}",
+    "teraread": "{data: 2MB, maps: 1}",
+    "shuffle": "{data: 2MB, maps: 2, reduces: 2, payload: random}",
+    "hdfs-write": "{data: 2MB, maps: 1}",
+    "hdfs-write-random": "{data: 2MB, maps: 1, payload: random, label: hdfs-write-random}",
+    "randomtextwriter": "{data: 2MB, maps: 1}",
+    "sort": "{data: 2MB, maps: 1, reduces: 2}",
+    "dfsioe-write": "{data: 60MB, files: 2, payload: random}",
+    "dfsioe-read": "{data: 60MB, files: 2}",
+    "pagerank": "{data: 2MB, maps: 1, iterations: 1}",
+    "kmeans": "{data: 2MB, maps: 1, clusters: 3, iterations: 2}",
+    "sql-aggregation": "{data: 2MB, maps: 1}",
+    "sql-join": "{data: 2MB, maps: 1}",
+}
+IN_LAB_TESTS = {"dfsio-write", "dfsio-read", "teragen", "terasort"}
 BODY = """
 layout: SSD
-parameters: {dfs.replication: 1, dfs.blocksize: 16MiB}
+parameters: {{dfs.replication: 1, dfs.blocksize: 16MiB}}
 workloads:
-  - wordcount: {data: 20MB, maps: 2, reduces: 1}
-  - teravalidate: {data: 20MB, maps: 2, reduces: 2}
-factors: {mapreduce.job.reduce.slowstart.completedmaps: [0.05]}
+{workloads}
+factors: {{mapreduce.job.reduce.slowstart.completedmaps: [0.05]}}
 repetitions: 1
 attempts: 1
-"""
+""".format(workloads="\n".join(f"  - {name.removesuffix('-random')}: {options}" for name, options in WORKLOADS.items()))
 
 
-def test_wordcount_and_teravalidate_are_valid_on_one_machine(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     require_hadoop()
-    plan, repository = write_local_plan(tmp_path, f"local-{os.getpid()}", BODY), tmp_path / "repository"
+    if shutil.which("javac") is None:
+        pytest.skip("javac is not installed: assay's own jobs can't be built here")
+    folder = tmp_path_factory.mktemp("local")
+    yield folder
+    assert end_java_processes(str(folder)) == {}
+
+
+@pytest.fixture(scope="module")
+def repository(folder: Path) -> Path:
+    """Return the repository after the campaign's first call, that made one run, and its second, that made the rest."""
+    plan, repository = write_local_plan(folder, f"local-{os.getpid()}", BODY), folder / "repository"
     assay("run", plan, "--repository", repository, "--until", "1 run")
     [standing] = assay_json("campaign", "status", "--repository", repository)
-    assert (standing["running"], standing["done"], standing["planned"]) == (False, 1, 2)
+    assert (standing["running"], standing["done"], standing["planned"]) == (False, 1, len(WORKLOADS))
     assert standing["stopped"] == "--until 1 run"
-    assay("run", plan, "--repository", repository)
-    runs = {run["workload"]: run for run in assay_json("runs", "--repository", repository)}
-    assert {name: run["status"] for name, run in runs.items()} == {"wordcount": "valid", "teravalidate": "valid"}
+    assay("run", plan, "--repository", repository, timeout_s=1500, check=False)
+    return repository
+
+
+@pytest.fixture(scope="module")
+def runs(repository: Path) -> dict[str, dict[str, Any]]:
+    return {run["workload"]: run for run in assay_json("runs", "--repository", repository)}
+
+
+def test_every_workload_runs_and_is_valid(runs: dict[str, dict[str, Any]]) -> None:
+    assert {name: (run["status"], run["cause"]) for name, run in runs.items()} == dict.fromkeys(
+        WORKLOADS, ("valid", None)
+    )
     assert all(run["lab_scale"] is None for run in runs.values())
+
+
+def test_every_workload_is_run_by_a_test() -> None:
+    assert set(workloads()) - IN_LAB_TESTS <= {name.removesuffix("-random") for name in WORKLOADS}
+
+
+def test_no_daemon_is_left(repository: Path, folder: Path) -> None:
+    assert repository.is_relative_to(folder)
+    assert java_processes(str(folder)) == {}
+
+
+def test_a_run_tells_its_checks(repository: Path, runs: dict[str, dict[str, Any]]) -> None:
     shown = assay_json("show", runs["wordcount"]["run_id"], "--repository", repository)
     assert {check["name"] for check in shown["checks"]} >= {"words counted", "bytes read", "exit status"}
-    assert java_processes(str(tmp_path)) == {}
+
+
+@pytest.mark.parametrize("name", ["dfsioe-write", "dfsioe-read"])
+def test_streams_are_kept_byte_by_byte_of_time(repository: Path, runs: dict[str, dict[str, Any]], name: str) -> None:
+    shown = assay_json("show", runs[name]["run_id"], "--repository", repository)
+    assert shown["metrics"]["per_stream_mb_per_s"] > 0
+    (kept,) = repository.glob(f"bundles/{runs[name]['run_id']}/logs/streams.jsonl*")
+    lines = [json.loads(line) for line in gzip.decompress(kept.read_bytes()).splitlines()]
+    assert sum(sum(line["slot_bytes"]) for line in lines) == 60_000_000
+    assert "NameNode's clock" in shown["sources"]["gated_aggregate_mb_per_s"]
 
 
 def test_without_java_the_error_says_what_and_where_and_what_to_do(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
+from _pytest.mark.expression import Expression
 
 from effort import EXAMPLES_MIN, NOT_FAST, examples
 from paths import ROOT, TESTS
@@ -57,3 +59,18 @@ def test_no_property_has_a_fixed_number_of_examples() -> None:
         if word in line and f"{word}examples(" not in line and path != Path(__file__)
     ]
     assert fixed == []
+
+
+@pytest.mark.parametrize("marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("browser", "slow")])
+def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
+    spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+
+    def is_marked(name: str, /, **_: object) -> bool:
+        return name in marked
+
+    sets = [Expression.compile(words) for words in (tool.ALONE, tool.LABS, tool.REST)]
+    assert sum(one.evaluate(is_marked) for one in sets) == 1

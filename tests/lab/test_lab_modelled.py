@@ -88,6 +88,7 @@ def test_a_machine_that_can_takes_the_model_and_says_so(lab: Lab) -> None:
 
 
 @pytest.mark.lab
+@pytest.mark.alone
 def test_interleaved_readers_cost_an_arm_bandwidth_and_flash_none(lab: Lab) -> None:
     one, several = _best(lab, "hdd", 1)[0], _best(lab, "hdd", 8)[0]
     assert several < 0.85 * one
@@ -96,6 +97,7 @@ def test_interleaved_readers_cost_an_arm_bandwidth_and_flash_none(lab: Lab) -> N
 
 
 @pytest.mark.lab
+@pytest.mark.alone
 def test_a_saturated_disk_shows_as_busy(lab: Lab) -> None:
     assert _best(lab, "hdd", 8)[1] > 0.8
     assert _best(lab, "ssd", 8)[1] > 0.5

@@ -101,6 +101,7 @@ def test_the_facts_name_control_groups_that_hold_the_nodes_processes(lab: Lab) -
             assert ssh(node.address, f"cat {directory}/cgroup.procs").split()
 
 
+@pytest.mark.alone
 def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) -> None:
     """The self-test is the test: each device and link is there, none faster than 15 % above its scaled specification.
 
@@ -138,6 +139,7 @@ def test_devices_and_links_measure_what_they_describe(lab: Lab, disks: Disks) ->
     assert ssh(lab.cluster.workers[0].address, f"ls -d /mnt/*/{FOLDER} 2>/dev/null || true") == ""
 
 
+@pytest.mark.alone
 def test_the_page_cache_does_not_swallow_buffered_writes(lab: Lab) -> None:
     """48 MB through the cache onto 12 MB/s: at most the dirty limit is hidden, so it can't look thrice as fast."""
     words = ssh(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 
@@ -90,7 +91,7 @@ def assay_json(*arguments: str | Path) -> Any:
 
 
 class Campaign:
-    """``assay run`` in the background, to be disturbed."""
+    """``assay run`` in the background, to be disturbed; at the end of a block it is ended, whatever happened there."""
 
     def __init__(self, plan: Path, repository: Path) -> None:
         self.repository = repository
@@ -98,6 +99,16 @@ class Campaign:
         command = [*PROGRAM, "run", str(plan), "--repository", str(repository), "--no-baseline"]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, wait_s in ((signal.SIGTERM, 90), (signal.SIGKILL, 10)):
+            if self.process.poll() is None:
+                self.process.send_signal(number)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(wait_s)
 
     def events(self) -> list[dict[str, Any]]:
         """Return the journal's lines."""
@@ -140,4 +151,13 @@ def java_processes(*words: str) -> dict[int, str]:
             continue
         if "-Dassay.deployment=" in command and all(word in command or word in groups for word in words):
             found[int(entry.name)] = command
+    return found
+
+
+def end_java_processes(*words: str) -> dict[int, str]:
+    """Kill what :func:`java_processes` finds, as a failed test leaves it, and return what there was."""
+    found = java_processes(*words)
+    for pid in found:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from assay.lab.network import Network
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
+from assay.lab.state import state_root
 from assay.model.cluster import (
     Address,
     Cluster,
@@ -85,7 +86,7 @@ def ssh(address: Address | None, command: str, timeout_s: float = 30) -> str:
     return subprocess.run(argv, check=True, capture_output=True, text=True, timeout=timeout_s).stdout.strip()
 
 
-def _processes_about(words: str, state: Path) -> list[str]:
+def _processes_about(words: str, folder: str) -> list[str]:
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -93,24 +94,29 @@ def _processes_about(words: str, state: Path) -> list[str]:
             groups = (entry / "cgroup").read_text()
         except OSError:
             continue
-        if words in groups or (words in line and "sshd/boot.sh" in line) or f"{state}/labs" in line:
+        if words in groups or (words in line and "sshd/boot.sh" in line) or folder in line:
             found.append(f"process {entry.name}: {line}")
     return found
 
 
 def left_of(name: str, state: Path) -> list[str]:
-    """Return everything of the lab ``name`` that this machine still has, in words; empty after a clean removal."""
+    """Return everything of the lab ``name`` that this machine still has, in words; empty after a clean removal.
+
+    Of a state directory that is not this machine's own, whatever is left in it counts.
+    """
+    shared = state == state_root()
+    folder = str(state / "labs" / name) if shared else str(state)
     left = [f"namespace {path.name}" for path in Path("/run/netns").glob(f"assay-{name}[-.]*")]
     backing = list(Path("/sys/block").glob("loop*/loop/backing_file"))
-    left += [f"loop device over {path.read_text().strip()}" for path in backing if str(state) in path.read_text()]
+    left += [f"loop device over {path.read_text().strip()}" for path in backing if folder in path.read_text()]
     groups = [*Path("/sys/fs/cgroup").glob(f"assay-{name}"), *Path("/sys/fs/cgroup").glob(f"*/assay-{name}")]
     left += [f"control group {path}" for path in groups]
     mounts = Path("/proc/self/mountinfo").read_text().splitlines()
-    left += [f"mount {line}" for line in mounts if str(state) in line or f"assay-{name}" in line]
+    left += [f"mount {line}" for line in mounts if folder in line or f"assay-{name}" in line]
     interface = Network(name, None, {}, {}).host_interface  # type: ignore[arg-type]
     left += [f"interface {interface}"] if Path("/sys/class/net", interface).exists() else []
-    left += [f"folder {path}" for path in (state / "labs").glob("*")]
-    return left + _processes_about(f"assay-{name}", state) + _loose_throttles()
+    left += [f"folder {path}" for path in (state / "labs").glob(name if shared else "*")]
+    return left + _processes_about(f"assay-{name}", folder if shared else f"{folder}/labs") + _loose_throttles()
 
 
 def _loose_throttles() -> list[str]:
