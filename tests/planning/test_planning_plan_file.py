@@ -9,9 +9,8 @@ import pytest
 from assay.errors import SpecificationError
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Plan, WorkloadSpec
-from assay.planning.expansion import expand
+from assay.planning.expansion import expand, workload_option
 from assay.planning.plan_reader import load_plan
-from assay.planning.workload_section import workload_option
 from assay.workloads.catalogue import workloads
 
 CLUSTER = """\

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor, Plan
+from assay.model.plan import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor, Plan, WorkloadSpec
 from assay.model.rules import Rules
-from assay.planning.workload_section import workload_option
+from assay.workloads.catalogue import workloads
+
+_OF_ALL = ("data", "data_per_node", "waves")
+"""Options that a factor can vary of any workload."""
 
 
 def expand(plan: Plan) -> list[Configuration]:
@@ -16,7 +19,7 @@ def expand(plan: Plan) -> list[Configuration]:
 
     A level of an engine parameter overrides the plan's parameter; a level of a joined factor overrides all that it
     sets. A level of ``WORKLOAD.option`` stays in ``levels`` alone: it changes the workload, not the configuration (see
-    :func:`assay.planning.workload_section.workload_option`).
+    :func:`workload_option`).
     """
     configurations = []
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
@@ -41,3 +44,17 @@ def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
         return factor.settings[level]
     elsewhere = factor.name == LAYOUT_FACTOR or workload_option(factor.name, plan.workloads) is not None
     return {} if elsewhere else {factor.name: level}
+
+
+def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
+    """Return the workload and the option that a factor ``WORKLOAD.option`` varies; None for any other factor.
+
+    ``WORKLOAD`` is a key of one of ``planned``: its label if it has one, else its name. An engine parameter that
+    begins with the same word stays an engine parameter, because the option has to be one of that workload's.
+    """
+    key, _, option = factor.partition(".")
+    return next(((one, option) for one in planned if one.key == key and _takes(one.name, option)), None)
+
+
+def _takes(workload: str, option: str) -> bool:
+    return option in _OF_ALL or any(own.name == option for own in workloads()[workload].options)

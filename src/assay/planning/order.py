@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from assay.model.plan import Configuration, Plan, WorkloadSpec
-from assay.planning.workload_section import workload_option
+from assay.planning.expansion import workload_option
 from assay.units import parse_bytes
 from assay.workloads.catalogue import workloads
 

@@ -19,12 +19,12 @@ from assay.model.layout import Layout
 from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
 from assay.model.rules import Rules
 from assay.model.run import FailureClass
-from assay.planning.expansion import expand
+from assay.planning.expansion import expand, workload_option
 from assay.planning.fingerprint import fingerprinted
 from assay.planning.plan_file import PlanFile, plan_file
 from assay.planning.plan_text import CLUSTER_FILE, content_of, written
 from assay.planning.settings import check_configurations, check_settings, completed, words_of
-from assay.planning.workload_section import varied_options, workload_of, workload_option
+from assay.planning.workload_section import varied_options, workload_of
 from assay.spec.cluster import cluster_of
 from assay.spec.document import Document, Location, Problems, Value, document_of, read_document
 from assay.spec.fields import unknown

@@ -1,8 +1,7 @@
-"""The workloads that a plan can name, the options that each takes, and how a factor can vary an option."""
+"""The workloads that a plan can name, and the options that each takes, as a plan file has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, create_model, model_validator
@@ -72,19 +71,6 @@ def workload_of(entry: Section, workers: int) -> WorkloadSpec:
     data, label, per_node = options.pop("data", None), options.pop("label", None), options.pop("data_per_node", None)
     given = {option: str(value) for option, value in options.items()}
     return WorkloadSpec(name, data or per_node * workers, given, label, per_node)
-
-
-def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[WorkloadSpec, str] | None:
-    """Return the workload and the option that a factor ``WORKLOAD.option`` varies; None for any other factor.
-
-    ``WORKLOAD`` is a key of one of ``planned``: its label if it has one, else its name. An engine parameter that
-    begins with the same word stays an engine parameter, because the option has to be one of that workload's.
-    """
-    key, _, option = factor.partition(".")
-    return next(
-        ((workload, option) for workload in planned if workload.key == key and option in varied_options(workload.name)),
-        None,
-    )
 
 
 def varied_options(workload: str) -> dict[str, Form]:
