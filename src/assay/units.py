@@ -119,9 +119,10 @@ def parse_money(text: str) -> Money:
 
 
 def _format_scaled(value: float, suffix: str) -> str:
+    rounded = float(f"{value:.3g}")  # first, as 999.9 MB is 1 GB and not 1e+03 MB
     for prefix in ("T", "G", "M", "k"):
-        if abs(value) >= _PREFIXES[prefix]:
-            return f"{value / _PREFIXES[prefix]:.3g} {prefix}{suffix}" if abs(value) < 1e15 else f"{value:.3g} {suffix}"
+        if 1e15 > abs(rounded) >= _PREFIXES[prefix]:
+            return f"{rounded / _PREFIXES[prefix]:.3g} {prefix}{suffix}"
     return f"{value:.3g} {suffix}"
 
 

@@ -98,6 +98,9 @@ def test_too_few_bytes_and_imbalance_are_read_from_metrics() -> None:
     table = table_of(runs)
     assert positions(table, Kind.FEW_BYTES) == [6]
     assert positions(table, Kind.IMBALANCE) == [6]
+    reasons = {found.kind: found.reason for found in find_anomalies(table).listed()}
+    assert reasons[Kind.FEW_BYTES] == "disk read: 200 MB against 1 GB, the median of its 7 repetitions"
+    assert reasons[Kind.IMBALANCE].startswith("node time imbalance: the busiest node did 1.90 times")
 
 
 def test_only_valid_runs_are_looked_at_unless_others_are_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from assay.units import format_bytes
 from assay.wording.metrics import UNITS, metric_text
 
 
@@ -33,3 +34,19 @@ def test_a_metrics_unit_comes_from_its_name(name: str, value: float, told: tuple
 def test_no_ending_hides_a_longer_one() -> None:
     endings = list(UNITS)
     assert [end for i, end in enumerate(endings) for other in endings[:i] if end.endswith(other)] == []
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "told"),
+    [
+        (0, "0 B"),
+        (999.4, "999 B"),
+        (999.6, "1 kB"),
+        (999.9e6, "1 GB"),
+        (1.5e9, "1.5 GB"),
+        (9.994e14, "999 TB"),
+        (2e15, "2e+15 B"),
+    ],
+)
+def test_a_size_that_rounds_up_to_a_thousand_takes_the_next_prefix(size_bytes: float, told: str) -> None:
+    assert format_bytes(size_bytes) == told

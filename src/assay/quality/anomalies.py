@@ -30,6 +30,7 @@ from assay.quality.scatter import (
 )
 from assay.statistics.keys import Floats, Groups, Ints, Mask, coarser, first_rows, median_by, usable
 from assay.statistics.run_table import RunTable
+from assay.wording.metrics import metric_text
 
 REPEATED_Z = 3.5
 """The usual bound of a robust z (Iglewicz and Hoaglin)."""
@@ -134,9 +135,10 @@ def _reason(kind: Kind, found: float, expected: float, quantity: str, repetition
         return f"{found:.0f} s, where no run that does this work takes less than {expected:.0f} s"
     if kind is Kind.FEW_BYTES:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        return f"{quantity} of {found:.3g} against {expected:.3g}, the median of {where}"
+        (words, value), (_, usual) = metric_text(quantity, found), metric_text(quantity, expected)
+        return f"{words}: {value} against {usual}, the median of {where}"
     if kind is Kind.IMBALANCE:
-        return f"{quantity}: the busiest node did {found:.2f} times the mean node's share"
+        return f"{metric_text(quantity, found)[0]}: the busiest node did {found:.2f} times the mean node's share"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
     times = f"{expected / found:.2f} times as fast" if found < expected else f"{found / expected:.2f} times as long"
     return f"{found:.0f} s: {times} as {by} says ({expected:.0f} s)"
