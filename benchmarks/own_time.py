@@ -25,6 +25,7 @@ from assay.campaign.runner import connect
 from assay.campaign.setting import Setting
 from assay.engines.catalogue import engine_kind
 from assay.hosts import Transport
+from assay.model.environment import Environment
 from assay.model.plan import Plan
 from assay.observe.sampling import Sampler, SamplerOptions
 from assay.planning.expansion import expand
@@ -93,15 +94,16 @@ async def sampler_share(transports: dict[str, Transport], options: dict[str, Sam
 
 async def measure(plan: Plan, pairs: int) -> None:
     """Make the lab, measure, and remove it."""
-    with hosts_for(replace(plan.cluster, name="own-time"), print) as (cluster, facts):
+    with hosts_for(replace(plan.cluster, name="own-time"), print) as (cluster, lab):
         async with AsyncExitStack() as stack:
             transports = await connect(cluster, stack)
-            groups = {name: node.get("cgroup") for name, node in facts.get("nodes", {}).items()}
+            groups = lab.control_groups if lab else {}
             options = {name: sampler_options(cluster, name, groups.get(name)) for name in transports}
             provider = engine_kind(plan.engine).provider_of(cluster)(cluster, transports)
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)
-            setting = Setting(plan, cluster, transports, provider, options, "benchmark", {}, None, lambda _: None)
+            nothing = Environment({})
+            setting = Setting(plan, cluster, transports, provider, options, "benchmark", nothing, None, lambda _: None)
             await own_time(plan, setting, pairs)
             await sampler_share(transports, options)
 

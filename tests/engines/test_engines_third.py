@@ -107,7 +107,7 @@ def carried_out(path: Path, repository: Repository, watcher: Quiet) -> Summary:
     plan = load_plan(path, {"toy": ToyRules()})
     todo = prepare(plan, repository, again=False)
     provide = TOY.provider_of(plan.cluster)
-    work = carry_out(plan, plan.cluster, {}, repository, todo, watcher, provide, with_baseline=False)
+    work = carry_out(plan, plan.cluster, None, repository, todo, watcher, provide, with_baseline=False)
     return asyncio.run(work)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.model.environment import ClusterFacts, Environment, LayoutPlaces, NodeFacts
+from assay.model.environment import ClusterFacts, Environment, LabFacts, LabNodeFacts, LayoutPlaces, NodeFacts
 
 CLUSTER = ClusterFacts(
     name="lab",
@@ -64,6 +64,16 @@ def test_what_was_not_recorded_is_nothing(tree: dict[str, Any]) -> None:
     assert (found.cluster, found.nodes, found.parameters, found.request_bytes) == (None, {}, {}, {})
     assert found.layout_devices == {}
     assert found.assay_version == ""
+
+
+def test_a_labs_facts_say_what_a_campaign_needs() -> None:
+    node = {"address": "10.0.0.2", "link_bits_per_s": 10**8, "cgroup": {"cpu": "/c", "memory": "/m"}, "devices": {}}
+    tree = {"name": "lab", "subnet": "10.0.0.0/24", "nodes": {"w1": node, "odd": 3}, "warnings": ["too many cores"]}
+    found = LabFacts.of(tree)
+    assert found.tree is tree
+    assert (found.name, found.subnet, found.warnings) == ("lab", "10.0.0.0/24", ("too many cores",))
+    assert found.nodes["w1"] == LabNodeFacts("10.0.0.2", 1e8, {"cpu": "/c", "memory": "/m"}, {})
+    assert found.control_groups == {"w1": {"cpu": "/c", "memory": "/m"}}
 
 
 def test_a_cluster_of_odd_counts_keeps_those_that_are_counts() -> None:

@@ -150,7 +150,7 @@ def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWar
 
 def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:
     return {
-        **setting.environment,
+        **setting.environment.tree,
         "cluster": _cluster_facts(setting.cluster, planned.configuration.layout).tree(),
         **({"network": gathered.network} if gathered.network else {}),
         "parameters": _effective(planned, setting.provider.engine),

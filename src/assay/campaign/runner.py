@@ -13,7 +13,6 @@ import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import Any
 
 from assay import __version__
 from assay.campaign.attempt import attempt
@@ -29,6 +28,7 @@ from assay.lab.links import Links
 from assay.lab.state import lab_directory
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
+from assay.model.environment import Environment, LabFacts
 from assay.model.plan import Plan
 from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
@@ -89,7 +89,7 @@ class _Cluster:
         self,
         plan: Plan,
         cluster: Cluster,
-        lab_facts: Mapping[str, Any],
+        lab: LabFacts | None,
         campaign_id: str,
         watcher: Watcher,
         provide: MakeProvider,
@@ -97,7 +97,7 @@ class _Cluster:
         self._provide = provide
         self._plan = plan
         self._cluster = cluster
-        self._lab_facts = lab_facts
+        self._lab = lab
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
@@ -115,21 +115,21 @@ class _Cluster:
             stack.push_async_callback(_finish, provider)
             if with_baseline:
                 self.baseline = await _baseline(cluster, transports, watcher)
-            environment = await _environment(cluster, transports, provider.facts, self._lab_facts, watcher)
+            environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
+            groups = self._lab.control_groups if self._lab else {}
             self._setting = Setting(
                 plan=self._plan,
                 cluster=cluster,
                 transports=transports,
                 provider=provider,
                 samplers={
-                    node.name: sampler_options(cluster, node.name, _control_group(self._lab_facts, node.name))
-                    for node in cluster.nodes
+                    node.name: sampler_options(cluster, node.name, groups.get(node.name)) for node in cluster.nodes
                 },
                 campaign_id=self._campaign_id,
                 environment=environment,
                 baseline=self.baseline,
                 show=watcher.step,
-                links=Links(facts, lab_directory(facts["name"])) if (facts := self._lab_facts) else None,
+                links=Links(self._lab, lab_directory(self._lab.name)) if self._lab else None,
             )
             self._stack = stack.pop_all()
 
@@ -163,7 +163,7 @@ async def _all_answer(transports: Mapping[str, Transport]) -> bool:
 async def carry_out(
     plan: Plan,
     cluster: Cluster,
-    lab_facts: Mapping[str, Any],
+    lab: LabFacts | None,
     repository: Repository,
     todo: Prepared,
     watcher: Watcher,
@@ -180,7 +180,7 @@ async def carry_out(
         todo = renewed(plan, todo, repository.runs(environment=False))
         told = _Told(watcher, todo.journal)
         todo.journal.write("connect")
-        hands = _Cluster(plan, cluster, lab_facts, todo.journal.campaign_id, told, provide)
+        hands = _Cluster(plan, cluster, lab, todo.journal.campaign_id, told, provide)
         try:
             await hands.open(with_baseline=with_baseline)
             made = await Loop(Work(plan, repository, todo, told), hands).run()
@@ -200,11 +200,6 @@ async def carry_out(
 async def _finish(provider: Provider) -> None:
     """Stop the daemons even when this task is being cancelled."""
     await asyncio.shield(asyncio.ensure_future(provider.close()))
-
-
-def _control_group(lab_facts: Mapping[str, Any], node: str) -> Any:
-    """Return a lab node's control groups as the sampler there sees them; None elsewhere."""
-    return lab_facts.get("nodes", {}).get(node, {}).get("cgroup")
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
@@ -237,12 +232,8 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
 
 
 async def _environment(
-    cluster: Cluster,
-    transports: Mapping[str, Transport],
-    facts: EngineFacts,
-    lab_facts: Mapping[str, Any],
-    watcher: Watcher,
-) -> dict[str, Any]:
+    cluster: Cluster, transports: Mapping[str, Transport], facts: EngineFacts, lab: LabFacts | None, watcher: Watcher
+) -> Environment:
     watcher.step("recording the environment")
     folders = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
@@ -250,9 +241,11 @@ async def _environment(
     captured = await asyncio.gather(
         *(capture(transports[node.name], java=facts.java, directories=folders[node.name]) for node in cluster.nodes)
     )
-    return {
-        "assay": {"version": __version__, "python": platform.python_version()},
-        "engine": facts.record(),
-        "lab": dict(lab_facts) or None,
-        "nodes": dict(zip((node.name for node in cluster.nodes), captured, strict=True)),
-    }
+    return Environment(
+        {
+            "assay": {"version": __version__, "python": platform.python_version()},
+            "engine": facts.record(),
+            "lab": dict(lab.tree) if lab else None,
+            "nodes": dict(zip((node.name for node in cluster.nodes), captured, strict=True)),
+        }
+    )

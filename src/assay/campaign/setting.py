@@ -15,6 +15,7 @@ from assay.hosts.transport import Transport
 from assay.lab.links import Links
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster
+from assay.model.environment import Environment
 from assay.model.plan import Plan
 from assay.model.run import CacheState, Run, Task
 from assay.model.trace import Trace
@@ -35,7 +36,7 @@ class Setting:
     provider: Provider
     samplers: Mapping[str, SamplerOptions]
     campaign_id: str
-    environment: Mapping[str, Any]
+    environment: Environment
     baseline: Baseline | None
     show: Show
     links: Links | None = None

@@ -91,8 +91,8 @@ def run_plan(
             asked = " of what --only names" if only else "; --again runs the plan once more"
             display.say(f"nothing is left to run{asked}")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
-        with terminable(), hosts_for(plan.cluster, display.step) as (cluster, facts):
-            work = carry_out(plan, cluster, facts, repository, todo, display, provide, with_baseline=baseline)
+        with terminable(), hosts_for(plan.cluster, display.step) as (cluster, lab):
+            work = carry_out(plan, cluster, lab, repository, todo, display, provide, with_baseline=baseline)
             summary = run_interruptibly(work)
         for line in summary_lines(summary):
             display.say(line)

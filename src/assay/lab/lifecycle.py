@@ -30,6 +30,7 @@ from assay.lab.probe import probe
 from assay.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
 from assay.model.cluster import Cluster, Placement
+from assay.model.environment import LabFacts
 from assay.process import Lock, Owner, deferred, lock_holder
 
 DESCRIPTION = "lab.json"
@@ -84,6 +85,11 @@ class Lab:
     def facts(self) -> dict[str, Any]:
         """What was made and what could not be emulated; plain JSON values, described in docs/lab.md."""
         return self._description.facts
+
+    @property
+    def recorded(self) -> LabFacts:
+        """The facts as values."""
+        return LabFacts.of(self.facts)
 
     @classmethod
     def up(
@@ -157,7 +163,7 @@ class Lab:
     @property
     def links(self) -> Links:
         """The links between nodes and switch."""
-        return Links(self.facts, self._directory)
+        return Links(self.recorded, self._directory)
 
     def detach(self) -> None:
         """Let go of the lab and leave it up, its links as described."""

@@ -11,11 +11,11 @@ import ipaddress
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from assay.errors import LabError
 from assay.lab.commands import parallel, run
 from assay.lab.network import NODE_INTERFACE, Network, shaping
+from assay.model.environment import LabFacts
 
 CHANGED = "links.json"
 TOLERANCE = 0.01
@@ -25,14 +25,13 @@ TOLERANCE = 0.01
 class Links:
     """The links of one lab, between its nodes and its switch."""
 
-    def __init__(self, facts: Mapping[str, Any], directory: Path) -> None:
-        nodes: Mapping[str, Mapping[str, Any]] = facts["nodes"]
+    def __init__(self, facts: LabFacts, directory: Path) -> None:
         self._changed = directory / CHANGED
         self._network = Network(
-            facts["name"],
-            ipaddress.IPv4Network(facts["subnet"]),
-            {name: node["address"] for name, node in nodes.items()},
-            {name: float(node["link_bits_per_s"]) for name, node in nodes.items()},
+            facts.name,
+            ipaddress.IPv4Network(facts.subnet),
+            {name: node.address for name, node in facts.nodes.items()},
+            {name: node.link_bits_per_s for name, node in facts.nodes.items()},
         )
 
     def shape(self, rate_bits_per_s: float | None) -> dict[str, float]:

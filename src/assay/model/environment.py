@@ -122,6 +122,60 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class LabNodeFacts:
+    """What a lab made of a node."""
+
+    address: str
+    link_bits_per_s: float
+    control_groups: Mapping[str, str] | None
+    """``cpu`` and ``memory`` to the directory that the node's sampler sees; None when not recorded."""
+    request_bytes: Mapping[str, int]
+    """Device to the largest request that the lab lets through to it."""
+
+    @classmethod
+    def of(cls, tree: object) -> LabNodeFacts:
+        """Return what an entry of a lab's ``nodes`` says."""
+        rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
+        devices = _entries(_at(tree, "devices"))
+        limits = {str(name): _whole(_at(device, "request_bytes")) for name, device in devices.items()}
+        return cls(
+            _text(tree, "address"),
+            float(rate) if isinstance(rate, int | float) else 0.0,
+            {str(name): str(path) for name, path in groups.items()} if isinstance(groups, dict) else None,
+            {name: limit for name, limit in limits.items() if limit},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LabFacts:
+    """What a lab is; ``tree``: all of it, as in docs/lab.md."""
+
+    name: str
+    subnet: str
+    nodes: Mapping[str, LabNodeFacts]
+    warnings: tuple[str, ...]
+    tree: Tree
+
+    @property
+    def control_groups(self) -> dict[str, Mapping[str, str]]:
+        """Each node's control groups, where they were recorded."""
+        return {name: node.control_groups for name, node in self.nodes.items() if node.control_groups is not None}
+
+    @classmethod
+    def of(cls, tree: object) -> LabFacts:
+        """Return what a lab's description, or the entry ``lab`` of an environment, says."""
+        told = _entries(tree)
+        nodes, warnings = _entries(told.get("nodes")), told.get("warnings")
+        return cls(
+            _text(told, "name"),
+            _text(told, "subnet"),
+            {str(name): LabNodeFacts.of(node) for name, node in nodes.items()},
+            tuple(str(words) for words in warnings) if isinstance(warnings, list | tuple) else (),
+            told,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """What was recorded with a run. ``tree``: all of it, as it was written."""
 
@@ -163,11 +217,9 @@ class Environment:
     def request_bytes(self) -> dict[str, int]:
         """Device to the largest request that a lab lets through to it; the largest of all nodes."""
         found: dict[str, int] = {}
-        for node in _entries(_at(self.tree, "lab", "nodes")).values():
-            for name, device in _entries(_at(node, "devices")).items():
-                told = _whole(_at(device, "request_bytes"))
-                if told:
-                    found[name] = max(told, found.get(name, 0))
+        for node in LabFacts.of(self.tree.get("lab")).nodes.values():
+            for name, limit in node.request_bytes.items():
+                found[name] = max(limit, found.get(name, 0))
         return found
 
     def leaves(self) -> Iterator[tuple[str, str]]:
