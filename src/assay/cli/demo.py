@@ -33,6 +33,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.cli.report import report
     from assay.cli.run import run_plan
     from assay.cli.tco import tco
+    from assay.engines.hadoop.distribution import require
     from assay.lab.probe import probe
 
     try:
@@ -43,6 +44,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     examples = example_folder()
     missing = [] if local else [f"{item.name}: {item.detail}" for item in probe().missing]
     _require_programs(("java",) if local or missing else tuple(_PROGRAMS))
+    require(None, lambda line: click.echo(line, err=True))  # what is in its way shows now, not after the baseline
     if local or missing:
         for line in missing:
             click.echo(f"no emulated cluster here: {line}", err=True)
