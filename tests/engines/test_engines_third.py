@@ -52,8 +52,7 @@ class Words(Workload):
         sorts = f'mkdir -p "$STORE{OUTPUT}/words"; sort "$STORE{input_path}/part-0" > "$STORE{OUTPUT}/words/part-0"'
         return {"toy": sh(sorts)}
 
-    def outputs(self):
-        return (f"{OUTPUT}/words",)
+    outputs = (f"{OUTPUT}/words",)
 
     def check_program(self, input_path):
         return sh(f'sort -c "$STORE{OUTPUT}/words/part-0"')
