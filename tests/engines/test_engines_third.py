@@ -38,6 +38,7 @@ class Words(Workload):
     name, title = "words", "Lines sorted"
     options = (Option("how", "Whether it goes well.", ("well", "badly")),)
     flow = DataFlow(read=1, written=1)
+    outputs = (f"{OUTPUT}/words",)
     figures = (Figure("sorted_bytes", "length of the sorted lines"),)
 
     def input(self, size):
