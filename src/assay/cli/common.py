@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,15 +60,21 @@ def _print_plain(
     headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
 ) -> None:
     """Print a table that no terminal shows: every row on one line, as wide as its cells are, no blanks at its end."""
-    from rich.cells import cell_len, set_cell_size
-
-    lines = [list(headers), *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
-    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    lines = [headers, *([" ".join(cell.split("\n")) for cell in row] for row in rows)]
     if title:
         click.echo(title)
+    for line in aligned(lines, numeric):
+        click.echo(line)
+
+
+def aligned(lines: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """Yield the lines with their cells below each other; ``right`` says which columns stand to the right."""
+    from rich.cells import cell_len, set_cell_size
+
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = (
-            " " * (width - cell_len(cell)) + cell if right else set_cell_size(cell, width)
-            for cell, width, right in zip(line, widths, numeric, strict=True)
+            " " * (width - cell_len(cell)) + cell if to_right else set_cell_size(cell, width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
         )
-        click.echo("  ".join(cells).rstrip())
+        yield "  ".join(cells).rstrip()

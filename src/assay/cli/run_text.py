@@ -8,6 +8,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
+from assay.cli.common import aligned
 from assay.explain.run_detail import RunDetail
 from assay.explain.run_tables import cold_text, counter_tables, phase_table, run_sections, tasks_table
 from assay.model.run import Phase, Run, Task
@@ -98,16 +99,6 @@ def _table(table: TextTable) -> Iterator[str]:
     if table:
         yield ""
         yield table.title
+        lines = [table.headers, *table.rows] if table.headers else table.rows
         notes = [line for note in table.notes for line in textwrap.wrap(note, _WIDTH)] if table.rows else table.notes
-        yield from (f"  {line}" for line in (*_aligned(table), *notes))
-
-
-def _aligned(table: TextTable) -> Iterator[str]:
-    lines = ((table.headers,) if table.headers else ()) + table.rows
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)] if table.rows else []
-    for line in lines if table.rows else ():
-        cells = (
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(line, widths, table.right, strict=True)
-        )
-        yield "  ".join(cells).rstrip()
+        yield from (f"  {line}" for line in (*(aligned(lines, table.right) if table.rows else ()), *notes))

@@ -9,12 +9,18 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
+
 from assay.campaign.plan_texts import PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, campaign_folders, find, status_of
+from assay.model.run import Run
 from assay.repository import Repository
+from assay.statistics.keys import has_level
+from assay.statistics.run_table import RunTable
 
 LISTED_MAX = 200
 CLUSTERS_MAX = 200
+HISTORY_MAX = 5_000
 CLUSTER_BYTES_MAX = 200_000
 _IS_CLUSTER = re.compile(r"^cluster:.*^nodes:", re.MULTILINE | re.DOTALL)
 
@@ -36,6 +42,11 @@ def campaigns_named(repository: Repository, prefix: str | None, now_unix_s: floa
 def plans(repository: Repository) -> list[PlanText]:
     """Return the plans that were carried out, as they were, the newest first."""
     return plan_texts(repository.folders.campaigns)
+
+
+def newest_on(repository: Repository, table: RunTable, cluster: str) -> list[Run]:
+    """Return the newest runs on a cluster, whole, at most :data:`HISTORY_MAX`: what the time of others is told from."""
+    return repository.runs_at(table, np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist())
 
 
 def cluster_files(repository: Repository, served: Iterable[Path]) -> dict[str, str]:

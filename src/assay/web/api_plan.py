@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 from fastapi import APIRouter, Depends
 from pydantic import Field, StringConstraints
 
@@ -28,10 +27,9 @@ from assay.planning.expansion import expand
 from assay.planning.order import schedule
 from assay.planning.plan_reader import plan_of_texts
 from assay.planning.plan_text import CLUSTER_FILE, PLAN_FILE
-from assay.questions.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns
+from assay.questions.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns, newest_on
 from assay.questions.campaigns import cluster_files as served_clusters
 from assay.spec.document import Value
-from assay.statistics.keys import has_level
 from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, StartedCampaign, require
 from assay.web.models import Model, ShortText
 from assay.web.rendering import NotFoundError
@@ -40,7 +38,6 @@ from assay.web.security import Role
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
 READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
 
-HISTORY_MAX = 5_000
 RUNS_MAX = 5_000
 """More runs than this are no plan that anybody carries out, and take long to lay out."""
 LOG_END_BYTES = 4_000
@@ -153,9 +150,8 @@ def previewed(context: Context, asked: PlanQuestion) -> Preview:
     """Return what carrying out the plan would do."""
 
     def history(cluster: str) -> Sequence[Run]:
-        table = context.store.table()
-        rows = np.flatnonzero(has_level(table, "cluster", cluster))[-HISTORY_MAX:].tolist()
-        return context.store.answer(("history", cluster), lambda _: context.store.repository.runs_at(table, rows))
+        repository = context.store.repository
+        return context.store.answer(("history", cluster), lambda table: newest_on(repository, table, cluster))
 
     return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
 
