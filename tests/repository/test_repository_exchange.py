@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.exchange import export, pull, push
+from assay.cli.main import assay
 from assay.errors import RepositoryError
 from assay.formats.source import Source
 from assay.formats.tables.table import table_format
@@ -107,6 +108,20 @@ def test_cells_are_reversible_and_harmless(text: str) -> None:
     cell = harmless_cell(text)
     assert meant_text(cell) == text
     assert cell[0] not in "=@\t"
+
+
+def test_a_run_is_found_by_what_its_source_calls_it_and_keeps_that_on_its_way(tmp_path: Path) -> None:
+    path = tmp_path / "execs.csv"
+    path.write_text(
+        "id_exec,id_cluster,exec,bench,exe_time,start_time,end_time,net,disk,bench_type,maps,iosf,replication,iofilebuf,"
+        "comp,blk_size,valid\n84766,9,20140310_101500_conf_IB_HS2_b_m8_i10_r1_I65536_c3_z64/terasort,terasort,600.000,"
+        "2014-03-10 10:20:00,2014-03-10 10:30:00,IB,HS2,b,8,10,1,65536,3,64,1\n"
+    )
+    here = ["--repository", str(tmp_path / "r")]
+    assert CliRunner().invoke(assay, ["import", str(path), *here]).exit_code == 0
+    assert "terasort" in CliRunner().invoke(assay, ["show", "84766", *here]).output
+    text = CliRunner().invoke(assay, ["export", "csv", *here]).output
+    assert [row["source_id"] for row in csv.DictReader(io.StringIO(text))] == ["84766"]
 
 
 def test_the_wide_table_has_a_value_or_nothing_for_every_run() -> None:

@@ -38,6 +38,10 @@ class Left:
     why: str
 
 
+SOURCE_ID_LENGTH_MAX = 100
+"""Of a source's own id of a run; a longer text is none."""
+
+
 def foreign_run(
     *,
     workload: str,

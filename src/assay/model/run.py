@@ -188,6 +188,8 @@ class Run:
     """Whose fault it is that the run is not valid; None when it is valid, and in runs from before this was recorded."""
     jobs: tuple[Job, ...] = ()
     """The jobs in the order of their submission; empty in bundles of older versions and where nothing tells them."""
+    source_id: str = ""
+    """What an imported run is called in the file it came from, such as ALOJA's ``id_exec``; empty where nothing is."""
 
     @property
     def recorded(self) -> Environment:

@@ -43,7 +43,7 @@ _FIELDS = (
     "data_bytes",
 )
 _KINDS = {"duration_s": "DOUBLE", "data_bytes": "BIGINT", "cold": "BOOLEAN", "repetition": "INTEGER"}
-_MORE = ("cold", "repetition", "plan", "campaign_id", "lab_scale")
+_MORE = ("source_id", "cold", "repetition", "plan", "campaign_id", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,6 +163,15 @@ class Index:
             ]
         )
 
+    def ids_of_source_id(self, source_id: str, most: int) -> list[str]:
+        """Return the ids of imported runs that their source calls ``source_id``, sorted, at most ``most``."""
+        values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', most]
+        return self._answer(
+            lambda opened, index: [
+                i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [str(index), *values]).fetchall()
+            ]
+        )
+
     def find(self, run_id: str) -> tuple[str, Run] | None:
         """Return the bundle that holds a run, and the run; None when there is none."""
 

@@ -68,6 +68,8 @@ ENVIRONMENTS_AT = (
 ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
+IDS_OF_SOURCE_ID = f"SELECT run_id FROM {READ} WHERE contains(run_json, ?) ORDER BY run_id LIMIT ?"
+"""The parameter is the JSON of the key and its value, which no text in the run can hold unescaped."""
 IDS_IN = f"SELECT run_id FROM {READ}"
 WHOLE_RUNS = f"SELECT run_json, environment_json FROM {READ}"
 ONE_RUN = f"SELECT bundle, run_json, environment_json FROM {READ} WHERE run_id = ?"

@@ -336,7 +336,7 @@ class Repository:
             )
 
     def run(self, prefix: str) -> Run:
-        """Return the run whose id begins with ``prefix``.
+        """Return the run whose id begins with ``prefix``, or else which its source calls so.
 
         Raises :class:`RepositoryError` when none or several do (with the candidates), or its bundle is damaged.
         """
@@ -371,16 +371,23 @@ class Repository:
             matches = sorted({*matches, *self._index.ids_that_begin(prefix, _COUNTED_MAX)})
         if prefix in matches:
             return prefix
+        if prefix and (not matches or prefix.isdecimal()):  # what begins an id of ours may be all of a source's
+            own = self._index.ids_of_source_id(prefix, _COUNTED_MAX)
+            matches = sorted({*matches, *own}) if len(matches) == 1 else own or matches
         if len(matches) == 1:
             return matches[0]
         if not matches:
             raise RepositoryError(
-                f"no run's id begins with {prefix!r}", where=str(self.root), hint="`assay runs` lists them"
+                f"no run's id begins with {prefix!r}, and no source calls one so",
+                where=str(self.root),
+                hint="`assay runs` lists them",
             )
         shown = "\n    ".join(matches[:_CANDIDATES_MAX])
         more = f"\n    and {len(matches) - _CANDIDATES_MAX} more" if len(matches) > _CANDIDATES_MAX else ""
         raise RepositoryError(
-            f"{len(matches)} runs' ids begin with {prefix!r}", where=str(self.root), hint=f"one of\n    {shown}{more}"
+            f"{len(matches)} runs' ids begin with {prefix!r}, or are called so by their source",
+            where=str(self.root),
+            hint=f"one of\n    {shown}{more}",
         )
 
     def _imported(self, run_id: str) -> tuple[Path, Run]:

@@ -28,7 +28,7 @@ from assay.formats.aloja.times import started
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mysqldump import DumpRow, is_dump, rows_of
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
 from assay.model.layout_code import devices_of_code
 from assay.model.run import Phase, RunStatus, Task
 
@@ -300,6 +300,7 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
         phases=phases,
         sources=sources,
         warnings=(*remarks(row), *observed.warnings(times.duration_s)),
+        source_id=known(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
     )
     return Found(folder, where, run, tasks, observed.trace)
 

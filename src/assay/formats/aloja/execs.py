@@ -27,7 +27,7 @@ from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
 from assay.model.layout_code import devices_of_code
 from assay.model.run import Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
@@ -305,6 +305,7 @@ class _Table:
         dollars = _number(cost, self.header.delimiter) if cost else None
         run = replace(
             label,
+            source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
             duration_s=duration_s,
             started_at=when.at,
             cluster=place.joined.name,

@@ -28,7 +28,7 @@ from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
 from assay.model.run import Origin, RunStatus
 from assay.model.spreadsheet import meant_text
 from assay.spec.fields import unknown
@@ -48,6 +48,7 @@ FIELDS: Final = (
     "cause",
     "data_bytes",
     "source",
+    "source_id",
 )
 _NAMED: Final = {
     "level": re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}"),
@@ -312,6 +313,7 @@ def _run(key: str, where: str, values: Mapping[str, str], origin: Origin, decima
             metrics=metrics,
             environment=environment,
             sources=sources,
+            source_id=values.get("source_id", "")[:SOURCE_ID_LENGTH_MAX],
         ),
     )
 
