@@ -17,6 +17,9 @@ import pytest
 from click.testing import CliRunner
 
 from assay.cli.main import assay
+from assay.model.environment import LabFacts
+from assay.model.layout_code import devices_of_code
+from assay.repository import Repository
 from paths import ROOT, TESTS
 
 OLD = TESTS / "data" / "repositories-0.1.0.tar.xz"
@@ -78,3 +81,17 @@ def test_an_old_repository_answers_as_before(old: Path, question: str, monkeypat
     result = CliRunner().invoke(assay, [*asked["command"], "--repository", repository, "--json"])
     assert result.exit_code == 0, result.output
     assert [*differences(asked["answer"], json.loads(result.stdout))] == []
+
+
+def test_what_old_runs_recorded_of_hosts_and_lab_is_read_as_values(old: Path) -> None:
+    runs = Repository.open(old / "measured").runs()
+    assert runs
+    for run in runs:
+        found, lab = run.recorded, LabFacts.of(run.environment["lab"])
+        assert found.cluster is not None
+        assert (found.cluster.workers, found.cluster.layout is not None) == (3, True)
+        assert found.layout_devices == devices_of_code(run.layout)
+        assert found.assay_version == "0.1.0"
+        assert all(node.kernel and node.java and node.memory_bytes for node in found.nodes.values())
+        assert lab.nodes.keys() == lab.control_groups.keys() == found.nodes.keys()
+        assert found.request_bytes["ssd1"] == 65536
