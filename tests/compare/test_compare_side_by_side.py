@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.compare.side_by_side import Kind, alike, side_by_side
+from assay.compare.side_by_side import DifferenceKind, alike, side_by_side
 from assay.errors import SpecificationError
 from assay.model.run import Origin, RunStatus
 from assay.statistics.run_table import table_of
@@ -33,10 +33,10 @@ def test_what_was_varied_on_purpose_is_told_from_what_came_along_and_from_the_ho
     ]
     found = side_by_side([slow, fast])
     by_name = {item.name: (item.kind, item.levels) for item in found.differences}
-    assert by_name["layout"] == (Kind.PURPOSE, (("HD2",), ("SS2",)))
-    assert by_name["dfs.blocksize"] == (Kind.ALONG, (("64MiB",), ("128MiB",)))
-    assert by_name["caches"] == (Kind.ALONG, (("cold",), ("not known",)))
-    assert by_name["kernel"] == (Kind.HOSTS, (("6.1",), ("6.6",)))
+    assert by_name["layout"] == (DifferenceKind.PURPOSE, (("HD2",), ("SS2",)))
+    assert by_name["dfs.blocksize"] == (DifferenceKind.ALONG, (("64MiB",), ("128MiB",)))
+    assert by_name["caches"] == (DifferenceKind.ALONG, (("cold",), ("not known",)))
+    assert by_name["kernel"] == (DifferenceKind.HOSTS, (("6.1",), ("6.6",)))
     assert found.same["workload"] == "terasort"
     first, second = found.sides
     assert (first.label, second.label) == ("A: HD2 64MiB", "B: SS2 128MiB")

@@ -19,7 +19,7 @@ from assay.errors import AssayError, SpecificationError
 from assay.model.run import Origin, Run
 from assay.model.trace import Trace
 from assay.questions.report_single import single_report
-from assay.report.document import Document, charts_of, plain_text
+from assay.report.document import ReportDocument, charts_of, plain_text
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
 from assay.report.pictures import on_paper, svg
@@ -46,7 +46,7 @@ CHAPTERS = [
 ]
 
 
-def document_of(runs: list[Run], **options: Any) -> Document:
+def document_of(runs: list[Run], **options: Any) -> ReportDocument:
     by_id = {run.run_id: run for run in runs}
     return single(
         single_report(
@@ -56,7 +56,7 @@ def document_of(runs: list[Run], **options: Any) -> Document:
 
 
 @pytest.fixture(scope="module")
-def document() -> Document:
+def document() -> ReportDocument:
     return document_of(study_runs(), book=price_book())
 
 
@@ -71,13 +71,13 @@ def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
-def test_every_report_has_its_chapters_in_their_order(document: Document) -> None:
+def test_every_report_has_its_chapters_in_their_order(document: ReportDocument) -> None:
     assert [chapter.title for chapter in document.chapters] == CHAPTERS
     anchors = [chapter.anchor for chapter in document.chapters]
     assert len(anchors) == len(set(anchors))
 
 
-def test_html_has_a_contents_list_whose_links_lead_somewhere(document: Document) -> None:
+def test_html_has_a_contents_list_whose_links_lead_somewhere(document: ReportDocument) -> None:
     page = html(document)
     links = re.findall(r'href="#([^"]+)"', page)
     assert links == [chapter.anchor for chapter in document.chapters]
@@ -85,14 +85,14 @@ def test_html_has_a_contents_list_whose_links_lead_somewhere(document: Document)
     assert document.question in unescape(page)
 
 
-def test_the_question_comes_from_factor_levels_and_workloads(document: Document) -> None:
+def test_the_question_comes_from_factor_levels_and_workloads(document: ReportDocument) -> None:
     assert document.question == (
         "How much faster are TestDFSIO write, TestDFSIO read and TeraSort with layout SS2 "
         "than with HD2, and what does a job cost on each?"
     )
 
 
-def test_markdown_says_what_html_says(document: Document) -> None:
+def test_markdown_says_what_html_says(document: ReportDocument) -> None:
     text, page = markdown(document, "r-charts"), unescape(html(document))
     assert [
         line.lstrip("# ") for line in text.splitlines() if re.match(r"#{2,3} ", line) and line.lstrip("# ") in CHAPTERS
@@ -127,7 +127,7 @@ def test_an_escaped_text_is_one_line_without_live_marks(text: str) -> None:
     assert not re.match(r"\s*([-+=]|\d+[.)])(\s|$)", bare)
 
 
-def test_charts_for_paper_have_colours_of_their_own(document: Document) -> None:
+def test_charts_for_paper_have_colours_of_their_own(document: ReportDocument) -> None:
     figure = charts_of(document)[0]
     drawn = svg(figure)
     assert "currentColor" not in drawn
@@ -135,7 +135,7 @@ def test_charts_for_paper_have_colours_of_their_own(document: Document) -> None:
     assert on_paper(figure.make(340), ground=None)["config"]["background"] is None
 
 
-def test_names_of_charts_are_unique_and_plain(document: Document) -> None:
+def test_names_of_charts_are_unique_and_plain(document: ReportDocument) -> None:
     names = [figure.name for figure in charts_of(document)]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[a-z0-9-]+", name) for name in names)
@@ -191,7 +191,9 @@ def test_another_ending_is_refused_before_anything_is_read(tmp_path: Path, name:
     assert ".html, .md, .pdf" in str(result.exception)
 
 
-def test_pdf_without_typst_says_what_to_do(document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pdf_without_typst_says_what_to_do(
+    document: ReportDocument, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(__import__("sys").modules, "typst", None)
     with pytest.raises(AssayError, match="pip install typst"):
         write_document(tmp_path / "r.pdf", document)
@@ -213,7 +215,7 @@ def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     assert path.read_bytes() == first
 
 
-def test_findings_that_nothing_tells_are_one_sentence(document: Document) -> None:
+def test_findings_that_nothing_tells_are_one_sentence(document: ReportDocument) -> None:
     (chapter,) = [chapter for chapter in document.chapters if chapter.anchor == "findings"]
     texts = [plain_text(block.line) for block in chapter.blocks if block.kind == "paragraph"]  # type: ignore[union-attr]
     assert any(text.startswith("These runs can't tell: ") for text in texts)

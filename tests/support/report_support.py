@@ -13,7 +13,7 @@ from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport
 from assay.questions.speedup import speedups_over
 from assay.report.compose import compose
-from assay.report.document import Document
+from assay.report.document import ReportDocument
 from assay.statistics.run_table import RunTable, table_of
 
 
@@ -23,7 +23,7 @@ def single_frame(report: SingleReport, question: str | None = None, plans: Seque
     return frame_of(table_of(report.runs), report.runs, asked, levels=report.levels, plans=plans, assay_version="0")
 
 
-def single(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> Document:
+def single(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportDocument:
     return compose(report, single_frame(report, question, plans))
 
 
@@ -32,6 +32,6 @@ def matched_of(table: RunTable, baseline: str, warnings: Sequence[CodedWarning] 
     return matched_report(table, replace(speedups_over(table, ["layout"], baseline), warnings=tuple(warnings)))
 
 
-def matched(report: MatchedReport, table: RunTable) -> Document:
+def matched(report: MatchedReport, table: RunTable) -> ReportDocument:
     asked = ReportQuestion(report.factor, report.baseline)
     return compose(report, frame_of(table, (), asked, levels=report.levels, assay_version="0"))

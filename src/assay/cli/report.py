@@ -14,7 +14,7 @@ from assay.output import check_output
 
 if TYPE_CHECKING:
     from assay.questions.report_frame import ReportFrame
-    from assay.report.document import Document
+    from assay.report.document import ReportDocument
     from assay.repository import Repository
     from assay.statistics.run_table import RunTable
 
@@ -23,7 +23,7 @@ def _packed(
     path: Path,
     store: Repository,
     table: RunTable,
-    made: tuple[Document, ReportFrame],
+    made: tuple[ReportDocument, ReportFrame],
     plan: Path | None,
     prices: Path | None,
 ) -> None:
@@ -147,7 +147,7 @@ def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None
             check_output(path)
 
 
-def _write(document: Document, output: Path | None, charts: Path | None, as_json: bool) -> None:
+def _write(document: ReportDocument, output: Path | None, charts: Path | None, as_json: bool) -> None:
     from assay.report.writing import write_charts, write_document
 
     if output is not None:

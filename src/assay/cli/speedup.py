@@ -15,7 +15,7 @@ from assay.cli.reading import read_table
 from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
 from assay.wording.numbers import NOTHING
-from assay.wording.ratios import format_interval, format_ratio, interval
+from assay.wording.ratios import format_ratio, interval
 from assay.wording.titles import run_id_text
 
 if TYPE_CHECKING:
@@ -78,13 +78,7 @@ def speedup(
     view = speedup_view(opened, table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
     found, best, warnings = view.speedups, view.best, list(view.warnings)
     if as_json:
-        print_json(
-            {
-                "speedups": [json_value(item) for item in found],
-                "best": [json_value(item) for item in best],
-                "warnings": [json_value(warning) for warning in warnings],
-            }
-        )
+        print_json({"speedups": json_value(found), "best": json_value(best), "warnings": json_value(warnings)})
         return
     print_table(
         (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
@@ -102,7 +96,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
         item.group,
         f"{item.candidate} to {item.baseline}",
         f"{format_ratio(item.ratio)}×",
-        NOTHING if item.low is None or item.high is None else format_interval(item.low, item.high),
+        interval(item.low, item.high),
         str(item.sets),
         f"{item.runs_baseline}, {item.runs_candidate}",
         item.origin + scale,
@@ -148,7 +142,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
         raise SpecificationError(f"--method {method} compares one factor", where="--by")
     figures = published_figures(table, names[0], baseline, method)
     if as_json:
-        print_json([json_value(item) for item in figures])
+        print_json(json_value(figures))
         return
     print_table(
         ("Workload", names[0].capitalize(), "Value", "Spread", "Runs", "Configurations"),
@@ -186,7 +180,7 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     _, table = read_table(repository, where)
     found = test_claims(table)
     if as_json:
-        print_json({origin: [json_value(item) for item in items] for origin, items in found.items()})
+        print_json(json_value(found))
         return
     for origin, items in found.items():
         click.echo(f"{origin} ({_count(table, 'status', 'valid')} valid runs)" if len(found) == 1 else origin)
@@ -209,11 +203,11 @@ def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Pat
     opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
     found = odd_runs(opened, table, None if as_json else limit)
     if as_json:
-        print_json([json_value(item) for item in found.anomalies])
+        print_json(json_value(found.anomalies))
         return
     cells = [
-        (run_id_text(item.run_id), item.workload or NOTHING, item.layout or NOTHING, item.kind, item.reason)
-        for item in found.anomalies
+        (run_id_text(odd.run_id), odd.workload or NOTHING, odd.layout or NOTHING, odd.kind, odd.reason)
+        for odd in found.anomalies
     ]
     print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
     shown = f"; the first {limit} are shown" if found.total > limit else ""
@@ -227,38 +221,36 @@ def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Pat
 @repository_option
 def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """When configurations became faster or slower: change points in the history of their repetitions."""
-    from assay.quality.changes import RUNS_MIN, histories
-    from assay.questions.runs import told_apart_by
+    from assay.quality.changes import RUNS_MIN
+    from assay.questions.changes import changes_of
 
     _, table = read_table(repository, where)
-    searched = histories(table)
-    found = searched.changed
+    found = changes_of(table)
     if as_json:
-        rows = [(told_apart_by(table, item.position), item) for item in found]
-        print_json([{"configuration": facts, **json_value(item)} for facts, item in rows])
+        print_json(json_value(found.histories))
         return
     cells = [
         (
-            ", ".join(told_apart_by(table, item.position).values()),
+            ", ".join(item.configuration.values()),
             str(item.runs),
             _day(change.first_after_unix_s),
             f"{change.ratio.value:.2f}×",
             interval(change.ratio.low, change.ratio.high),
             f"{change.p:.3f}",
         )
-        for item in found
+        for item in found.histories
         for change in item.changes
     ]
     if cells:
         print_table(("Configuration", "Runs", "From (UTC)", "Time", "95 % interval", "p"), cells[:limit])
     more = f"; the first {limit} are shown" if len(cells) > limit else ""
     click.echo(
-        f"{len(cells)} changes in {searched.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
-        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by {searched.correlation:.2f}, which is "
+        f"{len(cells)} changes in {found.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
+        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by {found.correlation:.2f}, which is "
         "allowed for."
     )
-    if searched.runs_without_start:
-        click.echo(f"{searched.runs_without_start} valid runs are left out: nothing tells when they started.")
+    if found.runs_without_start:
+        click.echo(f"{found.runs_without_start} valid runs are left out: nothing tells when they started.")
 
 
 def _day(unix_s: float) -> str:

@@ -25,7 +25,7 @@ _RELEVANT = re.compile(
 _PARAMETER = re.compile(r"^parameters\.(?!.*(?:dir|path|address|port|host|classpath|uri)s?\b)")
 """An effective engine parameter that says neither where something lies nor where it listens."""
 _NAMES_MAX = 5
-Facts = Mapping[str, set[str]]
+HostValues = Mapping[str, set[str]]
 """The values that each recorded fact had, by its path in the environment."""
 
 
@@ -35,7 +35,7 @@ def _is_compared(path: str, factor: str) -> bool:
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 
-def host_facts(environments: Iterable[Environment], factor: str) -> Facts:
+def host_facts(environments: Iterable[Environment], factor: str) -> HostValues:
     """Return the values of each recorded fact that can change a result, but ``factor`` and what it stands for."""
     facts: dict[str, set[str]] = {}
     compared: dict[str, bool] = {}
@@ -48,7 +48,7 @@ def host_facts(environments: Iterable[Environment], factor: str) -> Facts:
     return facts
 
 
-def environment_warnings(left: Facts, right: Facts) -> list[CodedWarning]:
+def environment_warnings(left: HostValues, right: HostValues) -> list[CodedWarning]:
     """Return a warning of each recorded fact that was not the same on both sides: kernel, JVM, mounts, parameters."""
     differing = [path for path in left if path in right and len(left[path] | right[path]) > 1]
     sentences = []

@@ -48,7 +48,7 @@ class ClaimAnswer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class ClaimEvidence:
     """One number behind an answer."""
 
     label: str
@@ -78,7 +78,7 @@ class Finding:
     source: str
     answer: ClaimAnswer
     sentence: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[ClaimEvidence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Fl
     return total, np.where(total > 0, found, summed(degrees))
 
 
-def _evidence(view: _View, label: str, found: _Effects) -> Evidence:
+def _evidence(view: _View, label: str, found: _Effects) -> ClaimEvidence:
     """Return the mean gain over workloads, each counting the same; only those whose sets or runs repeat count."""
     parts, workloads, sets = [], [], 0
     for code in np.unique(found.workload):
@@ -249,9 +249,9 @@ def _evidence(view: _View, label: str, found: _Effects) -> Evidence:
             workloads.append(view.table.columns["workload"].levels[code])
             sets += len(gains)
     if not parts:
-        return Evidence(label, None, None, None, len(found.gain), ())
+        return ClaimEvidence(label, None, None, None, len(found.gain), ())
     ratio = combine(parts).ratio
-    return Evidence(label, ratio.value, ratio.low, ratio.high, sets, tuple(workloads))
+    return ClaimEvidence(label, ratio.value, ratio.low, ratio.high, sets, tuple(workloads))
 
 
 def _ratio_of_gains(view: _View, found: _Effects, split: Floats, columns: Sequence[str]) -> _Effects:
@@ -274,15 +274,15 @@ def _decide(supported: bool, contradicted: bool) -> ClaimAnswer:
     return ClaimAnswer.SUPPORTED if supported else ClaimAnswer.CONTRADICTED if contradicted else ClaimAnswer.UNDECIDED
 
 
-def _low(evidence: Evidence) -> float:
+def _low(evidence: ClaimEvidence) -> float:
     return -np.inf if evidence.low is None else evidence.low
 
 
-def _high(evidence: Evidence) -> float:
+def _high(evidence: ClaimEvidence) -> float:
     return np.inf if evidence.high is None else evidence.high
 
 
-def _finding(name: str, claim: str, source: str, answer: ClaimAnswer, *evidence: Evidence) -> Finding:
+def _finding(name: str, claim: str, source: str, answer: ClaimAnswer, *evidence: ClaimEvidence) -> Finding:
     numbers = "; ".join(str(one) for one in evidence)
     return Finding(name, claim, source, answer, f"{claim} {answer.value.capitalize()}: {numbers}.", evidence)
 
@@ -315,13 +315,15 @@ def compression_hides(view: _View) -> Finding:
     return _finding("compression-hides", claim, "LISA'14, section 4", answer, ratio, without, with_it)
 
 
-def _only(with_it: Evidence, without: Evidence) -> ClaimAnswer:
+def _only(with_it: ClaimEvidence, without: ClaimEvidence) -> ClaimAnswer:
     supported = _low(with_it) > 1 and _high(without) < PAYS
     contradicted = _low(without) >= PAYS or _high(with_it) < PAYS
     return _decide(supported, contradicted)
 
 
-def _condition(view: _View, found: _Effects, split: Floats, labels: tuple[str, str]) -> tuple[Evidence, Evidence]:
+def _condition(
+    view: _View, found: _Effects, split: Floats, labels: tuple[str, str]
+) -> tuple[ClaimEvidence, ClaimEvidence]:
     """Return the gains where ``split`` is 1 and where it is 0."""
     sides = split[found.example]
     return (_evidence(view, labels[0], found.where(sides == 1)), _evidence(view, labels[1], found.where(sides == 0)))

@@ -25,7 +25,7 @@ AVERAGE = "average"
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class PublishedFigure:
     """One bar of a published chart."""
 
     method: str
@@ -90,7 +90,7 @@ def _level(means: Means, at: int, configurations: int) -> _Level:
     return _Level(float(means.mean[at]), float(np.sqrt(means.variance[at])), int(means.n[at]), configurations)
 
 
-def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Figure]:
+def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[PublishedFigure]:
     """Return ALOJA's speedups: mean time of the setup that is normalised to, over the mean time of all runs of a level.
 
     The flaw: a level's runs differ in everything else too. Levels that were run more often with slow configurations
@@ -104,7 +104,7 @@ def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Fi
             if reference is not None and level != AVERAGE:
                 value = reference.mean_s / found.mean_s
                 figures.append(
-                    Figure(
+                    PublishedFigure(
                         "aloja",
                         workload,
                         origin,
@@ -121,7 +121,7 @@ def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Fi
     return _or_complain(figures, factor, normalised_to)
 
 
-def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[Figure]:
+def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[PublishedFigure]:
     """Return LISA'14's normalised job durations: a level's mean time over that of the setup named, lower is better.
 
     The paper repeats one configuration five times on each setup, and the definition is sound for that. The flaw is what
@@ -133,7 +133,7 @@ def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[Figure]:
         for level, found in levels.items():
             if reference is not None and level != AVERAGE:
                 figures.append(
-                    Figure(
+                    PublishedFigure(
                         "lisa14",
                         workload,
                         origin,
@@ -150,7 +150,7 @@ def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[Figure]:
     return _or_complain(figures, factor, normalised_to)
 
 
-def mean_improvement(figures: Sequence[Figure]) -> dict[str, float]:
+def mean_improvement(figures: Sequence[PublishedFigure]) -> dict[str, float]:
     """Return LISA'14's mean gain by level: the arithmetic mean over jobs of performance, 1 / normalised duration.
 
     Its table 5 divides prices by it. The flaw: an arithmetic mean of ratios depends on which side is the reference: two
@@ -162,7 +162,7 @@ def mean_improvement(figures: Sequence[Figure]) -> dict[str, float]:
     }
 
 
-def _or_complain(figures: list[Figure], factor: str, normalised_to: str) -> list[Figure]:
+def _or_complain(figures: list[PublishedFigure], factor: str, normalised_to: str) -> list[PublishedFigure]:
     if not figures:
         raise SpecificationError(f"no valid run with {factor} {normalised_to!r} to normalise to")
     return figures

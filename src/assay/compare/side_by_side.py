@@ -35,7 +35,7 @@ _NAMED_MAX = 3
 _SHORT = 24
 
 
-class Kind(StrEnum):
+class DifferenceKind(StrEnum):
     """Why something differs."""
 
     PURPOSE = "varied on purpose"
@@ -48,7 +48,7 @@ class Difference:
     """One thing that is not the same on all sides; a side's texts are empty where it has none, several if mixed."""
 
     name: str
-    kind: Kind
+    kind: DifferenceKind
     levels: tuple[tuple[str, ...], ...]
 
 
@@ -110,8 +110,8 @@ def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
     return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
 
 
-def _levels(side: Sequence[Run], name: str, kind: Kind) -> tuple[str, ...]:
-    if kind is Kind.PURPOSE:
+def _levels(side: Sequence[Run], name: str, kind: DifferenceKind) -> tuple[str, ...]:
+    if kind is DifferenceKind.PURPOSE:
         found = (level_of(run, name) for run in side)
     else:
         found = (circumstances(run, "").get(name) for run in side)
@@ -128,7 +128,7 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
         if name not in varied and name not in LAYOUT_PARAMETERS
     )
     differing, same = [], {}
-    for kind, names in ((Kind.PURPOSE, varied), (Kind.ALONG, other)):
+    for kind, names in ((DifferenceKind.PURPOSE, varied), (DifferenceKind.ALONG, other)):
         for name in names:
             levels = tuple(_levels(side, name, kind) for side in sides)
             if len({text for side in levels for text in side}) > 1 or (any(levels) and not all(levels)):
@@ -137,10 +137,12 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
                 same[name] = levels[0][0]
     cold = tuple(tuple(dict.fromkeys(_cold_text(run) for run in side)) for side in sides)
     if len({text for side in cold for text in side}) > 1:
-        differing.append(Difference(CACHES, Kind.ALONG, cold))
+        differing.append(Difference(CACHES, DifferenceKind.ALONG, cold))
     told = {f"parameters.{item.name}" for item in differing}
     differing += [
-        Difference(name, Kind.HOSTS, levels) for name, levels in differing_facts(sides).items() if name not in told
+        Difference(name, DifferenceKind.HOSTS, levels)
+        for name, levels in differing_facts(sides).items()
+        if name not in told
     ]
     return differing, same
 
@@ -160,9 +162,9 @@ def _labels(sides: Sequence[Sequence[Run]], differing: Sequence[Difference]) -> 
     telling = [
         item
         for item in differing
-        if item.kind is not Kind.HOSTS
+        if item.kind is not DifferenceKind.HOSTS
         and item.name not in untold
-        and not (item.kind is Kind.ALONG and not all(item.levels))
+        and not (item.kind is DifferenceKind.ALONG and not all(item.levels))
     ][:_NAMED_MAX]
     labels = []
     for place in range(len(sides)):

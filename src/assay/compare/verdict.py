@@ -88,7 +88,7 @@ class Compared(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ComparisonVerdict:
     """The conclusion with its sentence; ``remark`` is empty or a second sentence."""
 
     conclusion: Conclusion
@@ -120,22 +120,22 @@ def _nothing(baseline: str, candidate: str, basis: Basis) -> str:
     return f"Not enough runs: there is no valid run of {missing} with otherwise equal settings."
 
 
-def judge(baseline: str, candidate: str, ratio: Estimate | None, basis: Basis) -> Judgement:
+def judge(baseline: str, candidate: str, ratio: Estimate | None, basis: Basis) -> ComparisonVerdict:
     """Return what a ratio comes to; ``ratio`` is None when a side has no run that counts."""
     if ratio is None:
-        return Judgement(Conclusion.NOT_ENOUGH_RUNS, _nothing(baseline, candidate, basis))
+        return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, _nothing(baseline, candidate, basis))
     how = f"{format_ratio(ratio.value)} times as fast"
     was = f"{candidate} was {how} as {baseline}"
     if ratio.low is None or ratio.high is None:
         why = "and one run on a side gives no interval" if basis.sets is None else "too few for an interval"
-        return Judgement(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs: {was} ({basis}), {why}.")
+        return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs: {was} ({basis}), {why}.")
     sure = f"95 % interval {format_interval(ratio.low, ratio.high)}, {basis}"
     remark = _rank_remark(basis)
     if basis.sets is None and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
-        return Judgement(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
+        return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
     if ratio.low > 1:
-        return Judgement(Conclusion.FASTER, f"{candidate} is {how} as {baseline} ({sure}).", remark)
+        return ComparisonVerdict(Conclusion.FASTER, f"{candidate} is {how} as {baseline} ({sure}).", remark)
     if ratio.high < 1:
-        return Judgement(Conclusion.SLOWER, f"{candidate} is slower than {baseline}: {how} ({sure}).", remark)
+        return ComparisonVerdict(Conclusion.SLOWER, f"{candidate} is slower than {baseline}: {how} ({sure}).", remark)
     claim = f"No difference shown between {candidate} and {baseline} (ratio {format_ratio(ratio.value)}, {sure})."
-    return Judgement(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)
+    return ComparisonVerdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import STRATA
-from assay.compare.significance import indistinguishable_from_best
-from assay.compare.speedups import Speedup, matched_speedups
+from assay.compare.matched import STRATA, match
+from assay.compare.significance import best_of
+from assay.compare.speedups import Speedup, speedups_of
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
 from assay.statistics.facets import LevelCount, level_counts
@@ -22,7 +22,7 @@ from assay.statistics.run_table import ABSENT, RunTable
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RunCounts:
     """How many runs a repository holds, and of what."""
 
     runs: int
@@ -55,7 +55,9 @@ class Leader:
     baseline: str | None
 
 
-def counts_of(table: RunTable, names: Sequence[str] = ("status", "origin", "workload", "cluster", "layout")) -> Counts:
+def counts_of(
+    table: RunTable, names: Sequence[str] = ("status", "origin", "workload", "cluster", "layout")
+) -> RunCounts:
     """Return how many runs there are by each of the columns ``names`` that the table has."""
     every = np.ones(len(table), dtype=np.bool_)
     found = {}
@@ -68,7 +70,7 @@ def counts_of(table: RunTable, names: Sequence[str] = ("status", "origin", "work
     started = table.values["started_unix_s"]
     dated = started[np.isfinite(started)]
     first, last = (float(dated.min()), float(dated.max())) if len(dated) else (None, None)
-    return Counts(len(table), found, first, last)
+    return RunCounts(len(table), found, first, last)
 
 
 def usual_baseline(table: RunTable, factor: str) -> str | None:
@@ -105,11 +107,12 @@ def leaders(table: RunTable, factor: str = "layout") -> list[Leader]:
 
 def _leader(part: RunTable, factor: str, texts: dict[str, str | None], runs: int) -> Leader:
     levels = int(np.count_nonzero(level_counts(part.columns[factor], usable(part))))
-    best = next(iter(indistinguishable_from_best(part, factor)), None) if levels > 1 else None
+    matched = match(part, factor) if levels > 1 else None
+    best = next(iter(best_of(matched)), None) if matched else None
     baseline = usual_baseline(part, factor)
     speedup = None
-    if best is not None and baseline is not None and best.front != baseline:
-        speedups = matched_speedups(part, factor, baseline)
+    if matched and best is not None and baseline is not None and best.front != baseline:
+        speedups = speedups_of(matched, baseline)
         speedup = next((item for item in speedups if item.candidate == best.front and item.ratio is not None), None)
     return Leader(
         texts["workload"] or "",

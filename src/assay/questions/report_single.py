@@ -66,7 +66,7 @@ class RunView:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class WorkloadSection:
     """One workload: its comparisons, every configuration's summary, and a close look at one run of each.
 
     The baseline comes first. ``traffic`` is empty without traces, ``views`` without task attempts and traces.
@@ -94,7 +94,7 @@ class SingleReport(Report):
 
     layouts: tuple[str, ...]
     """What each layout's name stands for, a sentence each."""
-    sections: tuple[Section, ...]
+    sections: tuple[WorkloadSection, ...]
     cost: CostView | None
     runs: tuple[Run, ...]
     profile: Profile | None = None
@@ -191,13 +191,13 @@ def _sections(
     runs: dict[str, Run],
     trace_of: Callable[[str], Trace],
     observed_of: Callable[[Run], WholeRun] | None,
-) -> tuple[Section, ...]:
+) -> tuple[WorkloadSection, ...]:
     sections = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
         members = tuple(c for c in comparisons if (c.workload, c.context) == key)
         summaries = (members[0].baseline_summary, *(c.candidate_summary for c in members))
         traffic, views = _traffic(summaries, runs, trace_of), _views(summaries, runs, observed_of)
-        sections.append(Section(workload_title(*key), members, summaries, traffic, views))
+        sections.append(WorkloadSection(workload_title(*key), members, summaries, traffic, views))
     return tuple(sections)
 
 

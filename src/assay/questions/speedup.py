@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
 from assay.compare.matched import baseline_of, combined_or_named, match
-from assay.compare.published import AVERAGE, Figure, aloja, lisa14
+from assay.compare.published import AVERAGE, PublishedFigure, aloja, lisa14
 from assay.compare.significance import BestSet, best_of
 from assay.compare.speedups import Speedup, speedups_of
 from assay.errors import SpecificationError
@@ -109,7 +109,7 @@ def speedup_view(
     return replace(view, warnings=(*told, *view.warnings))
 
 
-def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[Figure]:
+def published_figures(table: RunTable, factor: str, baseline: str | None, method: str) -> list[PublishedFigure]:
     """Return a publication's own definition of a speedup: ``aloja`` or ``lisa14``."""
     if method == "aloja":
         return aloja(table, factor, baseline or AVERAGE)

@@ -17,7 +17,6 @@ from assay.report.document import (
     Block,
     Chapter,
     Code,
-    Column,
     Facts,
     Fold,
     Heading,
@@ -27,6 +26,7 @@ from assay.report.document import (
     Paragraph,
     Points,
     Table,
+    TableColumn,
 )
 from assay.wording import language, numbers, ratios
 
@@ -54,7 +54,7 @@ def line(*parts: str | Code) -> Line:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Line | str]], caption: str = "") -> Table:
     """Return a table; a title that begins with ``#`` is a column of numbers."""
-    titles = tuple(Column(title.removeprefix("#"), title.startswith("#")) for title in columns)
+    titles = tuple(TableColumn(title.removeprefix("#"), title.startswith("#")) for title in columns)
     cells = tuple(tuple((cell,) if isinstance(cell, str) else cell for cell in row) for row in rows)
     return Table(titles, cells, caption)
 

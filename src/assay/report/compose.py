@@ -1,6 +1,6 @@
 """A report as a document: the same chapters in the same order, whatever its comparisons are of.
 
-In: a report and its :class:`ReportFrame`. Out: a :class:`Document`. Nothing is computed here.
+In: a report and its :class:`ReportFrame`. Out: a :class:`ReportDocument`. Nothing is computed here.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from assay.questions.report_frame import ReportFrame
 from assay.questions.report_matched import MatchedReport
 from assay.questions.report_single import SingleReport
 from assay.report.chapters import appendix_chapter, findings_chapter, kept, reproduce_chapter, threats_chapter
-from assay.report.document import Document
+from assay.report.document import ReportDocument
 from assay.report.matched import matched_parts
 from assay.report.single import single_parts
 
 
-def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> Document:
+def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportDocument:
     """Return the report as a document."""
     parts = single_parts(report) if isinstance(report, SingleReport) else matched_parts(report)
-    return Document(
+    return ReportDocument(
         title=frame.asked.title or report.title,
         kicker=parts.kicker,
         question=frame.question,

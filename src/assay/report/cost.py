@@ -14,7 +14,7 @@ from assay.questions.job_cost import CostView
 from assay.questions.planes import PlaneRow, PlaneView
 from assay.questions.report_single import SingleReport
 from assay.report.chapters import line, table
-from assay.report.document import Block, Chapter, Code, Figure, Fold, Heading, Level, Line, Pair, Paragraph
+from assay.report.document import Block, Chapter, Code, Fold, Heading, Level, Line, Pair, Paragraph, ReportFigure
 from assay.wording import amounts, language, numbers, ratios
 
 ROWS_SHOWN = 5
@@ -22,7 +22,7 @@ ROWS_SHOWN = 5
 Rows = list[tuple[Line | str, ...]]
 
 
-def cost_chapter(report: SingleReport, figure: Figure | None) -> Chapter | None:
+def cost_chapter(report: SingleReport, figure: ReportFigure | None) -> Chapter | None:
     """Return what a job costs; None without a price book."""
     cost = report.cost
     if cost is None or figure is None:
@@ -168,13 +168,13 @@ def _point(row: PlaneRow) -> _Point:
     )
 
 
-def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> Figure:
+def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
     points = [_point(row) for row in view.rows]
     caption = (
         f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
         "all its valid runs. Large points are on the front."
     )
-    return Figure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
+    return ReportFigure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
 
 
 def _rows(title: str, view: PlaneView) -> Block:

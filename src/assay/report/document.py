@@ -51,7 +51,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column's title, a configuration's colour beside it if it has one, and whether it holds numbers."""
 
     title: str
@@ -64,7 +64,7 @@ class Table:
     """A table; the first cell of a row names it. ``dense``: many narrow columns, in smaller letters."""
 
     kind: ClassVar[str] = "table"
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     rows: tuple[tuple[Line, ...], ...]
     caption: str = ""
     dense: bool = False
@@ -96,7 +96,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ReportFigure:
     """A chart: ``make`` gives its specification for a width in pixels. ``name`` is unique in the document."""
 
     kind: ClassVar[str] = "figure"
@@ -125,7 +125,7 @@ class Fold:
     blocks: tuple[Block, ...]
 
 
-Block = Paragraph | Heading | Table | Facts | Points | Listing | Figure | Pair | Fold
+Block = Paragraph | Heading | Table | Facts | Points | Listing | ReportFigure | Pair | Fold
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Chapter:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ReportDocument:
     """A whole report."""
 
     title: str
@@ -156,10 +156,10 @@ class Document:
     """Configuration to its colour."""
 
 
-def figures_of(blocks: Sequence[Block]) -> Iterator[Figure]:
+def figures_of(blocks: Sequence[Block]) -> Iterator[ReportFigure]:
     """Yield every chart among ``blocks``, those inside others too."""
     for block in blocks:
-        if isinstance(block, Figure):
+        if isinstance(block, ReportFigure):
             yield block
         elif isinstance(block, Fold):
             yield from figures_of(block.blocks)
@@ -168,7 +168,7 @@ def figures_of(blocks: Sequence[Block]) -> Iterator[Figure]:
                 yield from figures_of(cell)
 
 
-def charts_of(document: Document) -> list[Figure]:
+def charts_of(document: ReportDocument) -> list[ReportFigure]:
     """Return every chart of the document in its order."""
     return [figure for chapter in document.chapters for figure in figures_of(chapter.blocks)]
 

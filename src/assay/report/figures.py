@@ -15,8 +15,8 @@ from assay.charts.speedups import row_names, speedup_forest
 from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.model.plan import LAYOUT_FACTOR
-from assay.questions.report_single import RunView, Section, SingleReport
-from assay.report.document import Figure
+from assay.questions.report_single import RunView, SingleReport, WorkloadSection
+from assay.report.document import ReportFigure
 from assay.statistics.factors import levels_of
 from assay.wording.language import slug
 from assay.wording.titles import origins_text, workload_title
@@ -28,24 +28,24 @@ _WHOSE = "of the run nearest to the median of each configuration"
 class SectionFigures:
     """The figures of one workload; None where there is nothing to draw."""
 
-    runtime: Figure | None
-    throughput: Figure | None
-    phases: Figure | None
-    traffic: Figure | None
-    shares: Figure | None
-    occupancy: Figure | None
-    timelines: tuple[Figure, ...]
+    runtime: ReportFigure | None
+    throughput: ReportFigure | None
+    phases: ReportFigure | None
+    traffic: ReportFigure | None
+    shares: ReportFigure | None
+    occupancy: ReportFigure | None
+    timelines: tuple[ReportFigure, ...]
     """One for each of the section's views that has task attempts."""
-    requests: Figure | None
+    requests: ReportFigure | None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """All figures of a report."""
 
-    speedups: Figure | None
+    speedups: ReportFigure | None
     sections: tuple[SectionFigures, ...]
-    cost: Figure | None
+    cost: ReportFigure | None
 
 
 def palette_of(report: SingleReport) -> dict[str, str]:
@@ -54,7 +54,7 @@ def palette_of(report: SingleReport) -> dict[str, str]:
     return colours_of([*report.levels, *layouts])
 
 
-def _section(section: Section, name: str, palette: dict[str, str]) -> SectionFigures:
+def _section(section: WorkloadSection, name: str, palette: dict[str, str]) -> SectionFigures:
     counted = [summary for summary in section.summaries if summary.n]
     origin = f"{origins_text((s.origin, s.lab_scale) for s in counted).capitalize()}."
     runs = ", ".join(f"{s.level}: {s.n}" for s in counted)
@@ -67,40 +67,40 @@ def _section(section: Section, name: str, palette: dict[str, str]) -> SectionFig
     tasks = {view.level: view.occupancy for view in attempted}
     uses = {view.level: view.detail.by_purpose for view in section.views if _has_requests(view)}
     end_s = max((view.duration_s for view in attempted), default=0.0)
-    runtime = Figure(
+    runtime = ReportFigure(
         f"{name}-run-time",
         lambda width: runtime_bars(counted, palette, width),
         f"Run time: geometric mean, 95 % interval, and a ring for each run ({runs}). {origin}",
     )
-    throughput = Figure(
+    throughput = ReportFigure(
         f"{name}-throughput",
         lambda width: throughput_bars(counted, palette, width),
         f"Throughput by name, median of the runs ({runs}). {origin}",
     )
-    phases = Figure(
+    phases = ReportFigure(
         f"{name}-phases",
         lambda width: phase_timeline(counted, palette, width),
         f"Phases: median begin and end ({runs}). Phases overlap. {origin}",
     )
-    traffic = Figure(
+    traffic = ReportFigure(
         f"{name}-disk-traffic",
         lambda width: disk_traffic_areas(series, palette, width),
         "Disk traffic of the run nearest to the median of each configuration, summed over the nodes; all panels "
         f"have the same axes. Shades are devices, from below: {devices}. {origin}",
         panels=True,
     )
-    time_went = Figure(
+    time_went = ReportFigure(
         f"{name}-where-time-went",
         lambda width: time_shares(shares, width),
         f"Time {_WHOSE}, divided among phases: moments that several shared go to each by its tasks. {origin}",
     )
-    occupancy = Figure(
+    occupancy = ReportFigure(
         f"{name}-tasks-in-each-phase",
         lambda width: task_occupancy(tasks, width),
         f"Tasks in each phase over time, {_WHOSE}. {origin}",
         FULL_PX,
     )
-    requests = Figure(
+    requests = ReportFigure(
         f"{name}-request-sizes",
         lambda width: request_sizes(uses, palette, width),
         f"Mean size of the requests that reached the disks, {_WHOSE}. {origin}",
@@ -121,10 +121,10 @@ def _has_requests(view: RunView) -> bool:
     return any(u.transfers.read_request_bytes or u.transfers.write_request_bytes for u in view.detail.by_purpose)
 
 
-def _timeline(view: RunView, end_s: float, name: str) -> Figure:
+def _timeline(view: RunView, end_s: float, name: str) -> ReportFigure:
     shown = view.timeline
     part = f" The first {shown.nodes_shown} of {shown.nodes} nodes." if shown.nodes_shown < shown.nodes else ""
-    return Figure(
+    return ReportFigure(
         f"{name}-containers-{slug(view.level)}",
         lambda width: task_timeline(shown.placed, end_s, width),
         f"{view.level}: task attempts by node and container.{part} Run {view.run_id}.",
@@ -139,7 +139,7 @@ def figures_of(report: SingleReport) -> Figures:
     if comparisons:
         titles = [workload_title(c.workload, c.context) for c in comparisons]
         named = list(zip(row_names(comparisons, titles), comparisons, strict=True))
-        speedups = Figure(
+        speedups = ReportFigure(
             "speedups",
             lambda width: speedup_forest(named, palette, width),
             f"Speedup over {report.baseline}: dot and 95 % interval, on a logarithmic axis. "
@@ -148,7 +148,7 @@ def figures_of(report: SingleReport) -> Figures:
         )
     if report.cost is not None:
         view = report.cost
-        cost = Figure(
+        cost = ReportFigure(
             "cost-per-job",
             lambda width: cost_bars(view.rows, palette, view.titles, width),
             f"Cost of one job over {view.years:g} years of back-to-back use, with the interval that "

@@ -20,7 +20,7 @@ from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.questions.report_frame import ReportFrame, report_command
 from assay.questions.report_parts import Fact
-from assay.report.document import Document
+from assay.report.document import ReportDocument
 from assay.report.html import html
 from assay.report.markdown import escaped
 from assay.repository.package import FOLDER
@@ -122,7 +122,7 @@ def _steps(frame: ReportFrame, files: Mapping[str, bytes]) -> list[str]:
     return lines
 
 
-def _readme(document: Document, frame: ReportFrame, files: Mapping[str, bytes], bundles: int) -> bytes:
+def _readme(document: ReportDocument, frame: ReportFrame, files: Mapping[str, bytes], bundles: int) -> bytes:
     listed = [
         Fact("report.html", "the report as it was written"),
         Fact(
@@ -165,7 +165,7 @@ def _readme(document: Document, frame: ReportFrame, files: Mapping[str, bytes], 
 
 
 def package_files(
-    document: Document, frame: ReportFrame, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
+    document: ReportDocument, frame: ReportFrame, plans: Mapping[str, bytes], prices: bytes | None, bundles: int
 ) -> dict[str, bytes]:
     """Return all that goes into the package beside its runs. The README comes first."""
     files = dict(plans) | ({PRICES: prices} if prices is not None else {})

@@ -1,6 +1,6 @@
 """A document as one HTML file that needs nothing else: no script, no font, no request to any host.
 
-In: a :class:`Document`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
+In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from assay.report.document import Code, Document, Figure, Level, Line
+from assay.report.document import Code, Level, Line, ReportDocument, ReportFigure
 from assay.report.drawing import Drawer
 
 
@@ -19,7 +19,7 @@ def _style() -> Markup:
     return Markup(text)  # noqa: S704 - the package's own file
 
 
-def html(document: Document) -> str:
+def html(document: ReportDocument) -> str:
     """Return the page."""
     drawer = Drawer()
 
@@ -36,7 +36,7 @@ def html(document: Document) -> str:
         form = '<span class="level"><span class="swatch" style="background: {}"></span>{}</span>'
         return Markup(form).format(colour, name)  # noqa: S704 - the form is ours, its values are escaped
 
-    def draw(figure: Figure) -> Markup:
+    def draw(figure: ReportFigure) -> Markup:
         return drawer.draw(figure.make, figure.caption, wide_px=figure.wide_px)
 
     environment = Environment(

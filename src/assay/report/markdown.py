@@ -1,7 +1,7 @@
 """A document as Markdown (CommonMark with GitHub's tables), with its charts as SVG files beside it.
 
-In: a :class:`Document` and the folder that its charts lie in, as the text should name it. Out: text. Everything that
-came from a run is escaped, so that it stays text.
+In: a :class:`ReportDocument` and the folder that its charts lie in, as the text should name it. Out: text. Everything
+that came from a run is escaped, so that it stays text.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ from urllib.parse import quote
 from assay.report.document import (
     Block,
     Code,
-    Document,
     Facts,
-    Figure,
     Fold,
     Heading,
     Level,
@@ -24,6 +22,8 @@ from assay.report.document import (
     Pair,
     Paragraph,
     Points,
+    ReportDocument,
+    ReportFigure,
     Table,
 )
 
@@ -76,7 +76,7 @@ def _listing(listing: Listing) -> Iterator[str]:
     yield fence
 
 
-def _figure(figure: Figure, folder: str) -> Iterator[str]:
+def _figure(figure: ReportFigure, folder: str) -> Iterator[str]:
     yield f"![{escaped(figure.make(figure.wide_px)['description'])}]({quote(folder)}/{quote(figure.name)}.svg)"
     yield ""
     yield f"*{escaped(figure.caption)}*"
@@ -101,14 +101,14 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
                 yield from (f"- **{escaped(fact.name)}:** {escaped(fact.text)}" for fact in facts)
             case Listing():
                 yield from _listing(block)
-            case Figure():
+            case ReportFigure():
                 yield from _figure(block, folder)
             case Fold():
                 yield f"{'#' * level} {escaped(block.title)}"
                 yield from _blocks(block.blocks, folder, min(level + 1, 6))
 
 
-def markdown(document: Document, folder: str) -> str:
+def markdown(document: ReportDocument, folder: str) -> str:
     """Return the text; ``folder`` is where its charts are, seen from it."""
     lines = [f"# {escaped(document.title)}", "", f"{escaped(document.kicker)} · {escaped(document.origin)}", ""]
     lines += [

@@ -14,7 +14,7 @@ from assay.compare.speedups import Speedup
 from assay.questions.report_matched import MatchedReport, MatchedSection
 from assay.report.chapters import Parts, line, method_chapter, ratios_table
 from assay.report.cost import planes_chapter
-from assay.report.document import Block, Chapter, Code, Figure, Heading, Level, Pair, Paragraph, Table
+from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
 from assay.wording import language
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
@@ -48,11 +48,11 @@ class _Forests:
         self.palette: Mapping[str, str] = colours_of(report.levels)
         self._domain = speedup_domain([*every, *report.overall])
 
-    def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> Figure:
+    def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> ReportFigure:
         """Return the chart of ``speedups``."""
         several = len({(s.origin, s.lab_scale) for s in speedups}) > 1
         named = [(f"{s.candidate} ({s.origin})" if several else s.candidate, s) for s in speedups]
-        return Figure(
+        return ReportFigure(
             name,
             lambda px: speedup_forest(named, self.palette, px, domain=self._domain, counted=True),
             caption,

@@ -1,8 +1,8 @@
 """A document as PDF, typeset by typst from a template of our own.
 
-In: a :class:`Document`. Out: PDF. The document goes to the template as data, so nothing in it is ever read as markup;
-charts go in as vectors. Fonts are those that typst carries, so a report is the same on every machine. Decision: ADR
-0007.
+In: a :class:`ReportDocument`. Out: PDF. The document goes to the template as data, so nothing in it is ever read as
+markup; charts go in as vectors. Fonts are those that typst carries, so a report is the same on every machine.
+Decision: ADR 0007.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ from assay.report import pictures
 from assay.report.document import (
     Block,
     Code,
-    Document,
     Facts,
-    Figure,
     Fold,
     Heading,
     Level,
@@ -31,6 +29,8 @@ from assay.report.document import (
     Pair,
     Paragraph,
     Points,
+    ReportDocument,
+    ReportFigure,
     Table,
     charts_of,
 )
@@ -41,12 +41,12 @@ PAIR_COLUMNS_MAX = 4
 """A table with more columns than this needs the whole width, so its pair stands below each other."""
 
 
-def _width_px(figure: Figure) -> int:
+def _width_px(figure: ReportFigure) -> int:
     """Return the width to draw in: the text's, or a phone's for what stands beside another."""
     return MEASURE_PX if _is_wide(figure) else NARROW_PX
 
 
-def _is_wide(figure: Figure) -> bool:
+def _is_wide(figure: ReportFigure) -> bool:
     return figure.panels or figure.wide_px == FULL_PX
 
 
@@ -69,7 +69,7 @@ def _pair(pair: Pair) -> list[dict[str, Any]]:
         wide = any(
             len(block.columns) > PAIR_COLUMNS_MAX
             if isinstance(block, Table)
-            else isinstance(block, Figure) and _is_wide(block)
+            else isinstance(block, ReportFigure) and _is_wide(block)
             for block in cell
         )
         (rest.extend if wide else cells.append)(_blocks(cell))
@@ -97,7 +97,7 @@ def _block(block: Block) -> list[dict[str, Any]]:
             data = {"points": [{"name": point.name, "text": point.text} for point in block.points]}
         case Listing():
             data = {"text": block.text.rstrip("\n"), "title": block.title}
-        case Figure():
+        case ReportFigure():
             data = {
                 "file": f"{block.name}.pdf",
                 "caption": block.caption,
@@ -111,7 +111,7 @@ def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     return [one for block in blocks for one in _block(block)]
 
 
-def _data(document: Document) -> str:
+def _data(document: ReportDocument) -> str:
     return json.dumps(
         {
             "title": document.title,
@@ -130,7 +130,7 @@ def _data(document: Document) -> str:
     )
 
 
-def pdf(document: Document) -> bytes:
+def pdf(document: ReportDocument) -> bytes:
     """Return the PDF. Raises AssayError when typst is not installed, or can't set the document."""
     try:
         import typst  # imported here: it is large, and only this form needs it

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 
 from assay.charts.style import INK, VEGA_LITE_VERSION, Spec
-from assay.report.document import Figure
+from assay.report.document import ReportFigure
 
 INK_ON_PAPER = "#16191d"
 PAPER = "#ffffff"
@@ -25,7 +25,7 @@ def on_paper(spec: Spec, *, ground: str | None = PAPER) -> Spec:
     return printed
 
 
-def svg(figure: Figure) -> str:
+def svg(figure: ReportFigure) -> str:
     """Return the chart as SVG."""
     import vl_convert  # imported here: it carries a JavaScript engine
 
@@ -34,7 +34,7 @@ def svg(figure: Figure) -> str:
     return drawn
 
 
-def png(figure: Figure) -> bytes:
+def png(figure: ReportFigure) -> bytes:
     """Return the chart as PNG, :data:`PNG_SCALE` pixels for each of its own."""
     import vl_convert
 
@@ -43,7 +43,7 @@ def png(figure: Figure) -> bytes:
     return drawn
 
 
-def pdf(figure: Figure, width_px: int) -> bytes:
+def pdf(figure: ReportFigure, width_px: int) -> bytes:
     """Return the chart as a page of PDF that is as large as itself: vectors, with the letters that it needs."""
     import vl_convert
 
@@ -52,7 +52,7 @@ def pdf(figure: Figure, width_px: int) -> bytes:
     return drawn
 
 
-def files(figure: Figure) -> Iterator[tuple[str, bytes]]:
+def files(figure: ReportFigure) -> Iterator[tuple[str, bytes]]:
     """Yield the chart's files with their names: SVG and PNG."""
     yield f"{figure.name}.svg", svg(figure).encode()
     yield f"{figure.name}.png", png(figure)

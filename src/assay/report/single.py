@@ -10,23 +10,23 @@ from assay.charts.times import THROUGHPUT_TITLES
 from assay.explain.run_detail import request_limits_note
 from assay.model.run import Run, RunStatus
 from assay.questions.report_parts import Fact
-from assay.questions.report_single import RunView, Section, SingleReport
+from assay.questions.report_single import RunView, SingleReport, WorkloadSection
 from assay.report.chapters import Parts, kept, line, method_chapter, ratios_table, table
 from assay.report.cost import cost_chapter
 from assay.report.document import (
     Block,
     Chapter,
     Code,
-    Column,
     Facts,
-    Figure,
     Fold,
     Heading,
     Level,
     Line,
     Pair,
     Paragraph,
+    ReportFigure,
     Table,
+    TableColumn,
 )
 from assay.report.figures import Figures, SectionFigures, figures_of, palette_of
 from assay.wording import language, numbers, ratios, titles
@@ -42,7 +42,7 @@ THROUGHPUT_MEANINGS = {
 
 def _by_level(first: str, levels: list[str], unit: str, rows: list[tuple[str, list[str]]]) -> Table:
     """Return a table with a column for each configuration."""
-    columns = (Column(first), *(Column(f"{level} ({unit})", True, level) for level in levels))
+    columns = (TableColumn(first), *(TableColumn(f"{level} ({unit})", True, level) for level in levels))
     return Table(columns, tuple(((name,), *((text,) for text in texts)) for name, texts in rows))
 
 
@@ -73,7 +73,7 @@ def _comparison(report: SingleReport, figures: Figures) -> Chapter:
     return Chapter("results", "Results", tuple(blocks))
 
 
-def _claims(section: Section) -> list[Block]:
+def _claims(section: WorkloadSection) -> list[Block]:
     blocks: list[Block] = []
     for c in section.comparisons:
         blocks.append(Paragraph(line(c.claim)))
@@ -84,7 +84,7 @@ def _claims(section: Section) -> list[Block]:
     return blocks
 
 
-def _phases(report: SingleReport, section: Section, figure: Figure) -> tuple[Block, ...]:
+def _phases(report: SingleReport, section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows = []
     for name, first in section.comparisons[0].phases_s.items():
         others = [
@@ -95,7 +95,7 @@ def _phases(report: SingleReport, section: Section, figure: Figure) -> tuple[Blo
     return (Heading("Phases side by side"), figure, _by_level("Phase", levels, "s", rows))
 
 
-def _throughput(section: Section, figure: Figure) -> tuple[Block, ...]:
+def _throughput(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows = [
         (title, [numbers.rate(s.throughputs_mb_per_s.get(key)) for s in section.summaries])
         for key, title in THROUGHPUT_TITLES.items()
@@ -122,7 +122,7 @@ def _workload(report: SingleReport, place: int, drawn: SectionFigures) -> Chapte
     return Chapter(f"workload-{place + 1}-{language.slug(section.title)}", section.title, tuple(blocks), inner=True)
 
 
-def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
+def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows = [
         (name, [numbers.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
         for name in section.phase_names()
@@ -132,7 +132,7 @@ def _shares(section: Section, figure: Figure) -> tuple[Block, ...]:
     return (Heading("Where the time went"), figure, _by_level("Phase", levels, "s", rows))
 
 
-def _requests(section: Section, figure: Figure) -> tuple[Block, ...]:
+def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
     rows: list[tuple[Line | str, ...]] = [
         (
             (Level(view.level),),
@@ -172,7 +172,7 @@ def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
     ]
 
 
-def _closely(section: Section, drawn: SectionFigures) -> tuple[Block, ...]:
+def _closely(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ...]:
     named: list[str | Level | Code] = []
     for place, view in enumerate(section.views):
         named += [", " if place else "", Level(view.level), " is run ", Code(view.run_id)]

@@ -1,7 +1,7 @@
 """A report's files: one document, written by the ending of the file's name.
 
-In: a :class:`Document` and where it goes. Out: files, each whole or not at all: ``.html``, ``.pdf``, or ``.md`` with
-its charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
+In: a :class:`ReportDocument` and where it goes. Out: files, each whole or not at all: ``.html``, ``.pdf``, or ``.md``
+with its charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 from assay.errors import AssayError, SpecificationError
 from assay.output import write_whole
 from assay.report import pictures
-from assay.report.document import Document, charts_of
+from assay.report.document import ReportDocument, charts_of
 from assay.report.html import html
 from assay.report.markdown import markdown
 from assay.report.pdf import pdf
@@ -40,7 +40,7 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def write_charts(folder: Path, document: Document) -> int:
+def write_charts(folder: Path, document: ReportDocument) -> int:
     """Write every chart as SVG and PNG; return how many charts there are."""
     figures = charts_of(document)
     for figure in figures if figures and _folder(folder) else ():
@@ -49,14 +49,14 @@ def write_charts(folder: Path, document: Document) -> int:
     return len(figures)
 
 
-def document_bytes(document: Document, form: str, charts: str = "") -> bytes:
+def document_bytes(document: ReportDocument, form: str, charts: str = "") -> bytes:
     """Return the document in a form; ``charts``: the folder that Markdown finds its charts in."""
     if form == ".pdf":
         return pdf(document)
     return (html(document) if form == ".html" else markdown(document, charts)).encode()
 
 
-def write_document(path: Path, document: Document) -> None:
+def write_document(path: Path, document: ReportDocument) -> None:
     """Write the document in the form that its name asks for; of Markdown the charts too, in ``NAME-charts/``."""
     form, folder = form_of(path), path.with_name(f"{path.stem}-charts")
     content = document_bytes(document, form, folder.name)

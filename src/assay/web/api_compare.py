@@ -10,21 +10,20 @@ from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Response
 
-from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
+from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides
 from assay.errors import SpecificationError
 from assay.model.run import Run
 from assay.questions.runs import selected
+from assay.questions.sides import Of, sides_of
 from assay.repository.exchange import write_csv, write_json_lines, write_parquet
+from assay.statistics.run_table import RunTable
 from assay.web.api_runs import find_run
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
 
-LIKE_MAX = 500
-"""Of how many runs a configuration's side is made at most: the newest."""
 EXPORT_RUNS_MAX = 100_000
-Of = Literal["configurations", "runs"]
 RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
 Form = Literal["csv", "parquet", "jsonl"]
 _FORMS: dict[str, str] = {
@@ -35,42 +34,13 @@ _FORMS: dict[str, str] = {
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_csv, "jsonl": write_json_lines}
 
 
-def sides_of(context: Context, ids: Sequence[str], of: Of) -> Sides:
-    """Return runs, or the configurations that they are of, side by side; the first is compared with."""
-    if len(ids) < SIDES_MIN:
-        raise SpecificationError(
-            "there is nothing to compare with",
-            where="run",
-            hint=f"choose {SIDES_MIN} to {SIDES_MAX} in the list of runs",
-        )
-    chosen = [find_run(context, run_id) for run_id in ids]
-    if len({run.run_id for run in chosen}) < len(chosen):
-        raise SpecificationError("a run is named twice", where="run")
-    if of == "runs":
-        return side_by_side([[run] for run in chosen])
-
-    table = context.store.table()
-    rows = [alike(table, run)[-LIKE_MAX:].tolist() for run in chosen]
-    every = [row for of_side in rows for row in of_side]
-    found = dict(zip(every, context.store.repository.runs_at(table, every), strict=True))
-    made = [
-        [run, *(found[row] for row in of_side if found[row].run_id != run.run_id)]
-        for run, of_side in zip(chosen, rows, strict=True)
-    ]
-    for place, side in enumerate(made):
-        twin = next((other for other in made[:place] if {r.run_id for r in other} == {r.run_id for r in side}), None)
-        if twin is not None:
-            raise SpecificationError(
-                f"runs {chosen[place].run_id[:13]} and {twin[0].run_id[:13]} are of one configuration",
-                where="run",
-                hint="compare them as runs, or choose another",
-            )
-    return side_by_side(made)
-
-
 def kept_sides(context: Context, ids: Sequence[str], of: Of) -> Sides:
-    """Return :func:`sides_of`, kept as long as the repository stays as it is."""
-    return context.store.answer(("sides", tuple(ids), of), lambda _: sides_of(context, ids, of))
+    """Return the sides, kept as long as the repository stays as it is."""
+
+    def make(table: RunTable) -> Sides:
+        return sides_of(context.store.repository, table, [find_run(context, run_id) for run_id in ids], of)
+
+    return context.store.answer(("sides", tuple(ids), of), make)
 
 
 @router.get("/sides")

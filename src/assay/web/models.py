@@ -14,7 +14,7 @@ from assay.cost.tco import CostRatio
 from assay.explain.series import Series, SeriesName
 from assay.model.run import Run, Task
 from assay.questions.job_cost import CostPerformance
-from assay.questions.overview import Counts, Leader
+from assay.questions.overview import Leader, RunCounts
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
@@ -49,7 +49,7 @@ class About(Model):
 class Summary(Model):
     """What the repository holds."""
 
-    counts: Counts
+    counts: RunCounts
     bundles: int
     leaders: list[Leader] = Field(description="Which storage leads on each workload.")
 

@@ -19,6 +19,7 @@ from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
+from assay.questions.why import of_leader
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
 from assay.web.context import ContextOf, get_context, tried
@@ -59,7 +60,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         findings=found,
         campaigns=listed,
         chart=chart,
-        whys=[pages_why.of_leader(leader) for leader in summary.leaders],
+        whys=[of_leader(leader) for leader in summary.leaders],
         colours=palette(table, "layout"),
         cheapest=cheapest,
         unpriced=unpriced,

@@ -14,14 +14,15 @@ from assay.charts.one_run import trace_lines
 from assay.charts.runs import request_sizes, task_occupancy, time_shares
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
-from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Kind, Side
+from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side
 from assay.explain.phases import occupancy
 from assay.explain.trace_views import TRACE_VIEWS, lines_of, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
+from assay.questions.sides import Of
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import Text, page_of, palette
-from assay.web.api_compare import Of, kept_sides
+from assay.web.api_compare import kept_sides
 from assay.web.api_why import reasons_of
 from assay.web.context import ContextOf, require
 from assay.web.pages_why import observed_pairs
@@ -77,7 +78,7 @@ def compare(
         ids=ids,
         why=why,
         elsewhere=elsewhere,
-        kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in Kind],
+        kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in DifferenceKind],
         first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
         without={one: address([other for other in ids if other != one], of) for one in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),

@@ -14,9 +14,9 @@ from fastapi import APIRouter, Depends, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.compare.speedups import Speedup
-from assay.questions.overview import Leader
+from assay.questions.why import WhyQuestion, of_leader, of_speedup
 from assay.web import api_runs
-from assay.web.api_why import Asked, Level, Stratum, pair_of, required_pair
+from assay.web.api_why import Level, Stratum, kept_pair, required_pair
 from assay.web.context import Context, ContextOf, Where, require
 from assay.web.security import Role
 from assay.wording import titles
@@ -38,33 +38,13 @@ def why(
     lab_scale: Stratum = "",
 ) -> Response:
     """Go to two configurations that differ in nothing but the factor."""
-    found = required_pair(context, Asked(by, baseline, candidate, tuple(where), origin, lab_scale))
+    found = required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
     return RedirectResponse("/compare?" + urlencode([("run", run_id) for run_id in found.runs]), status_code=303)
 
 
-def of_leader(leader: Leader) -> Asked | None:
-    """Return the question why a leader leads; None where nothing was compared."""
-    if leader.speedup is None:
-        return None
-    return Asked(
-        leader.factor,
-        leader.speedup.baseline,
-        leader.speedup.candidate,
-        (f"workload={leader.workload}",),
-        leader.origin,
-        leader.lab_scale or "",
-    )
-
-
-def of_speedups(speedups: Sequence[Speedup], where: Sequence[str] | None) -> list[tuple[Speedup, Asked | None]]:
+def of_speedups(speedups: Sequence[Speedup], where: Sequence[str] | None) -> list[tuple[Speedup, WhyQuestion | None]]:
     """Return the speedups that compare something, each with the question why; ``where`` None: it can't be asked."""
-    return [(item, None if where is None else _of_speedup(item, where)) for item in speedups if item.ratio is not None]
-
-
-def _of_speedup(item: Speedup, where: Sequence[str]) -> Asked:
-    own = [f"{item.by}={item.group}"] if item.by else []
-    also = [text for text in where if text and text not in own and text != f"lab_scale={item.lab_scale}"]
-    return Asked(item.factor, item.baseline, item.candidate, (*own, *also), item.origin, item.lab_scale or "")
+    return [(item, None if where is None else of_speedup(item, where)) for item in speedups if item.ratio is not None]
 
 
 def observed_pairs(
@@ -79,8 +59,8 @@ def observed_pairs(
         asked = of_leader(leader)
         if asked is None or workload not in (None, leader.workload):
             continue
-        pair = pair_of(context, asked)
+        pair = kept_pair(context, asked)
         if pair is not None and pair.observed and not set(pair.runs) & set(without):
             what = f"{titles.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
-            found.append((what, titles.origin_badge(leader.origin, leader.lab_scale), asked.address()))
+            found.append((what, titles.origin_badge(leader.origin, leader.lab_scale), f"/why?{urlencode(asked.pairs)}"))
     return found[:OBSERVED_MAX]

@@ -1,0 +1,58 @@
+"""Questions of runs that are compared: one answer for terminal, page and report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.compare.comparison import compare
+from assay.questions.comparison import comparisons
+from assay.questions.overview import leaders
+from assay.questions.report import report_of
+from assay.questions.report_matched import MatchedReport
+from assay.questions.report_parts import ReportQuestion
+from assay.questions.report_single import SingleReport
+from assay.questions.speedup import speedup_view
+from assay.questions.why import of_leader, of_speedup, pair_of
+from builders import build_repository, price_book, study_runs
+
+
+def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) -> None:
+    runs = study_runs()
+    repository = build_repository(tmp_path / "r", runs)
+    table = repository.table()
+    asked = ReportQuestion("layout", "")
+    single, frame = report_of(repository, table, asked)
+    together, _ = report_of(repository, table, asked, matched=True)
+    assert isinstance(single, SingleReport)
+    assert isinstance(together, MatchedReport)
+    each = comparisons(repository, table, "layout", None)
+    assert [c for section in single.sections for c in section.comparisons] == each
+    assert each == compare(runs, factor="layout", baseline="HD2")
+    over = speedup_view(repository, table, ["layout"], None)
+    assert [s for section in together.sections for s in section.speedups] == list(over.speedups)
+    assert [(c.ratio, c.low, c.high) for c in each] != []
+    assert single.baseline == together.baseline == over.baseline == frame.asked.baseline == "HD2"
+
+
+def test_costs_of_a_report_stand_on_its_comparisons(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    report, _ = report_of(repository, repository.table(), ReportQuestion("layout", "HD2"), price_book())
+    assert isinstance(report, SingleReport)
+    assert report.cost is not None
+    gains = [round(cost.price_ratio / cost.ratio, 12) for cost in report.cost.ratios]
+    assert gains == [round(c.ratio or 0, 12) for section in report.sections for c in section.comparisons]
+
+
+def test_a_leader_and_its_speedup_lead_to_the_same_two_runs(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    table = repository.table(("disk_read_bytes",))
+    leader = next(one for one in leaders(table) if one.workload == "terasort")
+    asked = of_leader(leader)
+    assert asked is not None
+    assert dict(asked.pairs)["where"] == "workload=terasort"
+    assert leader.speedup is not None
+    assert asked == of_speedup(leader.speedup, ["workload=terasort"])
+    pair = pair_of(repository, table, asked)
+    assert pair is not None
+    layouts = [repository.run(run_id).layout for run_id in pair.runs]
+    assert layouts == [leader.speedup.baseline, leader.speedup.candidate]
