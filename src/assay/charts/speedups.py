@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
+from assay.compare.compared import Compared
 from assay.compare.speedups import Speedup
-from assay.compare.verdict import Compared
 from assay.wording.ratios import format_ratio
 from assay.wording.titles import scale_text, workload_title
 

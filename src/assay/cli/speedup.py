@@ -104,6 +104,8 @@ def _cells(item: Speedup) -> tuple[str, ...]:
 
 
 def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> None:
+    from assay.statistics.facets import counts_by  # imported here to keep start-up short
+
     click.echo()
     for item in found:
         if item.ratio is not None:
@@ -115,8 +117,8 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> 
             f"{', '.join(f'{item.group} {item.candidate}' for item in lonely[:6])}"
             f"{' …' if len(lonely) > 6 else ''}"
         )
-    counts = {status: _count(table, "status", status) for status in ("invalid", "failed")}
-    not_valid = "".join(f", {number} {status}" for status, number in counts.items() if number)
+    statuses = counts_by(table, "status")
+    not_valid = "".join(f", {statuses[status]} {status}" for status in ("invalid", "failed") if status in statuses)
     click.echo(
         f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
         "equal in all else; --json says for each comparison how many did not."
@@ -127,11 +129,6 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> 
             (b.group, *(", ".join(x) or NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
         ]
         print_table(("Group", "May be the fastest (95 %)", "Shown to be slower", "Never compared"), cells)
-
-
-def _count(table: RunTable, name: str, level: str) -> int:
-    column = table.columns[name]
-    return int((column.codes == column.code(level)).sum()) if level in column.levels else 0
 
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:
@@ -176,6 +173,7 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
 def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
     from assay.compare.findings import findings as test_claims
+    from assay.statistics.facets import counts_by
 
     _, table = read_table(repository, where)
     found = test_claims(table)
@@ -183,7 +181,7 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
         print_json(json_value(found))
         return
     for origin, items in found.items():
-        click.echo(f"{origin} ({_count(table, 'status', 'valid')} valid runs)" if len(found) == 1 else origin)
+        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if len(found) == 1 else origin)
         for item in items:
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:

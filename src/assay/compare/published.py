@@ -10,7 +10,7 @@ K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'1
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,28 +97,12 @@ def aloja(table: RunTable, factor: str, normalised_to: str = AVERAGE) -> list[Pu
     look slow, and an arithmetic mean of times is set by the slowest. Where ``configurations`` differs between levels,
     the figure compares mixtures.
     """
-    figures = []
-    for (workload, origin), levels in _averages(table, factor).items():
-        reference = levels.get(normalised_to)
-        for level, found in levels.items():
-            if reference is not None and level != AVERAGE:
-                value = reference.mean_s / found.mean_s
-                figures.append(
-                    PublishedFigure(
-                        "aloja",
-                        workload,
-                        origin,
-                        factor,
-                        level,
-                        normalised_to,
-                        value,
-                        value * found.deviation_s / found.mean_s,
-                        found.runs,
-                        reference.runs,
-                        found.configurations,
-                    )
-                )
-    return _or_complain(figures, factor, normalised_to)
+
+    def value(found: _Level, reference: _Level) -> tuple[float, float]:
+        speedup = reference.mean_s / found.mean_s
+        return speedup, speedup * found.deviation_s / found.mean_s
+
+    return _figures("aloja", table, factor, normalised_to, value)
 
 
 def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[PublishedFigure]:
@@ -127,27 +111,41 @@ def lisa14(table: RunTable, factor: str, normalised_to: str) -> list[PublishedFi
     The paper repeats one configuration five times on each setup, and the definition is sound for that. The flaw is what
     it leaves out: no interval, and nothing that would keep runs of other configurations from being averaged in.
     """
-    figures = []
-    for (workload, origin), levels in _averages(table, factor).items():
-        reference = levels.get(normalised_to)
-        for level, found in levels.items():
-            if reference is not None and level != AVERAGE:
-                figures.append(
-                    PublishedFigure(
-                        "lisa14",
-                        workload,
-                        origin,
-                        factor,
-                        level,
-                        normalised_to,
-                        found.mean_s / reference.mean_s,
-                        found.deviation_s / reference.mean_s,
-                        found.runs,
-                        reference.runs,
-                        found.configurations,
-                    )
-                )
-    return _or_complain(figures, factor, normalised_to)
+
+    def value(found: _Level, reference: _Level) -> tuple[float, float]:
+        return found.mean_s / reference.mean_s, found.deviation_s / reference.mean_s
+
+    return _figures("lisa14", table, factor, normalised_to, value)
+
+
+def _figures(
+    method: str,
+    table: RunTable,
+    factor: str,
+    normalised_to: str,
+    value: Callable[[_Level, _Level], tuple[float, float]],
+) -> list[PublishedFigure]:
+    """Return a figure of each level beside the setup that is normalised to: ``value`` gives it and its spread."""
+    figures = [
+        PublishedFigure(
+            method,
+            workload,
+            origin,
+            factor,
+            level,
+            normalised_to,
+            *value(found, levels[normalised_to]),
+            found.runs,
+            levels[normalised_to].runs,
+            found.configurations,
+        )
+        for (workload, origin), levels in _averages(table, factor).items()
+        for level, found in levels.items()
+        if normalised_to in levels and level != AVERAGE
+    ]
+    if not figures:
+        raise SpecificationError(f"no valid run with {factor} {normalised_to!r} to normalise to")
+    return figures
 
 
 def mean_improvement(figures: Sequence[PublishedFigure]) -> dict[str, float]:
@@ -160,13 +158,3 @@ def mean_improvement(figures: Sequence[PublishedFigure]) -> dict[str, float]:
     return {
         level: float(np.mean([1 / figure.value for figure in figures if figure.level == level])) for level in levels
     }
-
-
-def _or_complain(figures: list[PublishedFigure], factor: str, normalised_to: str) -> list[PublishedFigure]:
-    if not figures:
-        raise SpecificationError(f"no valid run with {factor} {normalised_to!r} to normalise to")
-    return figures
-
-
-METHODS = {"aloja": aloja, "lisa14": lisa14}
-"""Definitions by name, for ``--method``."""

@@ -11,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from assay.compare.compared import Compared
 from assay.compare.differences import was_cpu_limited
 from assay.compare.speedups import Speedup
-from assay.compare.verdict import RUNS_MIN, Compared
+from assay.compare.verdict import RUNS_MIN
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
+from assay.statistics.facets import counts_by
 from assay.statistics.keys import has_level
 from assay.statistics.run_table import RunTable
 
@@ -35,17 +37,8 @@ class Threat:
     text: str
 
 
-def _counts(table: RunTable, name: str) -> dict[str, int]:
-    """Return how many runs have each level of a column; the empty text stands for none."""
-    column = table.columns.get(name)
-    if column is None:
-        return {"": len(table)} if len(table) else {}
-    found = {level: int((column.codes == code).sum()) for code, level in enumerate(column.levels)}
-    return {level: number for level, number in ({**found, "": int((column.codes < 0).sum())}).items() if number}
-
-
 def _lab(table: RunTable) -> Iterator[Threat]:
-    scales = sorted(float(scale) for scale in _counts(table, "lab_scale") if scale)
+    scales = sorted(float(scale) for scale in counts_by(table, "lab_scale") if scale)
     if scales:
         factors = " and ".join(f"1/{1 / scale:g}" for scale in scales)
         yield Threat(
@@ -56,7 +49,7 @@ def _lab(table: RunTable) -> Iterator[Threat]:
 
 
 def _origins(table: RunTable) -> Iterator[Threat]:
-    counts = {name: number for name, number in _counts(table, "origin").items() if name != Origin.MEASURED}
+    counts = {name: number for name, number in counts_by(table, "origin").items() if name != Origin.MEASURED}
     made = " and ".join(f"{number:,} {name or 'of unknown origin'}" for name, number in counts.items())
     all_other = sum(counts.values()) == len(table) > 0
     if all_other and counts.keys() == {Origin.PUBLISHED}:
@@ -114,7 +107,7 @@ def _matched_sets(found: Sequence[Speedup]) -> Iterator[Threat]:
 
 def _caches(table: RunTable) -> Iterator[Threat]:
     valid = table.taken(has_level(table, "status", RunStatus.VALID))
-    cold = _counts(valid, "cold")
+    cold = counts_by(valid, "cold")
     if cold.get("warm"):
         yield Threat(
             "Warm runs",
@@ -149,7 +142,7 @@ def _differences(warnings: Sequence[CodedWarning]) -> Iterator[Threat]:
 
 
 def _dropped(table: RunTable, *, listed: bool) -> Iterator[Threat]:
-    bad = {name: number for name, number in _counts(table, "status").items() if name != RunStatus.VALID}
+    bad = {name: number for name, number in counts_by(table, "status").items() if name != RunStatus.VALID}
     if bad:
         told = " and ".join(f"{number:,} {name or 'of unknown status'}" for name, number in bad.items())
         yield Threat(

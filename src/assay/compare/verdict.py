@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from assay.statistics.intervals import Estimate
 from assay.statistics.ranks import smallest_reachable_p
@@ -45,46 +44,6 @@ class Basis:
     def __str__(self) -> str:
         """Return the same with all runs counted: ``214 matched sets, 495 runs``."""
         return self.units + (f", {self.runs_baseline + self.runs_candidate:,} runs" if self.sets is not None else "")
-
-
-class Compared(Protocol):
-    """A candidate level against the baseline level: what every comparison has, of one matched set or of many."""
-
-    @property
-    def baseline(self) -> str:
-        """The level that is compared with."""
-
-    @property
-    def candidate(self) -> str:
-        """The other level."""
-
-    @property
-    def origin(self) -> str:
-        """Where the runs come from."""
-
-    @property
-    def ratio(self) -> float | None:
-        """Baseline time / candidate time; None when nothing can be compared."""
-
-    @property
-    def low(self) -> float | None:
-        """Lower end of the 95 % interval; None without one."""
-
-    @property
-    def high(self) -> float | None:
-        """Upper end of the 95 % interval; None without one."""
-
-    @property
-    def method(self) -> str:
-        """How the interval came about."""
-
-    @property
-    def basis(self) -> Basis:
-        """What the ratio rests on."""
-
-    @property
-    def conclusion(self) -> Conclusion:
-        """What it comes to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from assay.model.warning import CodedWarning
 from assay.questions.planes import PlaneView
 from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
 from assay.questions.speedup import SpeedupView
+from assay.statistics.facets import counts_by
 from assay.statistics.run_table import RunTable
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING
@@ -80,11 +81,6 @@ def _tiles(overall: Sequence[Speedup], sections: Sequence[MatchedSection]) -> tu
     return tuple(tile_of(s, label.format(f"{s.candidate} against {s.baseline}")) for label, s in shown)
 
 
-def _count(table: RunTable, level: str) -> int:
-    column = table.columns["status"]
-    return int((column.codes == column.code(level)).sum()) if level in column.levels else 0
-
-
 def _levels(table: RunTable, *names: str) -> str:
     """Return the levels of these columns, joined; the first of them where there are many."""
     parts = [table.columns[name].levels for name in names if name in table.columns]
@@ -103,11 +99,8 @@ def _when(table: RunTable) -> str:
 
 
 def _caches(table: RunTable) -> str:
-    column = table.columns.get("cold")
-    cold, warm = (
-        int((column.codes == column.code(name)).sum()) if column and name in column.levels else 0
-        for name in ("cold", "warm")
-    )
+    found = counts_by(table, "cold")
+    cold, warm = found.get("cold", 0), found.get("warm", 0)
     return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
 
 
@@ -118,7 +111,8 @@ def _repetitions(used: Sequence[Speedup]) -> str:
 
 def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
     used = [s for s in found if s.ratio is not None]
-    not_valid = "".join(f", {_count(table, cause):,} {cause}" for cause in _CAUSES if _count(table, cause))
+    statuses = counts_by(table, "status")
+    not_valid = "".join(f", {statuses[cause]:,} {cause}" for cause in _CAUSES if cause in statuses)
     methods = "; ".join(dict.fromkeys(s.method for s in used if s.low is not None))
     facts = (
         Fact("Plans", _levels(table, "plan")),

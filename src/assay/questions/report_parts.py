@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.compare.compared import Compared
 from assay.compare.threats import Threat
-from assay.compare.verdict import Compared
 from assay.wording.ratios import format_interval, format_ratio, interval, ratio
 
 TILES_MAX = 4

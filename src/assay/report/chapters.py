@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.compare.compared import Compared
 from assay.compare.findings import ClaimAnswer
 from assay.compare.threats import Threat
-from assay.compare.verdict import Compared
 from assay.questions.report_frame import LEVELS_SHOWN, LeveledFactor, ReportFrame
 from assay.questions.report_parts import Fact
 from assay.report.document import (

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import SpecificationError
 from assay.statistics.keys import Floats, Ints, Mask
-from assay.statistics.run_table import Column, RunTable
+from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Conditions = Mapping[str, Sequence[str]]
 _SHOWN = 40
@@ -132,6 +132,14 @@ def level_counts(column: Column, keep: Mask) -> Ints:
     """Return how many of the kept rows have each level."""
     counts = np.bincount(column.codes[keep] + 1, minlength=len(column.levels) + 1)
     return counts[1:].astype(np.int64)
+
+
+def counts_by(table: RunTable, name: str) -> dict[str, int]:
+    """Return how many runs have each level of a column that some run has; the empty text stands for none."""
+    column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+    found = dict(zip(column.levels, level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist(), strict=True))
+    found[""] = len(table) - sum(found.values())
+    return {level: number for level, number in found.items() if number}
 
 
 def is_number(text: str) -> bool:

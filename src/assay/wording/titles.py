@@ -35,11 +35,6 @@ COLUMN_TITLES = {
 _RUN_ID_SHORT = 13
 
 
-def workload_titles() -> dict[str, str]:
-    """Return name to title of assay's workloads."""
-    return {name: workload.title for name, workload in workloads().items()}
-
-
 def workload_title(name: str, context: str = "") -> str:
     """Return a workload's title, with what sets it apart from others of its name.
 
