@@ -1,8 +1,8 @@
 """Every test, in as little time as two cores allow: ``make test``.
 
-First what measures devices and links, by itself. Then, beside each other, what stands on an emulated cluster, which
-mostly waits, and everything else. The latter is shown as it goes, the former when it has ended. Arguments are handed to
-pytest. The exit code is 0 when all three were good.
+First what measures devices, links and caches, by itself. Then, beside each other, what stands on an emulated cluster,
+which mostly waits, and everything else. The latter is shown as it goes, the former when it has ended. Arguments are
+handed to pytest. The exit code is 0 when all three were good.
 """
 
 from __future__ import annotations

@@ -95,6 +95,7 @@ def test_a_fifo_passes_everything_on_and_stays(tmp_path: Path, root: Path, form:
     assert fifo.is_fifo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["pipe", "file", "append"])
 def test_standard_output_by_its_name_gets_the_table(tmp_path: Path, root: Path, mode: str) -> None:
     command = [sys.executable, "-m", "assay", "export", "csv", "--repository", str(root), "-o", "/dev/stdout"]
@@ -160,6 +161,7 @@ def test_a_folder_that_is_not_there_is_told_in_words(tmp_path: Path, root: Path)
         assert isinstance(exported(root, target).exception, AssayError)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.html", "a.md", "a.tar.gz"])
 def test_reports_and_packages_follow_links_to_devices(tmp_path: Path, name: str) -> None:
     root = build_repository(tmp_path / "r").root
@@ -174,6 +176,7 @@ def test_reports_and_packages_follow_links_to_devices(tmp_path: Path, name: str)
     assert (tmp_path / name).is_symlink()
 
 
+@pytest.mark.slow
 def test_charts_keep_a_device_that_has_a_chart_s_name(tmp_path: Path) -> None:
     root, charts = build_repository(tmp_path / "r").root, tmp_path / "charts"
     command = ["report", "--charts", str(charts), "--repository", str(root), "--workload", "terasort"]

@@ -66,6 +66,7 @@ def test_the_bandwidth_falls_from_the_outer_edge_to_the_inner_share(model: HddMo
     assert hdd_sequential_bytes_per_s(disk, disk.capacity_bytes / 1000) == pytest.approx(120e6, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1, 1 / 5, 1 / 10, 1 / 20, 1 / 40, 1 / 50])
 @pytest.mark.parametrize("streams", [10, 15, 20])
 def test_many_readers_keep_about_half_of_one_readers_bandwidth_at_every_scale(scale: float, streams: int) -> None:

@@ -58,6 +58,7 @@ def stranger_directory() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+@pytest.mark.alone
 async def test_data_is_resident_before_and_not_after(data: Path) -> None:
     state = await drop_caches(LocalTransport("n1"), [str(data)], timeout_s=120)
     assert state.node == "n1"
@@ -70,6 +71,7 @@ async def test_data_is_resident_before_and_not_after(data: Path) -> None:
     assert is_cold([state]) is True
 
 
+@pytest.mark.alone
 def test_cachestat_and_mincore_count_alike(data: Path, script: ModuleType) -> None:
     path, other = str(data / "blk_1"), script.Counter()
     other.has_cachestat = False

@@ -163,6 +163,7 @@ def test_markdown_is_written_with_its_charts_beside_it(root: Path, tmp_path: Pat
     assert (tmp_path / "a b-charts" / named[0]).read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_charts_are_written_as_svg_and_png(root: Path, tmp_path: Path) -> None:
     result = call("report", "--charts", tmp_path / "deep" / "charts", "--workload", "terasort", "--repository", root)
     assert result.exit_code == 0, result.exception
@@ -172,6 +173,7 @@ def test_charts_are_written_as_svg_and_png(root: Path, tmp_path: Path) -> None:
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in files if path.suffix == ".png")
 
 
+@pytest.mark.slow
 def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     result = call(

@@ -117,6 +117,7 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     assert "<script" not in html
 
 
+@pytest.mark.slow
 def test_request_sizes_say_what_the_lab_lets_through() -> None:
     runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
     lab = {"nodes": {"worker1": {"devices": {"hdd1": {"request_bytes": 12288}}}}}

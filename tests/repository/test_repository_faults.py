@@ -57,6 +57,7 @@ def partial(repository: Repository) -> list[Path]:
     return list((repository.root / "partial").iterdir())
 
 
+@pytest.mark.slow
 def test_a_writer_killed_in_mid_publish_leaves_no_bundle_and_is_cleared_up_after(
     repository: Repository, tmp_path: Path
 ) -> None:
@@ -217,6 +218,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_an_index_that_is_gone_or_damaged_is_built_anew(
     repository: Repository, damage: Callable[[bytes], bytes | None]

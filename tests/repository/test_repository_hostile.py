@@ -195,6 +195,7 @@ def test_a_table_that_is_none_is_refused_though_its_checksum_is_right(
     assert bundle_ids(target) == [make_run(2).run_id]
 
 
+@pytest.mark.slow
 def test_whole_repositories_verify_and_travel(tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "r")
     assert repository.verify() == []

@@ -207,6 +207,7 @@ def test_a_run_of_an_import_keeps_what_the_parser_said(repository: Repository, t
     assert stored == replace(run, run_id=stored.run_id, campaign_id=stored.campaign_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", ["layout=SSD", "v0=7", "c0=5", "run_id=5", "file_row_number=3", "it's [odd]*"])
 def test_a_folder_that_is_called_like_a_column_changes_nothing(tmp_path: Path, folder: str) -> None:
     repository = Repository.create(tmp_path / folder / "repository")

@@ -150,6 +150,7 @@ def test_a_file_of_another_kind_is_recognised(tmp_path: Path) -> None:
         load_plan(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     ["a:\n" + "- x\n" * 240_000, "a: [" + "x," * 490_000 + "x]", "".join(f"k{n}: v\n" for n in range(90_000))],

@@ -170,6 +170,7 @@ def test_a_foreign_name_for_this_machine_is_refused(root: Path) -> None:
     assert client_of(root, host="[::1]").get(f"{API}/runs").status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -334,6 +335,7 @@ def test_pages_of_an_empty_repository_say_what_to_do(tmp_path: Path) -> None:
         assert "assay demo" in answer.text
 
 
+@pytest.mark.slow
 def test_every_link_of_every_page_leads_somewhere(client: TestClient) -> None:
     import html
     import re

@@ -56,6 +56,7 @@ def asked(port: int) -> int:
         return int(answer.status)
 
 
+@pytest.mark.slow
 def test_half_open_connections_stop_nobody_and_fill_no_log(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     with listening(tmp_path / "r", tmp_path) as (port, pid, told), ExitStack() as opened:

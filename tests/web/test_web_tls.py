@@ -89,6 +89,7 @@ def command(*words: str | Path, authority: Path | None, token: str = READ) -> tu
     return error.exit_code if isinstance(error, AssayError) else result.exit_code, result.output + told
 
 
+@pytest.mark.slow
 def test_runs_travel_both_ways_with_an_authority_of_ones_own(server: str, folder: Path, tmp_path: Path) -> None:
     authority = folder / "authority.pem"
     code, text = command("pull", server, "--repository", tmp_path / "r", authority=authority)

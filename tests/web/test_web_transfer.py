@@ -39,6 +39,7 @@ def command(*words: str | Path, token: str | None = READ) -> tuple[int, str]:
     return code, result.output + (str(error) if isinstance(error, AssayError) else "")
 
 
+@pytest.mark.slow
 def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str, Repository], tmp_path: Path) -> None:
     url, source = server
     code, text = command("pull", url, "--repository", tmp_path / "r")
@@ -49,6 +50,7 @@ def test_a_pull_takes_what_is_missing_and_a_second_one_nothing(server: tuple[str
     assert command("pull", url, "--repository", tmp_path / "r")[1].startswith("0 bundles copied, ")
 
 
+@pytest.mark.slow
 def test_a_pull_that_was_cut_goes_on(
     server: tuple[str, Repository], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
