@@ -197,8 +197,9 @@ def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
 def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
     from assay.questions.run_quality import odd_runs
+    from assay.questions.runs import METRICS_LOOKED_AT
 
-    opened, table = read_table(repository, where, metrics=("disk_read_bytes", "disk_write_bytes"))
+    opened, table = read_table(repository, where, METRICS_LOOKED_AT)
     found = odd_runs(opened, table, None if as_json else limit)
     if as_json:
         print_json(json_value(found.anomalies))

@@ -20,6 +20,8 @@ from assay.statistics.run_table import DESCRIPTIVE, RunTable
 from assay.wording.titles import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
+METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes")
+"""Metrics that questions over many runs look at besides times: what a table is read with."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
 _FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold")
 

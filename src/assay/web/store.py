@@ -17,14 +17,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.errors import RepositoryError
+from assay.questions.runs import METRICS_LOOKED_AT
 from assay.repository import Repository
 from assay.repository.tables import Engine
 from assay.statistics.run_table import RunTable
 
 Kept = TypeVar("Kept")
 KEPT_MAX = 400
-METRICS = ("disk_read_bytes", "disk_write_bytes")
-"""Metrics that views look at besides times."""
 _SETTLED_S = 0.2
 """A folder that changed this short ago may change again within the same tick of its clock."""
 _TRIES = 3
@@ -66,7 +65,7 @@ class Store:
             # One read that began after several had asked is good for all of them, settled or not.
             if held is None or (held.read_at_s < asked_at_s and not self._is_current(held)):
                 changed_ns, now = self.repository.changed_ns(), time.time()
-                table = self.repository.table(METRICS)
+                table = self.repository.table(METRICS_LOOKED_AT)
                 if held is not None and held.table.source == table.source and len(held.table) == len(table):
                     table = held.table  # the same index: what was made from it holds
                 self._held = held = _Held(table, changed_ns, now)
