@@ -17,6 +17,7 @@ from assay.errors import AssayError
 from assay.explain.run_detail import run_detail
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.trace import Trace
+from assay.questions.json_values import json_value
 from assay.questions.report_single import SingleReport, single_report
 from assay.questions.whole_run import WholeRun
 from assay.report.html import html as render
@@ -115,6 +116,14 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     names = re.findall(r'\bid="([\w-]+)"', html)
     assert len(names) == len(set(names))
     assert "<script" not in html
+
+
+def test_a_close_look_is_json_too() -> None:
+    """Of real runs ``--json`` has task attempts, which are no dataclasses."""
+    report = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}))
+    told = json.loads(json.dumps(json_value(report)))
+    placed = told["sections"][0]["views"][0]["timeline"]["placed"]
+    assert {item["task"]["kind"] for item in placed} == {"map", "reduce"}
 
 
 @pytest.mark.slow

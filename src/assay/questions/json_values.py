@@ -8,11 +8,16 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 
 def json_value(value: Any) -> Any:
     """Return ``value`` made of dictionaries, lists, strings, numbers, booleans and None; what is not finite is None."""
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: json_value(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Struct):
+        return json_value(asdict(value))
     if isinstance(value, Mapping):
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
