@@ -21,7 +21,7 @@ from assay.errors import AssayError, FormatError, RepositoryError, Specification
 from assay.formats.aloja.clusters import COLUMNS, AlojaCluster, parse_clusters
 from assay.formats.aloja.price_book import price_book_text
 from assay.model.run import Origin, Run, RunStatus
-from assay.questions.planes import PlaneOptions, default_factors, facts_of, plane_views
+from assay.questions.planes import PlaneOptions, default_factors, facts_told, plane_views
 from assay.repository import Repository
 from assay.spec import load_prices
 from assay.statistics.run_table import table_of
@@ -111,7 +111,12 @@ def views(runs: list[Run], tmp_path: Path, text: str = BOOK, **asked: Any) -> An
     (tmp_path / "book.yaml").write_text(text)
     table = table_of(runs)
     question = PlaneOptions(by=asked.pop("by", default_factors(table)), **asked)
-    return plane_views(table, facts_of(runs), load_prices(tmp_path / "book.yaml"), question)
+    return plane_views(
+        table,
+        facts_told((run.cluster, run.layout, run.recorded) for run in runs),
+        load_prices(tmp_path / "book.yaml"),
+        question,
+    )
 
 
 def test_take_says_which_runs_stand_for_a_row(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from assay.formats.tables import published
 from assay.model.imported import Found
 from assay.model.price import PriceBook
 from assay.model.run import Run
-from assay.questions.planes import PlaneOptions, facts_of, plane_views
+from assay.questions.planes import PlaneOptions, facts_told, plane_views
 from assay.questions.storage import storage_view
 from assay.spec import load_prices
 from assay.statistics.run_table import RunTable, table_of
@@ -85,7 +85,9 @@ def bsc_table() -> tuple[RunTable, list[Run]]:
 def test_bscs_table_2(take: str) -> None:
     table, runs = bsc_table()
     question = PlaneOptions(("layout", "network"), take)  # type: ignore[arg-type]
-    (view,) = plane_views(table, facts_of(runs), book_of("bsc-2015"), question)
+    (view,) = plane_views(
+        table, facts_told((run.cluster, run.layout, run.recorded) for run in runs), book_of("bsc-2015"), question
+    )
     found = [(row.levels["layout"], row.levels["network"], row.time_s, money(row.cost, "USD")) for row in view.rows]
     assert found == [(layout, network, seconds, f"${cost}") for layout, network, seconds, cost in TABLE_2]
     assert [row.rank for row in view.rows] == list(range(1, 9))
@@ -94,7 +96,12 @@ def test_bscs_table_2(take: str) -> None:
 
 def test_bscs_answer_flips_where_infiniband_costs_1_21_usd_an_hour() -> None:
     table, runs = bsc_table()
-    (view,) = plane_views(table, facts_of(runs), book_of("bsc-2015"), PlaneOptions(("layout", "network")))
+    (view,) = plane_views(
+        table,
+        facts_told((run.cluster, run.layout, run.recorded) for run in runs),
+        book_of("bsc-2015"),
+        PlaneOptions(("layout", "network")),
+    )
     flip = next(flip for flip in view.flips if flip.price.name == "InfiniBand")
     assert (flip.above_winner, flip.below) == ("SS2 ETH", None)
     assert flip.above == pytest.approx(4.90 * 258 / 207 - 4.90)

@@ -30,7 +30,6 @@ from assay.errors import RepositoryError, SpecificationError
 from assay.model.environment import ClusterFacts, Environment
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
-from assay.model.run import Run
 from assay.repository import Repository
 from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, RunTable
@@ -134,13 +133,8 @@ class _Chosen:
     """A table row of each."""
 
 
-def facts_of(runs: Sequence[Run]) -> dict[tuple[str, str], ClusterFacts]:
-    """Return what runs said of their clusters, by cluster and layout: the first that said something."""
-    return facts_told((run.cluster, run.layout, run.recorded) for run in runs)
-
-
 def facts_told(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str, str], ClusterFacts]:
-    """Return the same from clusters, layouts and environments alone."""
+    """Return what runs said of their clusters, by cluster and layout: the first that said something."""
     found: dict[tuple[str, str], ClusterFacts] = {}
     for cluster, layout, environment in hosts:
         if (cluster, layout) not in found and (told := environment.cluster) is not None:
