@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,6 +34,16 @@ def pytest_configure(config: pytest.Config) -> None:
     # A busy machine is slow, and that is no failure.
     settings.register_profile("assay", deadline=None, max_examples=examples(100))
     settings.load_profile("assay")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave a module out of the fast loop before it is imported, where a line of it says that none of it is fast."""
+    if not config.getoption("--fast") or not collection_path.match("test_*.py"):
+        return None
+    marks = re.findall(
+        r"^pytestmark = \[?pytest\.mark\.(\w+)", collection_path.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return True if set(marks) & set(NOT_FAST) else None
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -161,6 +161,7 @@ def test_it_makes_every_run_of_a_plan_and_each_is_recorded_as_any_other(plan_pat
     assert len(restarts) == 3, "one at the start, and one in each of two blocks"
 
 
+@pytest.mark.slow
 def test_its_campaign_goes_on_where_it_ended(plan_path: Path, tmp_path: Path) -> None:
     plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
     plan_path.write_text(plan_path.read_text().replace("repetitions: 2", "repetitions: 1"))

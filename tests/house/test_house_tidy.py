@@ -45,8 +45,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-def long_functions(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@pytest.fixture(scope="module")
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in [*SOURCES, *TESTED]}
+
+
+def long_functions(path: Path, tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
             length = node.end_lineno - node.lineno + 1
@@ -54,17 +59,17 @@ def long_functions(path: Path) -> Iterator[str]:
                 yield f"{shown(path)}: {node.name} has {length} lines"
 
 
-def test_files_and_functions_fit() -> None:
+def test_files_and_functions_fit(trees: dict[Path, ast.Module]) -> None:
     assert len(SOURCES) > 250
     lines = {shown(path): len(path.read_text(encoding="utf-8").splitlines()) for path in [*SOURCES, *TESTED]}
     assert {name: count for name, count in lines.items() if count > FILE_LINES_MAX} == {}
-    assert [words for path in SOURCES for words in long_functions(path)] == []
+    assert [words for path in SOURCES for words in long_functions(path, trees[path])] == []
 
 
-def test_modules_say_what_they_answer() -> None:
+def test_modules_say_what_they_answer(trees: dict[Path, ast.Module]) -> None:
     silent = []
-    for path in [*SOURCES, *TESTED]:
-        docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    for path, tree in trees.items():
+        docstring = ast.get_docstring(tree) or ""
         if len(docstring) < DOCSTRING_CHARACTERS_MIN:
             silent.append(f"{shown(path)}: {docstring!r}")
     assert silent == []

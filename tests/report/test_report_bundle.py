@@ -96,6 +96,7 @@ def test_it_holds_report_plan_cluster_prices_runs_and_versions(
     assert again_page.replace("--prices prices.yaml", "--prices 'my prices.yaml'") == first
 
 
+@pytest.mark.slow
 def test_the_round_trip_gives_the_same_runs(packed: Path, root: Path, tmp_path: Path) -> None:
     assert call("verify", packed).exit_code == 0
     result = call("pull", packed, "--repository", tmp_path / "mine", "--json")

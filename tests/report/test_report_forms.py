@@ -92,6 +92,7 @@ def test_the_question_comes_from_factor_levels_and_workloads(document: ReportDoc
     )
 
 
+@pytest.mark.slow
 def test_markdown_says_what_html_says(document: ReportDocument) -> None:
     text, page = markdown(document, "r-charts"), unescape(html(document))
     assert [

@@ -253,6 +253,7 @@ def test_tco_prints_tables_and_json(root: Path, tmp_path: Path) -> None:
     assert found["rows"][0]["jobs"] == pytest.approx(86400 / found["rows"][0]["runtime_s"] * 5 * 365)
 
 
+@pytest.mark.slow
 def test_report_writes_one_file_and_prints_its_data(root: Path, tmp_path: Path) -> None:
     output = tmp_path / "report.html"
     result = call("report", "-o", output, "--repository", root, "--json")

@@ -112,6 +112,7 @@ def small_trace() -> Trace:
     return trace
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(60), deadline=None)
 @given(run=runs, attempts=st.lists(tasks, max_size=4))
 def test_every_run_comes_back_as_it_was_published(run: Run, attempts: list[Task]) -> None:
@@ -299,6 +300,7 @@ def test_creating_twice_opens_what_is_there(tmp_path: Path) -> None:
     assert Repository.create(tmp_path / "r").runs() == [make_run(1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["with space", "it's [odd]*?", "ünï"])
 def test_the_folders_name_does_not_matter(tmp_path: Path, name: str) -> None:
     repository = Repository.create(tmp_path / name)

@@ -91,6 +91,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("file", "path", "value"), WRONG, ids=[f"{'.'.join(map(str, w[1]))}={w[2]}" for w in WRONG])
 def test_what_the_schema_refuses_the_loader_refuses_too(
     tmp_path: Path, file: Path, path: tuple[Any, ...], value: Any

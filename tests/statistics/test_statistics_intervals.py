@@ -32,6 +32,7 @@ def _benchmark(name: str = "interval_coverage") -> Any:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
     found = _benchmark().coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)

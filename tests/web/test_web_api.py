@@ -37,6 +37,7 @@ def own(root: Path, tmp_path: Path) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_runs_are_filtered_with_counts_beside_each_choice(client: TestClient) -> None:
     page = client.get(f"{API}/runs", params={"where": ["workload=terasort", "layout=HD2"]}).json()
     assert (page["total"], page["of"]) == (4, 21)
@@ -63,6 +64,7 @@ def test_runs_are_sorted_and_paged(client: TestClient) -> None:
     assert times(sort="-duration_s") == every[::-1][:5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("address", "status"),
     [
@@ -289,6 +291,7 @@ def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tup
     assert sha256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["symlink", "absolute", "parent", "twice", "device"])
 def test_a_tar_reaches_nothing_outside_its_folder(
     kind: str, receiver: tuple[TestClient, Repository], tmp_path: Path

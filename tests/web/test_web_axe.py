@@ -17,6 +17,7 @@ from web_support import filled, served
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.browser
 axe = pytest.importorskip(
     "axe_playwright_python.sync_playwright", reason="SKIPPED LOUDLY: no axe, pages were not checked"
 )

@@ -13,6 +13,7 @@ from assay.web.app import create_app
 from effort import examples
 from web_support import filled, served
 
+pytestmark = pytest.mark.slow
 schemathesis = pytest.importorskip("schemathesis", reason="SKIPPED LOUDLY: no schemathesis, the API was not fuzzed")
 EXAMPLES = 10
 
@@ -24,7 +25,6 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield schemathesis.openapi.from_url(f"{url}/api/v1/openapi.json")
 
 
-@pytest.mark.slow
 def test_it_answers_as_documented(api: Any) -> None:
     from schemathesis.checks import not_a_server_error
     from schemathesis.specs.openapi import checks

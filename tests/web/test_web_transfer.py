@@ -72,6 +72,7 @@ def test_a_pull_that_was_cut_goes_on(
     assert (done.copied, done.already_there) == (len(bundle_ids(source)) - 1, 1)
 
 
+@pytest.mark.slow
 def test_a_push_gives_what_is_missing(server: tuple[str, Repository], tmp_path: Path) -> None:
     url, target = server
     source = Repository.create(tmp_path / "r")
