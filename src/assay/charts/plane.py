@@ -6,6 +6,7 @@ In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite spec
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Protocol
 
 from assay.charts.identity import shape_of
@@ -62,7 +63,7 @@ class PlanePoint(Protocol):
         ...
 
     @property
-    def cost(self) -> float:
+    def cost(self) -> float | Decimal:
         """Money of a run, with the ends of its interval beside it."""
         ...
 
@@ -137,7 +138,7 @@ def _rows(points: Sequence[PlanePoint], *, all_named: bool) -> list[Spec]:
             "time": p.time_s,
             "time_low": p.time_low_s,
             "time_high": p.time_high_s,
-            "cost": p.cost,
+            "cost": float(p.cost),
             "cost_low": p.cost_low,
             "cost_high": p.cost_high,
             "front": p.on_front,
@@ -212,7 +213,7 @@ def cost_plane(
     y = {
         "type": "quantitative",
         "title": f"Cost of a run ({currency})",
-        "scale": _scale([p.cost for p in points]),
+        "scale": _scale([float(p.cost) for p in points]),
         "axis": {"format": "~g"},
     }
     legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}

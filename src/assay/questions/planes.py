@@ -84,6 +84,11 @@ class PlaneRow:
         """The levels, as people say them."""
         return " ".join(self.levels.values())
 
+    @property
+    def runs(self) -> int:
+        """The runs that stand for it."""
+        return self.n
+
 
 @dataclass(frozen=True, slots=True)
 class FlipRow:

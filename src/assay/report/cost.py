@@ -6,12 +6,11 @@ In: what ``costs.py`` and ``planes.py`` made. Out: chapters of a document. Nothi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from assay.charts.plane import cost_plane
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.questions.job_cost import CostView
-from assay.questions.planes import PlaneRow, PlaneView
+from assay.questions.planes import PlaneView
 from assay.questions.report_single import SingleReport
 from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Code, Fold, Heading, Level, Line, Pair, Paragraph, ReportFigure
@@ -135,46 +134,12 @@ def planes_chapter(
     return Chapter("cost", "Cost", tuple(blocks))
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A row as the chart wants it, with its money as a float."""
-
-    label: str
-    levels: Mapping[str, str]
-    time_s: float
-    time_low_s: float | None
-    time_high_s: float | None
-    cost: float
-    cost_low: float | None
-    cost_high: float | None
-    runs: int
-    on_front: bool
-    front_probability: float
-
-
-def _point(row: PlaneRow) -> _Point:
-    return _Point(
-        row.label,
-        row.levels,
-        row.time_s,
-        row.time_low_s,
-        row.time_high_s,
-        float(row.cost),
-        row.cost_low,
-        row.cost_high,
-        row.n,
-        row.on_front,
-        row.front_probability,
-    )
-
-
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
-    points = [_point(row) for row in view.rows]
     caption = (
         f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
         "all its valid runs. Large points are on the front."
     )
-    return ReportFigure(name, lambda width: cost_plane(points, palette, view.currency, width), caption, width_px)
+    return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
 
 
 def _rows(title: str, view: PlaneView) -> Block:
