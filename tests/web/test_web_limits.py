@@ -52,7 +52,7 @@ def listening(repository: Path, folder: Path) -> Iterator[tuple[int, int, Path]]
 
 
 def asked(port: int) -> int:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/about", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/about", timeout=60) as answer:
         return int(answer.status)
 
 
@@ -62,7 +62,7 @@ def test_half_open_connections_stop_nobody_and_fill_no_log(tmp_path: Path) -> No
     with listening(tmp_path / "r", tmp_path) as (port, pid, told), ExitStack() as opened:
         assert asked(port) == 200
         for number in range(2 * DESCRIPTORS):
-            one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            one = opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
             if number % 2:
                 one.send(b"GET / HTTP/1.1\r\n")
         for _ in range(5):
@@ -112,7 +112,7 @@ def address() -> Iterator[tuple[str, int]]:
 
 @contextmanager
 def connected(address: tuple[str, int]) -> Iterator[socket.socket]:
-    with socket.create_connection(address, timeout=8) as made:
+    with socket.create_connection(address, timeout=30) as made:
         yield made
 
 
@@ -168,7 +168,7 @@ def test_a_body_that_keeps_coming_may_take_its_time(address: tuple[str, int]) ->
 def test_an_answer_that_nobody_takes_is_not_kept(address: tuple[str, int]) -> None:
     with socket.socket() as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        one.settimeout(8)
+        one.settimeout(30)
         one.connect(address)
         one.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(3.0)
