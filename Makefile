@@ -26,7 +26,7 @@ test: setup-test
 	@.venv/bin/python tools/test.py
 
 test-fast: setup-fast
-	@.venv/bin/python -m pytest --fast -n auto --dist loadfile -p no:schemathesis
+	@.venv/bin/python -m pytest --fast -n auto --dist worksteal -p no:schemathesis
 
 check: setup-test
 	@.venv/bin/ruff check .

@@ -114,6 +114,7 @@ async def test_what_no_process_can_be_given_is_an_error_in_words(node: Transport
         await node.run(argv, timeout_s=10)
 
 
+@pytest.mark.slow
 async def test_a_timeout_ends_the_process_and_its_children(node: Transport, tmp_path: Path) -> None:
     script = f"sleep 300 & echo $! >{tmp_path}/child; echo $$ >{tmp_path}/parent; wait"
     with pytest.raises(HostError, match="took longer than 1 s") as caught:

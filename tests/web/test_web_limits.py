@@ -283,6 +283,7 @@ def test_guessing_tokens_is_slowed_down_for_whoever_guesses() -> None:
     assert tries.wait_s("192.0.2.11", "other") > 0, "from many addresses it is slow as well"
 
 
+@pytest.mark.slow
 def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     client = guarded(tmp_path / "r", tmp_path)

@@ -85,6 +85,7 @@ def test_a_push_gives_what_is_missing(server: tuple[str, Repository], tmp_path: 
     assert command("push", url, "--repository", source.root, token=UPLOAD)[1].startswith("0 bundles copied, 1 were")
 
 
+@pytest.mark.slow
 def test_a_damaged_bundle_is_refused_and_the_others_go(server: tuple[str, Repository], tmp_path: Path) -> None:
     url, target = server
     source = Repository.create(tmp_path / "r")

@@ -92,6 +92,7 @@ async def test_a_program_of_another_engine_is_refused_in_words(running: Running)
         await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=print)
 
 
+@pytest.mark.slow
 async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(running: Running) -> None:
     subject, engine = running.subject, running.engine
     program = subject.endless("/assay/output/endless")
@@ -103,6 +104,7 @@ async def test_a_program_is_ended_at_its_time_limit_and_the_engine_goes_on(runni
     assert await engine.trouble() is None
 
 
+@pytest.mark.slow
 async def test_a_program_that_is_cancelled_is_ended(running: Running) -> None:
     subject, engine = running.subject, running.engine
     program = subject.endless("/assay/output/cancelled")
