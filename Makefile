@@ -1,6 +1,6 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test        every test, the lab's with real daemons among them
-# make test-fast   what needs Python alone, under a minute: no root, daemons, browser or network
+# make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
 # make bench       what assay itself costs, beside the bare job
@@ -26,7 +26,7 @@ test: setup-test
 	@.venv/bin/python tools/test.py
 
 test-fast: setup-fast
-	@.venv/bin/python -m pytest --fast -n auto --dist worksteal -p no:schemathesis
+	@.venv/bin/python -m pytest --fast -n 3 --dist loadfile -p no:schemathesis
 
 check: setup-test
 	@.venv/bin/ruff check .

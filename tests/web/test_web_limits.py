@@ -27,6 +27,8 @@ from assay.web.tries import BURST, BURST_OF_ALL, Tries
 from builders import make_run
 from web_support import READ, guarded, served
 
+pytestmark = pytest.mark.slow  # most of it waits for limits of a second or two
+
 DESCRIPTORS = 300
 SHORT = Limits(connections=40, per_address=20, header_s=1.0, idle_s=1.5, body_bytes_per_s=1000.0)
 
@@ -56,7 +58,6 @@ def asked(port: int) -> int:
         return int(answer.status)
 
 
-@pytest.mark.slow
 def test_half_open_connections_stop_nobody_and_fill_no_log(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     with listening(tmp_path / "r", tmp_path) as (port, pid, told), ExitStack() as opened:
@@ -283,7 +284,6 @@ def test_guessing_tokens_is_slowed_down_for_whoever_guesses() -> None:
     assert tries.wait_s("192.0.2.11", "other") > 0, "from many addresses it is slow as well"
 
 
-@pytest.mark.slow
 def test_wrong_tokens_are_refused_after_a_few(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r").publish(make_run(1))
     client = guarded(tmp_path / "r", tmp_path)
