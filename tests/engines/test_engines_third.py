@@ -17,7 +17,10 @@ from assay.model.run import Origin, Run, RunStatus
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from campaign_support import assay_json, write_local_plan
+from paths import TESTS
 from toy_engine import TOY, ToyRules
+
+ENGINE_LINES_MAX = 70
 
 MODULE = '''
 """Words: a file of lines is written once, sorted in each run, and checked by sort itself; one option makes it fail."""
@@ -111,6 +114,11 @@ def carried_out(path: Path, repository: Repository, watcher: Quiet) -> Summary:
     return asyncio.run(work)
 
 
+def test_an_engine_is_written_in_few_lines() -> None:
+    lines = (TESTS / "support" / "toy_engine.py").read_text().splitlines()
+    assert len([line for line in lines if line.strip()]) <= ENGINE_LINES_MAX
+
+
 def test_a_plan_names_only_engines_that_there_are(plan_path: Path) -> None:
     with pytest.raises(SpecificationError, match="unknown engine 'toy'; valid: hadoop"):
         load_plan(plan_path)
@@ -136,11 +144,7 @@ def test_it_makes_every_run_of_a_plan_and_each_is_recorded_as_any_other(plan_pat
         "java_options": "",
         "ports": {},
     }
-    assert run.environment["parameters"] == {
-        "toy.shell": "sh",
-        "dfs.replication": "1",
-        "toy.daemon": run.levels["toy.daemon"],
-    }
+    assert run.environment["parameters"] == {"toy.shell": "sh", "toy.daemon": run.levels["toy.daemon"]}
     assert [phase.name for phase in run.phases] == ["map"]
     assert [job.status for job in run.jobs] == ["succeeded"]
     assert {check.name for check in run.checks if check.passed} >= {"exit status", "bytes", "check"}

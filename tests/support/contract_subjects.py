@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +115,7 @@ def _sh(script: str) -> Program:
 TOY_SUBJECT = Subject(
     name="toy",
     kind=TOY,
-    base={"dfs.replication": "1"},
+    base={},
     carried={"toy.speed": "2"},
     restarting={"toy.daemon": "2"},
     impossible={"toy.not.there": "1"},
@@ -124,7 +125,7 @@ TOY_SUBJECT = Subject(
     checks=lambda path, report: _sh(f'mkdir -p "$STORE{report}"; ls "$STORE{path}" > "$STORE{report}/names"'),
     fails=lambda path: _sh(f'cat "$STORE{path}"'),
     endless=lambda _path: _sh("echo going; sleep 300"),
-    left=lambda home: (home / "held").exists(),
+    left=lambda home: subprocess.run(["flock", "--nonblock", home / "lock", "true"], check=False).returncode,
     gaps={"daemons": "it has none, so that none can die"},
 )
 

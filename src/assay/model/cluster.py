@@ -180,6 +180,11 @@ class Cluster:
         described = self.networks.get(network)
         return (described.rate_bits_per_s if described else parse_bit_rate(network)) * self.scale
 
+    @property
+    def hosts(self) -> dict[str, str]:
+        """Node name to the host that it is reached at; a node without an address is on this machine."""
+        return {node.name: node.address.host if node.address else "127.0.0.1" for node in self.nodes}
+
     def using(self, workers: int | None) -> Cluster:
         """Return the cluster of the master and the first ``workers`` workers; all of them for None.
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.engines.contract import EngineFacts, Finished, Show
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, properties
 from assay.engines.hadoop.daemons import Daemons, healthy
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.jobs import Jobs
-from assay.errors import EngineError, HostError, HostTimeoutError
+from assay.engines.hadoop.rules import HadoopRules
+from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
+from assay.errors import EngineError, HostError
 from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
-from assay.hosts.transport import Transport
-from assay.model.program import Outcome, Program
+from assay.model.program import Program
 
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
@@ -33,42 +34,21 @@ _AT_THE_CLIENT_S = 8.0
 """With so little to read, and so short a way, a check in its client is over before a job on the cluster has begun."""
 _HISTORY_WAIT_S = 20.0
 _HISTORY_WAIT_AFTER_FAILURE_S = 3.0
-_PROGRESS_INTERVAL_S = 1.0
-_COMMAND_TIMEOUT_S = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    """How a client ended: its exit status, what it printed, and why it was not waited for."""
-
-    exit_status: int
-    output: bytes
-    duration_s: float
-    timed_out: bool = False
-    host_lost: bool = False
-
-
-class HadoopEngine:
+class HadoopEngine(ClientEngine[Hdfs]):
     """The daemons of one deployment, and the client that runs programs on them.
 
     ``link_bits_per_s``: the rate of the master's link now, as emulated; it changes without a restart.
     """
 
+    rules = HadoopRules()
+
     def __init__(self, facts: EngineFacts, daemons: Daemons, jobs: Jobs, link_bits_per_s: float) -> None:
+        super().__init__(facts, Hdfs(daemons.namenode, user="root"), daemons.deployment.cluster, daemons.transports)
         self.daemons = daemons
         self.link_bits_per_s = link_bits_per_s
-        self._facts = facts
         self._jobs = jobs
-
-    @property
-    def facts(self) -> EngineFacts:
-        """What is installed."""
-        return self._facts
-
-    @property
-    def storage(self) -> Hdfs:
-        """The deployment's file system."""
-        return Hdfs(self.daemons.namenode, user="root")
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -84,10 +64,6 @@ class HadoopEngine:
             node.name: [*deployment.hdfs_directories(node), *deployment.intermediate_directories(node)]
             for node in deployment.cluster.nodes
         }
-
-    @property
-    def _master(self) -> Transport:
-        return self.daemons.transports[self.daemons.deployment.cluster.master.name]
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return every property that assay sets for a job with ``parameters``, on the master."""
@@ -110,15 +86,6 @@ class HadoopEngine:
         """Return ``node-daemon.log`` to its last lines."""
         return await self.daemons.logs()
 
-    async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
-        """Run a client program on the master and fetch its jobs' histories.
-
-        ``duration_s`` of the outcome is the client's wall time, from exec to exit.
-        """
-        return await self._shown(self._run(program, parameters, timeout_s, label), show)
-
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
     ) -> Finished:
@@ -127,57 +94,21 @@ class HadoopEngine:
             program = replace(program, options={**program.options, **_AT_THE_CLIENT})
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
 
-    async def _run(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
-        if program.engine != self.facts.name:
-            raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
+    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+        """Run a client program on the master and fetch its jobs' histories."""
         self._jobs.require_for(program)
         job = {name: value for name, value in parameters.items() if is_job_parameter(name)}
         options = {**job_options(self.daemons.deployment, job), **program.options}
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *program.arguments]
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
-        started = time.time()
-        ended = await self._client(command, timeout_s)
-        if ended.exit_status != 0:
+        ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
+        if ended.outcome.exit_status != 0:
             await self._kill_applications()
-        text = ended.output.decode(errors="replace")
-        job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", text)))
-        histories, logs = await self._histories(job_ids, started, required=ended.exit_status == 0)
-        outcome = Outcome(
-            ended.exit_status,
-            text,
-            histories[-1].counters if histories else {},
-            sum(history.failed_maps + history.failed_reduces for history in histories),
-            ended.duration_s,
-            ended.timed_out,
-            ended.host_lost,
-        )
-        return _finished(outcome, started, histories, {f"{label}.log": ended.output, **logs})
+        job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", ended.outcome.output)))
+        required = ended.outcome.exit_status == 0
+        return _with(ended, *await self._histories(job_ids, ended.started_unix_s, required=required))
 
-    async def _client(self, command: Sequence[str], timeout_s: float) -> _Ended:
-        clock = time.monotonic()
-        try:
-            done = await self._master.run(command, timeout_s=timeout_s, check=False, cwd=self.daemons.home)
-        except HostError as error:
-            late = isinstance(error, HostTimeoutError)
-            words = error.message.encode()
-            return _Ended(124 if late else 255, words, time.monotonic() - clock, timed_out=late, host_lost=not late)
-        return _Ended(done.exit_status, done.stdout + b"\n" + done.stderr, time.monotonic() - clock)
-
-    async def _shown(self, running: Awaitable[Finished], show: Show) -> Finished:
-        """Show where the job is while it runs."""
-        task = asyncio.ensure_future(running)
-        try:
-            while not task.done():
-                await asyncio.wait({task}, timeout=_PROGRESS_INTERVAL_S)
-                if not task.done() and (now := await self._progress()):
-                    show(now)
-            return task.result()
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-
-    async def _progress(self) -> str | None:
+    async def progress(self) -> str | None:
         """Return where the running job is, as the ResourceManager and its ApplicationMaster say; None without one."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
@@ -200,7 +131,7 @@ class HadoopEngine:
             running = [app["id"] for app in (answer.get("apps") or {}).get("app") or []]
             if running:
                 command = self.daemons.command(_APPLICATION_CLI, "application", "-kill", *running)
-                await self._master.run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False)
+                await self.master.run(command, timeout_s=COMMAND_TIMEOUT_S, check=False)
         except (EngineError, HostError):
             return
 
@@ -240,17 +171,18 @@ def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
     return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)
 
 
-def _finished(
-    outcome: Outcome, started_unix_s: float, histories: Sequence[JobHistory], logs: Mapping[str, bytes]
-) -> Finished:
-    """Return what histories tell, in the words that all engines share."""
-    told = {"phases": "job history", "tasks": "job history"} if histories else {}
-    return Finished(
-        outcome,
-        started_unix_s,
+def _with(ended: Finished, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> Finished:
+    """Return what ended with what histories tell, in the words that all engines share."""
+    if not histories:
+        return replace(ended, logs={**ended.logs, **logs})
+    started_unix_s, last = ended.started_unix_s, histories[-1]
+    failed = sum(history.failed_maps + history.failed_reduces for history in histories)
+    return replace(
+        ended,
+        outcome=replace(ended.outcome, counters=last.counters, failed_tasks=failed),
         jobs=tuple(job_of(history, started_unix_s) for history in histories),
         tasks=tuple(task for history in histories for task in history.tasks),
-        phases=phases(histories[-1], started_unix_s) if histories else (),
-        logs=logs,
-        sources={"duration_s": "wall time of the client program", **told},
+        phases=phases(last, started_unix_s),
+        logs={**ended.logs, **logs},
+        sources={**ended.sources, "phases": "job history", "tasks": "job history"},
     )
