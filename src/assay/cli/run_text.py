@@ -36,7 +36,7 @@ def run_lines(run: Run, detail: RunDetail, files: Mapping[str, int]) -> Iterator
     if "environment" in sections:
         sections["environment"] = _environment(run)
     for table in sections.values():
-        yield from _table(table)
+        yield from table_lines(table)
 
 
 def part_lines(
@@ -45,15 +45,15 @@ def part_lines(
     """Yield what was asked for by name: phases of every job, every attempt, the jobs' counters."""
     yield from _header(run)
     if phases:
-        yield from _table(phase_table(detail.breakdown, "the run", overlaps=True))
+        yield from table_lines(phase_table(detail.breakdown, "the run", overlaps=True))
         for each in detail.jobs if any(job.job.job_id for job in detail.jobs) else ():
-            yield from _table(phase_table(each.breakdown, f"{each.job.job_id} {each.job.name}", overlaps=True))
+            yield from table_lines(phase_table(each.breakdown, f"{each.job.job_id} {each.job.name}", overlaps=True))
     if attempts:
-        yield from _table(tasks_table(tasks, detail)) if tasks else ("", "No task attempts are known of this run.")
+        yield from table_lines(tasks_table(tasks, detail)) if tasks else ("", "No task attempts are known of this run.")
     if counters:
         told = list(counter_tables([each.job for each in detail.jobs]))
         for table in told:
-            yield from _table(table)
+            yield from table_lines(table)
         if not told:
             yield from ("", "No counters are known of this run's jobs.")
 
@@ -94,7 +94,7 @@ def _environment(run: Run) -> TextTable:
     return TextTable("environment (in full: --json)", (), rows[:_ENVIRONMENT_LINES_MAX], more)
 
 
-def _table(table: TextTable) -> Iterator[str]:
+def table_lines(table: TextTable) -> Iterator[str]:
     """Yield a title and, indented, its table and notes; nothing when it is empty."""
     if table:
         yield ""

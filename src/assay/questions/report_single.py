@@ -18,6 +18,7 @@ from assay.compare.threats import threats
 from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
 from assay.explain.devices import Purpose
+from assay.explain.limits import Limits
 from assay.explain.phases import Occupancy, occupancy, rank
 from assay.explain.profile import Profile, profile
 from assay.explain.run_detail import RunDetail
@@ -28,6 +29,7 @@ from assay.model.price import PriceBook
 from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.job_cost import CostView, cost_view
+from assay.questions.limits import limits_of_seen
 from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
 from assay.questions.whole_run import WholeRun
 from assay.statistics.factors import levels_of
@@ -58,6 +60,8 @@ class RunView:
     detail: RunDetail
     occupancy: tuple[Occupancy, ...]
     timeline: Timeline
+    limits: Limits | None = None
+    """What limited it; None where no trace tells."""
 
     @property
     def shares_disks(self) -> bool:
@@ -176,6 +180,7 @@ def _views(
                     seen.detail,
                     occupancy(seen.run, seen.tasks, step_s),
                     timeline(seen.tasks),
+                    limits_of_seen(seen),
                 )
             )
     return tuple(found)

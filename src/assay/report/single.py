@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
+from assay.explain.limits_tables import LIMIT_TITLES
 from assay.explain.run_detail import request_limits_note
 from assay.model.run import Run, RunStatus
 from assay.questions.report_parts import Fact
@@ -153,6 +154,26 @@ def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ..
     return (Heading("Size of disk requests"), figure, told, *(Paragraph(line(n), "soft") for n in notes if n))
 
 
+def _limits(section: WorkloadSection) -> tuple[Block, ...]:
+    """Return what limited each view's run for how long, and how much faster it could be at most."""
+    told = [view for view in section.views if view.limits is not None]
+    found = {view.level: view.limits for view in told if view.limits is not None}
+    if not found:
+        return ()
+    names = [one for one in LIMIT_TITLES if any(limits.total_s(one) > 0 for limits in found.values())]
+    rows = [(LIMIT_TITLES[one], [numbers.seconds(limits.total_s(one)) for limits in found.values()]) for one in names]
+    bounds = dict.fromkeys(bound.freed for limits in found.values() for bound in limits.bounds)
+    for freed in bounds:
+        least = [next((b.least_s for b in limits.bounds if b.freed == freed), None) for limits in found.values()]
+        rows.append((f"at least, with infinitely fast {freed}", [numbers.seconds(one) for one in least]))
+    note = next(iter(found.values())).rests_on
+    return (
+        Heading("What limited it"),
+        _by_level("Limit", list(found), "s", rows),
+        Paragraph(line(" ".join(note)), "soft"),
+    )
+
+
 def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
     return [
         (
@@ -185,6 +206,7 @@ def _closely(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ..
         Paragraph((*named, ". ", Code("assay show RUN"), " has more of each."), "soft"),
         Pair(tuple(cells)),
     ]
+    blocks += _limits(section)
     if drawn.occupancy:
         blocks += [Heading("Tasks in each phase"), drawn.occupancy]
     if drawn.timelines:

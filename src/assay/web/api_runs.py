@@ -8,9 +8,11 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from assay.errors import RepositoryError
+from assay.explain.limits import Limits
 from assay.explain.run_detail import RunDetail
 from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model.run import Run, Task
+from assay.questions.limits import limits_of_seen
 from assay.questions.overview import counts_of, leaders
 from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.questions.whole_run import WholeRun, whole_run
@@ -112,6 +114,15 @@ def close_view(context: Context, run_id: str) -> WholeRun:
 def detail(context: ContextOf, run_id: RunId) -> RunDetail:
     """Tell where the run's time went, what its tasks and devices did, and how even its nodes were."""
     return close_view(context, run_id).detail
+
+
+@router.get("/runs/{run_id}/limits")
+def limits(context: ContextOf, run_id: RunId) -> Limits:
+    """Tell which resource was the limit when and where, and how much faster the run could be at most."""
+    found = limits_of_seen(close_view(context, run_id))
+    if found is None:
+        raise NotFoundError("there are no traces of the run's workers", hint="without them nobody can say")
+    return found
 
 
 @router.get("/runs/{run_id}/tasks", response_model=list[TaskAttempt])

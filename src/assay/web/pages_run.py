@@ -11,14 +11,17 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Resp
 from assay.charts.one_run import phase_bars, trace_lines
 from assay.charts.runs import request_sizes, task_timeline
 from assay.charts.style import FULL_PX, PALETTE, Spec
+from assay.explain.limits_tables import limit_sections
 from assay.explain.run_tables import run_sections
 from assay.explain.tasks import timeline
 from assay.explain.trace_views import TRACE_VIEWS, TraceView, lines_of, views_of
+from assay.questions.limits import limits_of_seen
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import READERS, Text, page_of, palette
 from assay.web.context import ContextOf
 from assay.web.rendering import NotFoundError
+from assay.wording.table import TextTable
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -55,8 +58,14 @@ def run(
         start_s=start_s,
         end_s=end_s,
         sections=run_sections(close.run, close.detail, close.files),
+        limits=_limit_sections(close),
         drawn=_close_charts(close, palette(context.store.table(), "layout")),
     )
+
+
+def _limit_sections(close: WholeRun) -> tuple[TextTable, ...]:
+    found = limits_of_seen(close)
+    return limit_sections(found) if found else ()
 
 
 def _close_charts(close: WholeRun, colours_of: Mapping[str, str]) -> dict[str, Spec]:

@@ -1,0 +1,61 @@
+"""What limited a run as tables of text: what the terminal, the page and the report show of it. Nothing is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from assay.explain.limits import LimitMoment, Limits
+from assay.explain.loads import Resource
+from assay.wording.numbers import share, tenths
+from assay.wording.table import TextTable
+
+LIMIT_TITLES = {
+    Resource.CPU: "CPU",
+    Resource.DISK_HDFS: "HDFS disks",
+    Resource.DISK_INTERMEDIATE: "intermediate disks",
+    Resource.DISK_SHARED: "disks (HDFS and intermediate)",
+    Resource.DISK: "disks",
+    Resource.NETWORK: "network",
+    Resource.MEMORY: "memory",
+    Resource.CONTAINERS: "waiting for containers",
+    Resource.FIXED: "fixed costs",
+    Resource.NO_TASK: "no task left for the node",
+    Resource.NOTHING: "nothing was busy",
+}
+_FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast network", "cpu": "infinitely fast CPUs"}
+
+
+def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
+    """Return which resource was the limit in each phase, and how much faster the run could be at most."""
+    rows = [
+        (each.phase, LIMIT_TITLES[each.limit], tenths(each.time_s), share(each.time_s / limits.duration_s))
+        for each in limits.times
+        if each.time_s >= 0.05 or each.time_s >= 0.001 * limits.duration_s
+    ]
+    rows.append(("all", "", tenths(limits.duration_s), "100 %"))
+    by_phase = TextTable("what was the limit (s, mean over the workers)", ("phase", "limit", "time", ""), tuple(rows))
+    bounds = [(_FREED[each.freed], f"{tenths(each.least_s)} s", f"{each.gain_max:.2f}") for each in limits.bounds]
+    headers = ("with", "at least", "times as fast at most")
+    return by_phase, TextTable(
+        f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on
+    )
+
+
+def seconds_table(limits: Limits) -> TextTable:
+    """Return a row for each step of each worker."""
+    return TextTable(
+        "second by second", ("from (s)", "node", "phase", "limit", "busy"), tuple(map(_cells, limits.moments))
+    )
+
+
+def _cells(moment: LimitMoment) -> tuple[str, ...]:
+    return tenths(moment.t_s), moment.node, moment.phase, LIMIT_TITLES[moment.limit], share(moment.share)
+
+
+def limit_sentence(limits: Limits) -> Iterator[str]:
+    """Yield in a sentence what the limit was for the longest time, and what that can gain at most."""
+    total_s = limits.total_s(limits.main)
+    yield (
+        f"The limit for the longest time, {tenths(total_s)} of {tenths(limits.duration_s)} s: "
+        f"{LIMIT_TITLES[limits.main]}."
+    )
