@@ -150,14 +150,13 @@ def test_runs_that_tell_neither_layout_nor_cluster_can_be_priced_as_a_whole(tmp_
     assert (view.by, view.rows[0].label, view.rows[0].cost) == ((), "", Decimal("0.01"))
 
 
-def test_a_layout_without_a_price_is_an_error_or_left_out_by_name(tmp_path: Path) -> None:
+def test_a_layout_without_a_price_is_left_out_by_name_and_refused_alone(tmp_path: Path) -> None:
     nvme = run_of(
         9, "NVE", 30.0, environment={"cluster": {"nodes": 4, "masters": 1, "workers": 3, "layout_devices": {"nvme": 1}}}
     )
-    runs = [run_of(1, "HD2", 100.0), nvme]
     with pytest.raises(SpecificationError, match="no price for the nvme devices of layout NVE"):
-        views(runs, tmp_path)
-    (view,) = views(runs, tmp_path, skip_unpriced=True)
+        views([nvme], tmp_path)
+    (view,) = views([run_of(1, "HD2", 100.0), nvme], tmp_path)
     assert [row.label for row in view.rows] == ["HD2"]
     assert list(view.unpriced) == ["NVE"]
 

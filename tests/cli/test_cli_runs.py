@@ -95,7 +95,7 @@ def test_runs_as_json_has_everything_but_the_environment(stored: Path) -> None:
     assert first["levels"] == {"layout": "HD2", "dfs.blocksize": "64MB"}
     assert first["phases"][1] == {"name": "reduce", "start_s": 35, "end_s": 70}
     assert "environment" not in first
-    assert set(first) | {"environment"} == set(Run.__dataclass_fields__)
+    assert set(first) | {"environment"} == {*Run.__dataclass_fields__, "anomaly"}
     assert second["cold"] is None
 
 

@@ -10,10 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from assay.cli.compare import compare
+from assay.cli.findings import anomalies, findings
 from assay.cli.imports import import_results
 from assay.cli.report import report
 from assay.cli.runs import runs
-from assay.cli.speedup import anomalies, changes, findings, speedup
+from assay.cli.speedup import changes, speedup
 from assay.errors import AssayError
 from assay.repository import Repository
 from builders import make_run

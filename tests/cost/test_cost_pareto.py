@@ -10,9 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cost.flip import flips
-from assay.cost.pareto import on_front, plane, priced
+from assay.cost.pareto import drawn_times_s, on_front, plane, priced
 from assay.cost.rate import Price, Rate, RatedItem
-from assay.cost.run_cost import Codes, Floats, cost_per_run, in_cents, ranks, times_of
+from assay.cost.run_cost import (
+    OWN_SCATTER_MIN,
+    Codes,
+    Floats,
+    cost_per_run,
+    in_cents,
+    mean_errors,
+    pooled_scatter,
+    ranks,
+    times_of,
+)
 from assay.statistics.intervals import geometric_mean
 
 POINT = st.tuples(st.integers(1, 12), st.integers(1, 12))
@@ -42,14 +52,34 @@ def test_a_configuration_that_is_cheaper_and_faster_is_always_on_the_front(point
 
 
 @given(st.lists(st.tuples(SECONDS, st.integers(1, 50)), min_size=2, max_size=8), st.integers(0, 5))
-def test_one_run_each_and_exact_prices_leave_nothing_to_chance(points: list[tuple[float, int]], seed: int) -> None:
+def test_one_run_each_tells_nothing_of_how_sure_a_ranking_is(points: list[tuple[float, int]], seed: int) -> None:
     durations = np.array([t for t, _ in points])
     codes = np.arange(len(points))
-    book = priced([rate((price("hour", "1"), n)) for _, n in points])
+    book = priced([rate((price("hour", "1", "0.5", "2"), n)) for _, n in points])
     found = plane(times_of(durations, codes, len(points)), book, seed=seed)
-    assert list(found.front_probability) == list(found.front.astype(float))
+    assert found.shares is None
+    assert found.draws == 0
     assert found.times_s == pytest.approx(durations, rel=1e-15)
-    assert found.cost_low == pytest.approx(found.costs)
+    assert np.isnan([*found.time_low_s, *found.cost_low, *found.cost_high]).all()
+
+
+def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than_two() -> None:
+    again = [100.0, 110.0, 95.0, 105.0, 130.0, 120.0]
+    durations, codes = np.array([*again, 80.0, 60.0, 61.0]), np.array([0] * 6 + [1, 2, 2])
+    found = plane(times_of(durations, codes, 3), priced([rate((price("hour", "1"), 1))] * 3))
+    widths = np.log(found.time_high_s / found.time_low_s)
+    assert list(found.borrowed) == [False, True, True]
+    assert widths[1] == pytest.approx(widths[2] * np.sqrt(2))
+    assert found.shares is not None
+    assert 0 < found.shares.cheapest[1] < 0.05 < found.shares.cheapest[2] < 1
+
+
+def test_no_seed_moves_what_is_not_drawn() -> None:
+    durations, codes = two(5, 1.05)
+    book = priced([rate((price("h", "1"), 1))] * 2)
+    one, other = (plane(times_of(durations, codes, 2), book, seed=seed) for seed in (1, 2))
+    for name in ("time_low_s", "time_high_s", "cost_low", "cost_high"):
+        assert list(getattr(one, name)) == list(getattr(other, name))
 
 
 def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Codes]:
@@ -65,9 +95,10 @@ def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
     durations, codes = two(n, 1.03, seed=1)
     book = priced([rate((price("hour", "1"), 1))] * 2)
     found = plane(times_of(durations, codes, 2), book)
-    assert found.front_probability.sum() == pytest.approx(1)
+    assert found.shares is not None
+    assert found.shares.front.sum() == pytest.approx(1)
     best = int(np.argmin(found.times_s))
-    assert found.front_probability[best] > (0.99 if n == 2000 else 0.5)
+    assert found.shares.front[best] > (0.99 if n == 2000 else 0.5)
     assert np.all(found.time_low_s < found.times_s)
     assert np.all(found.times_s < found.time_high_s)
 
@@ -75,27 +106,28 @@ def test_probabilities_grow_sure_with_the_runs(n: int) -> None:
 @pytest.mark.parametrize("n", [2, 3, 5, 30])
 def test_the_draws_scatter_as_the_interval_of_the_mean_says(n: int) -> None:
     durations, codes = two(n, 1.5)
-    book = priced([rate((price("h", "3600"), 1))] * 2)
-    found = plane(times_of(durations, codes, 2), book, draws=200_000)
-    for code in (0, 1):
+    times = times_of(durations, codes, 2)
+    found = plane(times, priced([rate((price("h", "3600"), 1))] * 2))
+    errors = mean_errors(times, *pooled_scatter(times))
+    drawn = np.quantile(drawn_times_s(times, errors, 200_000, np.random.default_rng(0)), (0.025, 0.975), axis=0)
+    assert found.time_low_s == pytest.approx(drawn[0], rel=0.02 if n > 2 else 0.1)
+    assert found.cost_high == pytest.approx(found.time_high_s)
+    for code in (0, 1) if n >= OWN_SCATTER_MIN else ():
         expected = geometric_mean(durations[codes == code].tolist())
-        assert expected.low is not None
-        assert expected.high is not None
-        assert found.time_low_s[code] == pytest.approx(expected.low, rel=0.02 if n > 2 else 0.3)
-        assert found.time_high_s[code] == pytest.approx(expected.high, rel=0.02 if n > 2 else 0.3)
-        assert found.cost_high[code] == pytest.approx(found.time_high_s[code])
+        assert (found.time_low_s[code], found.time_high_s[code]) == pytest.approx((expected.low, expected.high))
 
 
 def test_a_price_range_scatters_costs_and_not_times_and_all_configurations_alike() -> None:
     shared = price("node", "2", "1", "4")
-    durations, codes = np.array([100.0, 50.0]), np.array([0, 1])
+    durations, codes = np.array([100.0, 100.0, 50.0, 50.0]), np.array([0, 0, 1, 1])
     book = priced([rate((shared, 1)), rate((shared, 2))])
     found = plane(times_of(durations, codes, 2), book)
     assert list(found.time_low_s) == [100, 50]
     assert np.all(found.cost_low < found.costs)
     assert np.all(found.costs < found.cost_high)
     # Both cost the same whatever a node does: the fast one is on the front in each draw, and the slow one in none.
-    assert list(found.front_probability) == [0, 1]
+    assert found.shares is not None
+    assert list(found.shares.front) == [0, 1]
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:

@@ -10,6 +10,7 @@ import pytest
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import RunStatus
 from assay.questions.directories import DevicesAsked, directory_plan, newest_baseline
+from assay.questions.flags import flags
 from assay.questions.run_quality import NO_PLAN, coverage, odd_runs, still_needed, traced_rows, why_not_valid
 from assay.questions.runs import comparable, levels_in, run_page, selected
 from assay.repository import Repository
@@ -68,7 +69,7 @@ def test_causes_and_repetitions_name_runs_that_can_be_looked_at(repository: Repo
     assert make_run(950).run_id in {run_id for cause in told.causes for run_id in cause.examples}
     needed = still_needed(repository, table, 0.001)
     assert repository.run(needed.needs[0].run_id).workload == needed.needs[0].configuration["workload"]
-    assert odd_runs(repository, table, 0).anomalies == ()
+    assert odd_runs(repository, flags(table), table, 0).anomalies == ()
 
 
 def test_directories_follow_bandwidth_and_say_what_fills_first(repository: Repository) -> None:

@@ -88,8 +88,8 @@ class PlanePoint(Protocol):
         ...
 
     @property
-    def front_probability(self) -> float:
-        """In which share of the draws it is on the front."""
+    def front_probability(self) -> float | None:
+        """In which share of the draws it is on the front; None where nothing tells."""
         ...
 
 

@@ -31,6 +31,13 @@ def json_option(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")(command)
 
 
+def where_option(command: F) -> F:
+    """Add ``--where COLUMN=LEVEL``, repeatable, passed on as ``where: tuple[str, ...]``."""
+    return click.option(
+        "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
+    )(command)
+
+
 def print_json(value: Any) -> None:
     """Print ``value`` (plain lists, dictionaries, numbers, strings) as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

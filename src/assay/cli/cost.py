@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.reading import read_table
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
 from assay.wording.amounts import money, money_interval
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING, probability, seconds
-from assay.wording.titles import workload_title
+from assay.wording.titles import runs_flagged, workload_title
 
 if TYPE_CHECKING:
-    from assay.questions.planes import FlipRow, PlaneRow, PlaneView, Take
+    from assay.questions.plane_runs import Take
+    from assay.questions.planes import FlipRow, PlaneRow, PlaneView
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view)
+    plain: dict[str, Any] = json_value(view) | {"certainty": view.certainty, "headline": view.headline}
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
             item["per_h"] = json_value(priced.per_h)
@@ -32,10 +34,11 @@ def _cells(row: PlaneRow, view: PlaneView) -> tuple[str, ...]:
         str(row.rank),
         *(row.levels.get(name, NOTHING) for name in view.by),
         str(row.n) if row.n == row.n_all else f"{row.n} of {row.n_all}",
+        *((str(row.flagged),) if view.flagged else ()),
         seconds(row.time_s),
         money(float(row.rate_per_h), view.currency),
         money(row.cost, view.currency),
-        money_interval(row.cost_low, row.cost_high, view.currency),
+        money_interval(row.cost_low, row.cost_high, view.currency) + (" *" if row.borrowed else ""),
         "yes" if row.on_front else "no",
         probability(row.front_probability),
         probability(row.cheapest_probability),
@@ -65,6 +68,25 @@ _TAKEN = {
 }
 
 
+def _remarks(view: PlaneView) -> Iterator[str]:
+    """Yield what limits the ranking: single runs, flagged ones, sizes that are not told."""
+    from assay.cost.run_cost import OWN_SCATTER_MIN  # imported here: numpy is slow to load
+
+    borrowed = sum(row.borrowed for row in view.rows)
+    if borrowed:
+        single = sum(row.n == 1 for row in view.rows)
+        rows = plural(borrowed, "row has", "rows have")
+        yield (
+            f"* {rows} fewer than {OWN_SCATTER_MIN} runs ({single} a single one): their intervals are from the pooled "
+            "scatter of all that was repeated of this work."
+        )
+    if view.flagged:
+        how = "; they count here" if view.flagged_count else ", and left out; --include-flagged lets them count"
+        yield f"{runs_flagged(view.flagged)}{how}."
+    if not view.size_told:
+        yield "The source does not tell how much data these runs were on: other sizes may be among them."
+
+
 def _print(view: PlaneView) -> None:
     context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
@@ -77,6 +99,7 @@ def _print(view: PlaneView) -> None:
         "Rank",
         *(name.capitalize() for name in view.by),
         "Runs",
+        *(("Flagged",) if view.flagged else ()),
         "Time (s)",
         "An hour",
         "A run",
@@ -86,6 +109,9 @@ def _print(view: PlaneView) -> None:
         "Cheapest in",
     )
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)
+    click.echo(view.headline)
+    for line in _remarks(view):
+        click.echo(line)
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
         click.echo()
@@ -99,12 +125,11 @@ def _print(view: PlaneView) -> None:
     )
     click.echo()
     click.echo(f"Times: {_TAKEN[view.take]}. Prices: {view.book}, {view.date} ({view.source}).")
-    scatter = any(row.time_low_s is not None or row.cost_low is not None for row in view.rows)
-    click.echo(
-        f"Front in, Cheapest in: shares of {view.draws} draws of the runs and of the prices that are thought possible."
-        if scatter
-        else "One run each and exact prices: there is no scatter to draw from, and every share is 0 % or 100 %."
-    )
+    if view.draws:
+        click.echo(
+            f"Front in, Cheapest in: shares of {view.draws} draws of the runs and of the prices that are thought "
+            "possible."
+        )
     if view.left_out:
         left_out = plural(view.left_out, "run does", "runs do")
         click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
@@ -125,7 +150,8 @@ def _print(view: PlaneView) -> None:
 )
 @click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
 @click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
-@click.option("--skip-unpriced", is_flag=True, help="Leave out what the book does not price, and say so.")
+@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
+@where_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
 @repository_option
 @json_option
@@ -136,7 +162,8 @@ def cost(
     take: Take,
     on: str | None,
     currency: str | None,
-    skip_unpriced: bool,
+    include_flagged: bool,
+    where: tuple[str, ...],
     seed: int,
     repository: Path,
     as_json: bool,
@@ -150,7 +177,7 @@ def cost(
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)
-    opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
+    opened, _, table = read_flagged(repository, [*([f"workload={workload}"] if workload else []), *where])
     factors = tuple(part.strip() for part in by.split(",")) if by else ()
     day = checked_date(on, "--on") if on else None
     if day and day < book.date:
@@ -159,7 +186,8 @@ def cost(
             "day, but those that the book does not date",
             err=True,
         )
-    views = cost_planes(opened, table, book, PlaneOptions((), take, day, currency, skip_unpriced, seed), factors)
+    asked = PlaneOptions((), take, day, currency, seed, include_flagged)
+    views = cost_planes(opened, table, book, asked, factors)
     if as_json:
         print_json([_as_json(view) for view in views])
         return

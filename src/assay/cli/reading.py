@@ -11,6 +11,7 @@ from assay.model.run import Run
 from assay.repository import Repository
 
 if TYPE_CHECKING:
+    from assay.questions.flags import Flagged
     from assay.statistics.run_table import RunTable
 
 
@@ -21,15 +22,36 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
     """
     from assay.questions.runs import selected  # imported here to keep start-up short
 
+    if any(condition.startswith("anomaly=") for condition in where):
+        repository, _, chosen = read_flagged(root, where)
+        return repository, chosen
     repository = Repository.open(root)
     table = repository.table(metrics)
+    _refuse_nothing(table, root)
+    return repository, selected(table, where, "--where")
+
+
+def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Flagged, RunTable]:
+    """Return the repository at ``root``, all of its runs with what is odd about them, and those that match.
+
+    Raises as :func:`read_table`.
+    """
+    from assay.questions.flags import flags_in  # imported here to keep start-up short
+    from assay.questions.runs import selected
+
+    repository = Repository.open(root)
+    flagged = flags_in(repository)
+    _refuse_nothing(flagged.table, root)
+    return repository, flagged, selected(flagged.table, where, "--where")
+
+
+def _refuse_nothing(table: RunTable, root: Path) -> None:
     if len(table) == 0:
         raise RepositoryError(
             "there are no runs yet",
             where=str(root),
             hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
         )
-    return repository, selected(table, where, "--where")
 
 
 def read_runs(root: Path) -> tuple[Repository, list[Run]]:

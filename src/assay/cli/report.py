@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.common import json_option, print_json, repository_option
-from assay.cli.reading import read_table
+from assay.cli.reading import read_flagged
 from assay.errors import SpecificationError
 from assay.output import check_output
 
@@ -117,7 +117,7 @@ def report(
     from assay.questions.report_parts import ReportQuestion
     from assay.report.compose import compose
 
-    opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
+    opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     asked = ReportQuestion(factor, baseline or "", workload, prices.name if prices else None, title, question)
     answer, frame = report_of(opened, table, asked, book, matched=matched)
     document = compose(answer, frame)

@@ -12,6 +12,7 @@ from assay.cli.common import aligned
 from assay.explain.run_detail import RunDetail
 from assay.explain.run_tables import cold_text, counter_tables, phase_table, run_sections, tasks_table
 from assay.model.run import Phase, Run, Task
+from assay.quality.anomalies import Anomaly
 from assay.units import format_duration
 from assay.wording.numbers import tenths
 from assay.wording.table import TextTable
@@ -27,9 +28,14 @@ def configuration_text(run: Run) -> str:
     return " ".join([run.layout, *others])
 
 
-def run_lines(run: Run, detail: RunDetail, files: Mapping[str, int]) -> Iterator[str]:
-    """Yield everything about a run, section by section; sections without content are left out."""
+def run_lines(run: Run, detail: RunDetail, files: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
+    """Yield everything about a run, section by section; sections without content are left out.
+
+    ``flags``: what is odd about it.
+    """
     yield from _header(run)
+    for odd in flags:
+        yield f"flagged as odd, {odd.kind}: {odd.reason}"
     sections = run_sections(run, detail, files)
     if "phases" in sections:
         sections["phases"] = TextTable("phases", notes=tuple(phase_bars(run.phases, run.duration_s)))

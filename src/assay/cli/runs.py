@@ -16,7 +16,9 @@ from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
 from assay.model.run import Run, RunStatus
+from assay.questions.flags import flagged_runs, flags_in, flags_of_run, odd_kinds
 from assay.questions.json_values import json_value
+from assay.questions.runs import levels_in
 from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository import Problem, Repository, short_length
 from assay.units import format_duration
@@ -32,23 +34,37 @@ _SHOWN = 50
 @click.option("--layout", help="Only runs on this layout.")
 @click.option("--status", type=click.Choice([status.value for status in RunStatus]), help="Only runs that ended so.")
 @click.option("--limit", type=click.IntRange(min=1), help=f"Only the newest so many; a table has {_SHOWN} unless told.")
+@click.option("--odd", is_flag=True, help="Only runs that are flagged as odd for their configuration.")
 @json_option
 @repository_option
 def runs(
-    workload: str | None, layout: str | None, status: str | None, limit: int | None, as_json: bool, repository: Path
+    workload: str | None,
+    layout: str | None,
+    status: str | None,
+    limit: int | None,
+    odd: bool,
+    as_json: bool,
+    repository: Path,
 ) -> None:
-    """List the runs in the repository, newest last."""
+    """List the runs in the repository, newest last; what is odd for its configuration says so."""
     opened = Repository.open(repository)
+    flagged = flags_in(opened)
     most = limit if limit or as_json else _SHOWN + 1
-    found = opened.runs(workload=workload, layout=layout, status=status, limit=most, environment=False)
-    if workload and not found and (meant := workload_named(workload, _levels(opened, "workload"))) != workload:
-        found = opened.runs(workload=meant, layout=layout, status=status, limit=most, environment=False)
+    named = workload_named(workload, levels_in(flagged.table, "workload")) if workload else None
+    if odd:
+        chosen = (
+            f"{name}={level}" for name, level in (("workload", named), ("layout", layout), ("status", status)) if level
+        )
+        found = flagged_runs(opened, flagged, tuple(chosen), most)
+    else:
+        found = opened.runs(workload=named, layout=layout, status=status, limit=most, environment=False)
+    kinds = odd_kinds(opened, flagged, found)
     if as_json:
-        print_json([_without_environment(run) for run in found])
+        print_json([_without_environment(run) | {"anomaly": kinds.get(run.run_id)} for run in found])
     elif found:
         shown = found if limit else found[-_SHOWN:]
         length = short_length(run.run_id for run in shown)
-        print_table(_HEADERS, [_row(run, length) for run in shown])
+        print_table(_HEADERS, [_row(run, length, kinds.get(run.run_id)) for run in shown])
         if len(found) > len(shown):
             click.echo(f"These are the newest {_SHOWN}; there are more: --limit N, --workload, --layout, --status.")
     else:
@@ -61,14 +77,15 @@ def _without_environment(run: Run) -> dict[str, Any]:
     return values
 
 
-def _row(run: Run, id_length: int) -> tuple[str, ...]:
+def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
+    status = f"{run.status} ({run.failure_class})" if run.failure_class else run.status
     return (
         run.run_id[:id_length],
         run.started_at[:19].replace("T", " "),
         run.workload,
         configuration_text(run),
         str(run.repetition),
-        f"{run.status} ({run.failure_class})" if run.failure_class else run.status,
+        f"{status}, {odd}" if odd else status,
         run.origin,
         cold_text(run.cold),
         format_duration(run.duration_s),
@@ -112,11 +129,12 @@ def show(
         click.echo(opened.log(found.run_id, log_name), nl=False)
         return
     seen = whole_run(opened, found)
+    odd = () if phases or attempts or counters else flags_of_run(opened, flags_in(opened), found)
     if as_json:
-        print_json(_everything(seen))
+        print_json(_everything(seen) | {"anomalies": json_value(odd)})
         return
     parts = part_lines(seen.run, seen.detail, seen.tasks, phases=phases, attempts=attempts, counters=counters)
-    for line in parts if phases or attempts or counters else run_lines(seen.run, seen.detail, seen.files):
+    for line in parts if phases or attempts or counters else run_lines(seen.run, seen.detail, seen.files, odd):
         click.echo(line)
 
 

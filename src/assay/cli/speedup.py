@@ -1,4 +1,4 @@
-"""``assay speedup``, ``findings``, ``anomalies`` and ``changes``: what many runs say together."""
+"""``assay speedup`` and ``changes``: what many runs say together, and when that changed."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_table
 from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
 from assay.wording.numbers import NOTHING
 from assay.wording.ratios import format_ratio, interval
-from assay.wording.titles import run_id_text
 
 if TYPE_CHECKING:
     from assay.compare.significance import BestSet
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
     from assay.statistics.run_table import RunTable
 
 METHODS = ("matched", "aloja", "lisa14")
-
-
-def _where_option(command: Any) -> Any:
-    return click.option(
-        "--where", multiple=True, metavar="COLUMN=LEVEL", help="Only runs with this level; repeatable."
-    )(command)
 
 
 @click.command()
@@ -49,7 +42,7 @@ def _where_option(command: Any) -> Any:
     show_default=True,
     help="matched: runs equal in all else. aloja, lisa14: as those publications define it.",
 )
-@_where_option
+@where_option
 @json_option
 @repository_option
 def speedup(
@@ -167,55 +160,8 @@ def _published(table: RunTable, names: Sequence[str], baseline: str | None, meth
 
 
 @click.command()
-@_where_option
-@json_option
-@repository_option
-def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
-    """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
-    from assay.compare.findings import findings as test_claims
-    from assay.statistics.facets import counts_by
-
-    _, table = read_table(repository, where)
-    found = test_claims(table)
-    if as_json:
-        print_json(json_value(found))
-        return
-    for origin, items in found.items():
-        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if len(found) == 1 else origin)
-        for item in items:
-            click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
-            for evidence in item.evidence:
-                click.echo(f"    {evidence}")
-        click.echo()
-
-
-@click.command()
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@_where_option
-@json_option
-@repository_option
-def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
-    """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
-    from assay.questions.run_quality import odd_runs
-    from assay.questions.runs import METRICS_LOOKED_AT
-
-    opened, table = read_table(repository, where, METRICS_LOOKED_AT)
-    found = odd_runs(opened, table, None if as_json else limit)
-    if as_json:
-        print_json(json_value(found.anomalies))
-        return
-    cells = [
-        (run_id_text(odd.run_id), odd.workload or NOTHING, odd.layout or NOTHING, odd.kind, odd.reason)
-        for odd in found.anomalies
-    ]
-    print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
-    shown = f"; the first {limit} are shown" if found.total > limit else ""
-    click.echo(f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
-
-
-@click.command()
-@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@_where_option
+@where_option
 @json_option
 @repository_option
 def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:

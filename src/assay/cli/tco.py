@@ -7,16 +7,17 @@ from typing import Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.reading import read_runs
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.reading import read_flagged
 from assay.cost.tco import Rounding
 from assay.model.plan import LAYOUT_FACTOR
 from assay.questions.comparison import baseline_among
-from assay.questions.job_cost import CostView, cost_view
+from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value
 from assay.wording.amounts import money, money_interval
 from assay.wording.numbers import NOTHING, count, rate, seconds
 from assay.wording.ratios import interval, ratio
+from assay.wording.titles import runs_flagged
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -124,14 +125,26 @@ def _print_performance(view: CostView) -> None:
     help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
 )
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
+@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
+@where_option
 @repository_option
 @json_option
-def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, repository: Path, as_json: bool) -> None:
+def tco(
+    prices: Path,
+    years: float,
+    rounding: Rounding,
+    baseline: str | None,
+    include_flagged: bool,
+    where: tuple[str, ...],
+    repository: Path,
+    as_json: bool,
+) -> None:
     """Jobs per day, jobs over three years, and cost per job."""
     from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
     book = load_prices(prices)
-    _, runs = read_runs(repository)
+    opened, _, table = read_flagged(repository, where)
+    runs, flagged = (opened.runs_at(table, range(len(table))), 0) if include_flagged else unflagged(opened, table)
     first = baseline_among(runs, LAYOUT_FACTOR, baseline)
     view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
     if as_json:
@@ -139,3 +152,7 @@ def tco(prices: Path, years: float, rounding: Rounding, baseline: str | None, re
     else:
         _print(view)
         _print_performance(view)
+        for layout, why in view.unpriced.items():
+            click.echo(f"left out: {layout}: {why}")
+        if flagged:
+            click.echo(f"{runs_flagged(flagged)}, and left out; --include-flagged lets them count.")

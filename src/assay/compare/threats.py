@@ -19,7 +19,7 @@ from assay.model.run import Origin, Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
 from assay.statistics.facets import counts_by
 from assay.statistics.keys import has_level
-from assay.statistics.run_table import RunTable
+from assay.statistics.run_table import ANOMALY, NOT_ODD, RunTable
 
 RUNS_COMFORTABLE = 5
 """From this many runs a side on, few repetitions are no longer listed as a threat."""
@@ -63,6 +63,18 @@ def _origins(table: RunTable) -> Iterator[Threat]:
     elif counts:
         yield Threat(
             "Not everything was measured", f"Of {len(table):,} runs, {made}. Origins are never mixed in one ratio."
+        )
+
+
+def _flagged(table: RunTable) -> Iterator[Threat]:
+    kinds = {kind: number for kind, number in counts_by(table, ANOMALY).items() if kind not in ("", NOT_ODD)}
+    number = sum(kinds.values())
+    if number:
+        told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items(), key=lambda item: -item[1]))
+        yield Threat(
+            "Some runs are odd for their configuration",
+            f"{number:,} of {len(table):,} runs {'is' if number == 1 else 'are'} flagged: {told}. They count in the "
+            "comparisons all the same, as valid runs do; `assay anomalies` says why of each.",
         )
 
 
@@ -169,6 +181,7 @@ def threats(
         *_lab(table),
         *_origins(table),
         *_repetitions(compared),
+        *_flagged(table),
         *_matched_sets([c for c in compared if isinstance(c, Speedup)]),
         *_caches(table),
         *_cpu(valid),

@@ -5,9 +5,10 @@ and as cheap, and better in one of the two), and how probable it is that each co
 cheapest, given how the runs scatter and which prices are thought possible.
 
 The logarithm of a configuration's mean time is drawn from Student's t with the runs' scatter, which is what its 95 %
-interval comes from, too: a bootstrap over three runs would be sure far too soon (docs/adr/0003). A single run tells no
-scatter: its time is taken as exact. Prices are drawn from the triangle between low, price and high;
-one draw of a price holds for all configurations, as one shop's price would.
+interval comes from, too: a bootstrap over three runs would be sure far too soon (docs/adr/0003). Few runs borrow the
+scatter of their kind (``run_cost.py``); where a single run has none to borrow, there are no shares of draws.
+Prices are drawn from the triangle between low, price and high; one draw of a price holds for all configurations, as one
+shop's price would. Intervals of times, and of costs under exact prices, are not drawn: no seed moves them.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.cost.rate import Price, Rate
-from assay.cost.run_cost import HOUR_S, Floats, Times
+from assay.cost.run_cost import HOUR_S, Floats, MeanErrors, Times, mean_errors, mean_intervals, pooled_scatter
 
 DRAWS = 2000
 _LOG_MAX = 100.0
@@ -43,6 +44,13 @@ class Priced:
         """Money an hour, by configuration."""
         rates: Floats = self.factors @ self.amounts
         return rates
+
+    @property
+    def ranged(self) -> NDArray[np.bool_]:
+        """Which configurations pay a price that may vary."""
+        varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
+        found: NDArray[np.bool_] = np.any(self.factors[:, varies] > 0, axis=1)
+        return found
 
 
 def priced(rates: Sequence[Rate]) -> Priced:
@@ -79,11 +87,9 @@ def on_front(times_s: Floats, costs: Floats) -> NDArray[np.bool_]:
     return front
 
 
-def drawn_times_s(times: Times, draws: int, generator: np.random.Generator) -> Floats:
+def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the geometric mean time."""
-    degrees = np.maximum(times.n - 1, 1)
-    error = np.where(times.n > 1, np.nan_to_num(times.log_deviation) / np.sqrt(np.maximum(times.n, 1)), 0.0)
-    away = generator.standard_t(degrees, (draws, len(times.n))) * error
+    away = generator.standard_t(np.maximum(errors.degrees, 1), (draws, len(times.n))) * errors.error
     drawn = times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX))
     return np.asarray(drawn, dtype=np.float64)
 
@@ -100,48 +106,71 @@ def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) 
 
 
 @dataclass(frozen=True, slots=True)
+class Shares:
+    """In which share of the draws each configuration is on the front, the cheapest, or the fastest."""
+
+    front: Floats
+    cheapest: Floats
+    fastest: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Plane:
-    """Configurations in seconds and money, with what the draws say. All arrays are by configuration."""
+    """Configurations in seconds and money. All arrays are by configuration."""
 
     times_s: Floats
     costs: Floats
     front: NDArray[np.bool_]
-    front_probability: Floats
-    cheapest_probability: Floats
-    fastest_probability: Floats
+    shares: Shares | None
+    """None where nothing tells how some times scatter."""
     time_low_s: Floats
     time_high_s: Floats
     cost_low: Floats
     cost_high: Floats
-    """Ends of the central 95 % of the draws; equal to the value where nothing scatters."""
+    """Ends of 95 % intervals; NaN where nothing tells them."""
+    borrowed: NDArray[np.bool_]
+    """Whether a configuration's interval is from the pooled scatter of its kind."""
     draws: int
 
 
-def plane(times: Times, book: Priced, *, draws: int = DRAWS, seed: int = 0) -> Plane:
-    """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws."""
+def plane(times: Times, book: Priced, errors: MeanErrors | None = None, *, draws: int = DRAWS, seed: int = 0) -> Plane:
+    """Return the cost-effectiveness plane of configurations that all have runs; the same seed gives the same draws.
+
+    ``errors``: how sure each mean is; by its own runs and those beside it when left out.
+    """
     count = len(times.n)
     if count == 0 or not bool(np.all(times.n > 0)):
         raise ValueError("every configuration needs a run")
+    sure = mean_errors(times, *pooled_scatter(times)) if errors is None else errors
     draws = min(draws, max(200, _CELLS_MAX // count))
     generator = np.random.default_rng(seed)
-    time = drawn_times_s(times, draws, generator)
+    time = drawn_times_s(times, sure, draws, generator)
     cost = time * drawn_rates_per_h(book, draws, generator) / HOUR_S
     costs = times.mean_s * book.rates_per_h / HOUR_S
-    quantiles = (0.025, 0.975)
-    time_low, time_high = np.quantile(time, quantiles, axis=0)
-    cost_low, cost_high = np.quantile(cost, quantiles, axis=0)
+    time_low, time_high = mean_intervals(times, sure)
+    with np.errstate(invalid="ignore"):
+        drawn_low, drawn_high = np.quantile(cost, (0.025, 0.975), axis=0)
+    ranged = book.ranged
+    known = bool(np.all(np.isfinite(sure.error)))
     return Plane(
         times_s=times.mean_s,
         costs=costs,
         front=on_front(times.mean_s, costs)[0],
-        front_probability=on_front(time, cost).mean(axis=0),
-        cheapest_probability=(cost == cost.min(axis=1, keepdims=True)).mean(axis=0),
-        fastest_probability=(time == time.min(axis=1, keepdims=True)).mean(axis=0),
+        shares=_shares(time, cost) if known else None,
         time_low_s=time_low,
         time_high_s=time_high,
-        cost_low=cost_low,
-        cost_high=cost_high,
-        draws=draws,
+        cost_low=np.where(ranged, drawn_low, time_low * book.rates_per_h / HOUR_S),
+        cost_high=np.where(ranged, drawn_high, time_high * book.rates_per_h / HOUR_S),
+        borrowed=sure.borrowed,
+        draws=draws if known else 0,
+    )
+
+
+def _shares(time: Floats, cost: Floats) -> Shares:
+    return Shares(
+        front=on_front(time, cost).mean(axis=0),
+        cheapest=(cost == cost.min(axis=1, keepdims=True)).mean(axis=0),
+        fastest=(time == time.min(axis=1, keepdims=True)).mean(axis=0),
     )
 
 

@@ -4,12 +4,16 @@ In: run times in seconds with the configuration of each, and what configurations
 geometric mean time, and money per run. Times of a million runs are summed in a few array operations; money of the few
 configurations is exact (decimal).
 
+The interval of a mean is Student's t on logarithms, as everywhere (docs/adr/0003). Few runs borrow the scatter
+that their kind has around the means of what repeats; a single run where nothing repeats has no interval at all.
+
 Source of the ranking: Barcelona Supercomputing Center, "Evaluating the Impact of SSDs and InfiniBand in Hadoop Cluster
 Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: seconds / 3600 × money per hour.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -17,9 +21,13 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.statistics.intervals import LEVEL
+
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
 HOUR_S = 3600
+OWN_SCATTER_MIN = 5
+"""Fewer runs than this do not tell their scatter well (docs/adr/0003): that of their kind is taken, theirs in it."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")
 
@@ -34,6 +42,48 @@ class Times:
     log_deviation: Floats
     """Standard deviation of the logarithm of the run times (n - 1); NaN for a single run."""
     fastest_s: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class MeanErrors:
+    """How sure the mean of the logarithms of each configuration's times is."""
+
+    error: Floats
+    """Its standard error; NaN where nothing tells it."""
+    degrees: Floats
+    borrowed: NDArray[np.bool_]
+    """Whether it is the pooled scatter of its kind, as there are few runs."""
+
+
+def pooled_scatter(times: Times) -> tuple[float, float]:
+    """Return the variance of a log time around its configuration's mean, from all that repeat.
+
+    And its degrees of freedom; NaN and 0 where none does.
+    """
+    repeated = times.n > 1
+    degrees = float((times.n[repeated] - 1).sum())
+    squares = float(((times.n[repeated] - 1) * times.log_deviation[repeated] ** 2).sum())
+    return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
+
+
+def mean_errors(times: Times, variance: float, degrees: float) -> MeanErrors:
+    """Return how sure each mean is: by the scatter of its own runs or, of few, by the pooled one of its kind.
+
+    Few are less than :data:`OWN_SCATTER_MIN`. So one run never looks surer than two.
+    """
+    own = times.n - 1.0
+    borrowed = (times.n < OWN_SCATTER_MIN) & (degrees > own)
+    scatter = np.where(borrowed, math.sqrt(variance), times.log_deviation)
+    return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, own), borrowed)
+
+
+def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
+    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it."""
+    from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
+
+    with np.errstate(over="ignore"):
+        half = stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error
+        return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
 
 
 def times_of(durations_s: Floats, codes: Codes, configurations: int) -> Times:

@@ -14,6 +14,7 @@ caller's choice. docs/anomalies.md has precision and recall against ALOJA's own 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -110,7 +111,11 @@ class Anomalies:
 
     def listed(self, at_most: int = 50) -> list[Anomaly]:
         """Return the first anomalies one by one, with a sentence each."""
-        return [self._one(index) for index in range(min(at_most, len(self)))]
+        return self.at(range(min(at_most, len(self))))
+
+    def at(self, places: Iterable[int]) -> list[Anomaly]:
+        """Return the anomalies at these places of the columns, with a sentence each."""
+        return [self._one(int(index)) for index in places]
 
     def _one(self, index: int) -> Anomaly:
         kind, z = self.kinds[self.kind[index]], float(self.z[index])

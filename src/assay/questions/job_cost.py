@@ -1,6 +1,7 @@
 """The cost of a job from runs and a price book: SanDisk's tables 4 to 7, put together.
 
-In: runs and prices. Out: one :class:`CostView` that the command line and the report show. Layouts are what is priced.
+In: runs and prices. Out: one :class:`CostView` that the command line and the report show. Layouts are what is priced;
+what the book does not price is left out with its reason. Intervals are those of ``assay cost``.
 """
 
 from __future__ import annotations
@@ -9,18 +10,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from assay.compare.comparison import Comparison, compare_sets
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import LevelSummary, summarise_set
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
+from assay.cost.run_cost import mean_errors, mean_intervals, pooled_scatter, times_of
 from assay.cost.storage import cost_per_performance
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.model.run import Run
+from assay.quality.flagging import odd_times
+from assay.repository import Repository
 from assay.statistics.factors import levels_of
+from assay.statistics.run_table import RunTable
 from assay.wording.titles import workload_title
 
 LAB_NOTE = (
@@ -64,6 +71,8 @@ class CostView:
     rows: tuple[TcoRow, ...]
     ratios: tuple[CostRatio, ...]
     performance: tuple[CostPerformance, ...]
+    unpriced: dict[str, str]
+    """Layouts that the book does not price, and why."""
 
     def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
         """Return the gated aggregate throughput beside a row: what SanDisk's table 4 has."""
@@ -82,6 +91,50 @@ def counts_of(runs: Sequence[Run], layout: str) -> Counts:
     found = [{"cluster": run.cluster, **run.parameters, **run.levels} for run in chosen]
     levels = dict(set.intersection(*(set(each.items()) for each in found))) if found else {}
     return counts_from_facts(facts, layout, levels)
+
+
+def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
+    """Return the runs of a flagged table whose times are not flagged as odd, whole, and how many are left out."""
+    odd = odd_times(table)
+    return repository.runs_at(table, np.flatnonzero(~odd).tolist()), int(odd.sum())
+
+
+def _runtimes(summaries: Sequence[tuple[LevelSummary, int | None]]) -> dict[tuple[str, str], Runtime]:
+    """Return how long each job takes; few runs have the pooled scatter of their work, as in ``assay cost``."""
+    work = [(one.workload, size, one.origin, one.lab_scale) for one, size in summaries]
+    found = {}
+    for kind in dict.fromkeys(work):
+        of_kind = [one for (one, _), own in zip(summaries, work, strict=True) if own == kind]
+        durations = np.array([duration for one in of_kind for duration in one.durations_s])
+        times = times_of(durations, np.repeat(np.arange(len(of_kind)), [one.n for one in of_kind]), len(of_kind))
+        low, high = mean_intervals(times, mean_errors(times, *pooled_scatter(times)))
+        for place, one in enumerate(of_kind):
+            known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])
+            found[_name(one), one.level] = Runtime(
+                mean_s, float(low[place]) if known else None, float(high[place]) if known else None, one.n
+            )
+    return found
+
+
+def _bills(
+    book: PriceBook, counts: Mapping[str, Counts], years: float
+) -> tuple[dict[str, LayoutPrice], dict[str, str]]:
+    """Return the bill of each layout that the book prices, and why it does not price the others.
+
+    SpecificationError when it prices none.
+    """
+    bills, unpriced, refused = {}, {}, None
+    for layout, own in counts.items():
+        try:
+            bills[layout] = run_price(book, own, layout, years=years)
+        except SpecificationError as error:
+            if error.hint and "--by" in error.hint:  # tco and report have one price for a layout
+                error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
+            refused = refused or error
+            unpriced[layout] = error.message
+    if refused is not None and not bills:
+        raise refused
+    return bills, unpriced
 
 
 def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRatio | None:
@@ -154,24 +207,21 @@ def cost_view(
     Raises RepositoryError when no run counts, SpecificationError when the book does not price a layout.
     """
     sets = run_sets(runs, LAYOUT_FACTOR)
-    summaries = tuple(level for one in sets for level in summarise_set(one) if level.n)
-    if not summaries:
+    every = [(level, one.example.data_bytes) for one in sets for level in summarise_set(one) if level.n]
+    if not every:
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
-    layouts = list(dict.fromkeys(summary.level for summary in summaries))
-    counts = {layout: counts_of(runs, layout) for layout in layouts}
-    try:
-        bills = {layout: run_price(book, counts[layout], layout, years=years) for layout in layouts}
-    except SpecificationError as error:
-        if error.hint and "--by" in error.hint:  # tco and report have one price for a layout
-            error.hint = f"here a layout has one price: `assay cost --prices BOOK` prices each; {error.hint}"
-        raise
-    runtimes = {(_name(s), s.level): Runtime(s.geometric_mean_s or 0.0, s.low_s, s.high_s, s.n) for s in summaries}
+    counts = {layout: counts_of(runs, layout) for layout in dict.fromkeys(level.level for level, _ in every)}
+    bills, unpriced = _bills(book, counts, years)
+    layouts = list(bills)
+    summaries = tuple(level for level, _ in every if level.level in bills)
+    runtimes = {key: found for key, found in _runtimes(every).items() if key[1] in bills}
     prices = {layout: bill.total for layout, bill in bills.items()}
     first = (
         baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
     )
     made = [one for one in comparisons if one.baseline == first] or compare_sets(sets, LAYOUT_FACTOR, first)
-    ratios = [found for one in made if prices[first] and (found := _ratio(one, bills)) is not None]
+    priced = [one for one in made if one.baseline in bills and one.candidate in bills]
+    ratios = [found for one in priced if prices[first] and (found := _ratio(one, bills)) is not None]
     payable = [found for found in ratios if found.price_ratio > 0]
     return CostView(
         book=book.name,
@@ -188,4 +238,5 @@ def cost_view(
         rows=tuple(tco(runtimes, prices, currency=book.currency, years=years, rounding=rounding)),
         ratios=tuple(ratios),
         performance=tuple(_performance(payable, first, bills, {n: _capacity_tb(book, counts[n]) for n in layouts})),
+        unpriced=unpriced,
     )

@@ -4,41 +4,42 @@ In: a :class:`RunTable`, what runs said of their clusters, a price book. Out: on
 workload with its size, origin and scale: only those have comparable times). A row of it is one combination of levels of
 the factors asked for, such as a layout with a network.
 
-Which runs stand for a row is said by ``take``. ``best``: of its configurations, equal in everything, the one with the
-smallest geometric mean. ``all``: every run, whatever else differs. ``fastest``: the one fastest run, as in ALOJA
-and in BSC's table 2.
+Which runs stand for a row is said by ``take`` (``plane_runs.py``). Runs that are flagged as odd in their times do not
+count, unless asked for, and are counted in each row. What the book does not price is left out with its reason: other
+clusters' runs are often beside those that it is of.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal
+from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.compare.compression import with_factors
 from assay.cost.flip import Flip, flips
 from assay.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
-from assay.cost.run_cost import Times, cost_per_run, ranks, times_of
+from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.environment import ClusterFacts, Environment
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
+from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
-from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
+from assay.statistics.factors import SIZE_OPTIONS
+from assay.statistics.keys import Ints, first_rows, groups_by, same_work
 from assay.statistics.run_table import ABSENT, RunTable
+from assay.wording.costs import CheapestWords
 
-Take = Literal["best", "all", "fastest"]
 PlaceFacts = Mapping[tuple[str, str], ClusterFacts]
 """Cluster and layout to what a run there said of the cluster."""
-JOB_FACTORS = ("workload", "data_bytes", "origin", "lab_scale")
-Ints = NDArray[np.int64]
+SURE = 0.95
+"""A row is said to be the cheapest when it is so in at least this share of the draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,20 @@ class PlaneOptions:
     on: str | None = None
     """The day whose prices count; None: the book's date."""
     currency: str | None = None
-    skip_unpriced: bool = False
-    """Leave out what the book does not price, and say so, instead of refusing."""
     seed: int = 0
+    include_flagged: bool = False
+    """Let runs count whose times are flagged as odd."""
+
+
+class Certainty(StrEnum):
+    """How sure it is which row is the cheapest."""
+
+    SURE = "sure"
+    UNSURE = "not sure"
+    SINGLE_RUN = "rests on one run"
+    NOT_REPEATED = "nothing was repeated"
+    CHANCE = "one run of each row, chosen for being the fastest"
+    ALONE = "nothing to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +78,8 @@ class PlaneRow:
     n: int
     n_all: int
     """Runs that count in this row, of which ``n`` stand for it."""
+    flagged: int
+    """Runs of this row that are flagged as odd in their times: left out, unless asked for."""
     time_s: float
     time_low_s: float | None
     time_high_s: float | None
@@ -73,10 +87,13 @@ class PlaneRow:
     cost: Decimal
     cost_low: float | None
     cost_high: float | None
+    borrowed: bool
+    """Whether the intervals are from the pooled scatter of its kind, as there are few runs."""
     on_front: bool
-    front_probability: float
-    cheapest_probability: float
-    fastest_probability: float
+    front_probability: float | None
+    cheapest_probability: float | None
+    fastest_probability: float | None
+    """Shares of the draws; None where nothing tells how times scatter."""
     rate: Rate
 
     @property
@@ -119,23 +136,70 @@ class PlaneView:
     """What was left out because the book does not price it, and why."""
     left_out: int
     """Runs that do not count: invalid, failed, without a time, or warm beside cold ones."""
+    flagged: int
+    """Runs whose times are flagged as odd."""
+    flagged_count: bool
+    """Whether these count all the same."""
     draws: int
+
+    @property
+    def size_told(self) -> bool:
+        """Whether the runs tell how much data they were on; else those of other sizes may be among them."""
+        sizes = "".join(level for name, level in self.job.items() if name.endswith(SIZE_OPTIONS))
+        return "data_bytes" in self.job or any(letter.isdigit() for letter in sizes)
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """How sure it is that the first row is the cheapest; None without a row."""
+        if len(self.rows) < 2:
+            return Certainty.ALONE if self.rows else None
+        first = self.rows[0]
+        if first.cheapest_probability is None:
+            return Certainty.CHANCE if self.take == "fastest" else Certainty.NOT_REPEATED
+        if first.n == 1:
+            return Certainty.SINGLE_RUN
+        return Certainty.SURE if first.cheapest_probability >= SURE else Certainty.UNSURE
+
+    @property
+    def headline(self) -> str:
+        """Which row is the cheapest and how sure that is, in words; empty without a row."""
+        if not self.rows:
+            return ""
+        first = self.rows[0]
+        words = CheapestWords(
+            first.label,
+            first.cost,
+            first.cost_low,
+            first.cost_high,
+            self.currency,
+            first.time_s,
+            first.n,
+            first.cheapest_probability,
+            self.draws,
+            [row.label for row in self.rivals],
+        )
+        match self.certainty:
+            case Certainty.SURE:
+                return words.sure()
+            case Certainty.UNSURE:
+                return words.unsure()
+            case Certainty.SINGLE_RUN:
+                return words.single()
+            case Certainty.NOT_REPEATED:
+                return words.not_repeated()
+            case Certainty.CHANCE:
+                return words.chance()
+        return words.alone()
+
+    @property
+    def rivals(self) -> tuple[PlaneRow, ...]:
+        """The other rows that may be the cheapest: in more than one of twenty draws."""
+        return tuple(row for row in self.rows[1:] if (row.cheapest_probability or 0) > 1 - SURE)
 
     @property
     def quadrants(self) -> Quadrants | None:
         """Where fast ends and slow begins among its rows, and cheap and dear."""
         return quadrants([row.time_s for row in self.rows], [float(row.cost) for row in self.rows])
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """The runs that stand for the rows: ``rows`` of the table with the row of the view that each belongs to."""
-
-    rows: Ints
-    code: Ints
-    n_all: Ints
-    example: Ints
-    """A table row of each."""
 
 
 def facts_told(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str, str], ClusterFacts]:
@@ -154,42 +218,7 @@ def default_factors(table: RunTable) -> tuple[str, ...]:
     return tuple(names + (["cluster"] if several else []))
 
 
-def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
-    """Return the groups of some rows, copying only the columns that make them."""
-    if len(rows) == len(table):
-        return groups_by(table, names)
-    columns = {name: table.columns[name] for name in names}
-    return groups_by(RunTable(table.rows, columns, {}).taken(rows), names)
-
-
-def _choose(table: RunTable, counted: Ints, groups: Groups, take: Take) -> _Chosen:
-    """Return the runs that stand for each group of counted rows."""
-    durations_s = table.values["duration_s"][counted]
-    code, count = groups.of_row, groups.count
-    n_all = np.bincount(code, minlength=count)
-    if take == "all":
-        keep = np.ones(len(counted), dtype=np.bool_)
-    elif take == "fastest":
-        order = np.lexsort((durations_s, code))
-        keep = np.zeros(len(counted), dtype=np.bool_)
-        keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
-    else:
-        varying = [name for name in table.factors if len(table.columns[name].levels) > 1]
-        whole = _grouped(table, counted, varying)
-        times = times_of(durations_s, whole.of_row, whole.count)
-        of_whole = np.zeros(whole.count, dtype=np.int64)
-        of_whole[whole.of_row] = code
-        order = np.lexsort((times.mean_s, of_whole))
-        _, first = np.unique(of_whole[order], return_index=True)
-        best = np.zeros(whole.count, dtype=np.bool_)
-        best[order[first]] = True
-        keep = best[whole.of_row]
-    example = np.zeros(count, dtype=np.int64)
-    example[code[keep]] = counted[keep]
-    return _Chosen(counted[keep], code[keep], n_all, example)
-
-
-def _shared_levels(table: RunTable, chosen: _Chosen, names: Sequence[str]) -> list[dict[str, str]]:
+def _shared_levels(table: RunTable, chosen: ChosenRuns, names: Sequence[str]) -> list[dict[str, str]]:
     """Return, for each row of the view, the levels that all of its runs share."""
     shared: list[dict[str, str]] = [{} for _ in chosen.example]
     for name in names:
@@ -206,7 +235,7 @@ def _shared_levels(table: RunTable, chosen: _Chosen, names: Sequence[str]) -> li
 def _rates(
     levels: Sequence[dict[str, str]], facts: PlaceFacts, book: PriceBook, options: PlaneOptions
 ) -> tuple[list[Rate | None], dict[str, str]]:
-    """Return the rate of each row, None where the book has none and that is allowed, and why."""
+    """Return the rate of each row, None where the book has none, and why."""
     rates: list[Rate | None] = []
     unpriced: dict[str, str] = {}
     for found in levels:
@@ -218,8 +247,6 @@ def _rates(
                 raise SpecificationError(f"price book {book.name!r} prices layout {layout} at nothing at all")
             rates.append(exchanged(rate, book, options.currency or book.currency))
         except SpecificationError as error:
-            if not options.skip_unpriced:
-                raise
             rates.append(None)
             unpriced[" ".join(found[name] for name in options.by if name in found)] = error.message
     return rates, unpriced
@@ -231,8 +258,8 @@ def _flip_row(flip: Flip, labels: Sequence[str]) -> FlipRow:
 
 
 def _end(end: float, value: float) -> float | None:
-    """Return an interval's end; None where nothing scatters."""
-    return None if math.isclose(end, value, rel_tol=1e-9) else float(end)
+    """Return an interval's end; None where nothing tells it, or nothing scatters."""
+    return None if not math.isfinite(end) or math.isclose(end, value, rel_tol=1e-9) else float(end)
 
 
 def _rows(
@@ -240,13 +267,13 @@ def _rows(
     times: Times,
     rates: Sequence[Rate],
     levels: Sequence[dict[str, str]],
-    chosen: _Chosen,
+    chosen: ChosenRuns,
     kept: Sequence[int],
     by: Sequence[str],
 ) -> list[PlaneRow]:
     costs = [cost_per_run(rate.per_h, float(s)) for rate, s in zip(rates, times.mean_s, strict=True)]
     common = set.intersection(*(set(levels[row].items()) for row in kept))
-    rows = []
+    rows, shares = [], found.shares
     for place, (row, rank) in enumerate(zip(kept, ranks(costs), strict=True)):
         cost, time_s = float(costs[place]), float(times.mean_s[place])
         rows.append(
@@ -256,6 +283,7 @@ def _rows(
                 configuration={k: v for k, v in levels[row].items() if k not in by and (k, v) not in common},
                 n=int(times.n[place]),
                 n_all=int(chosen.n_all[row]),
+                flagged=int(chosen.flagged[row]),
                 time_s=time_s,
                 time_low_s=_end(found.time_low_s[place], time_s),
                 time_high_s=_end(found.time_high_s[place], time_s),
@@ -263,10 +291,11 @@ def _rows(
                 cost=costs[place],
                 cost_low=_end(found.cost_low[place], cost),
                 cost_high=_end(found.cost_high[place], cost),
+                borrowed=bool(found.borrowed[place]),
                 on_front=bool(found.front[place]),
-                front_probability=float(found.front_probability[place]),
-                cheapest_probability=float(found.cheapest_probability[place]),
-                fastest_probability=float(found.fastest_probability[place]),
+                front_probability=None if shares is None else float(shares.front[place]),
+                cheapest_probability=None if shares is None else float(shares.cheapest[place]),
+                fastest_probability=None if shares is None else float(shares.fastest[place]),
                 rate=rates[place],
             )
         )
@@ -274,15 +303,21 @@ def _rows(
 
 
 def _plane_view(
-    table: RunTable, counted: Ints, left_out: int, facts: PlaceFacts, book: PriceBook, options: PlaneOptions
+    table: RunTable, counted: Ints, beside: tuple[int, Ints], facts: PlaceFacts, book: PriceBook, options: PlaneOptions
 ) -> PlaneView:
-    """Return the plane of one job, whose runs that count are the rows ``counted``."""
-    chosen = _choose(table, counted, _grouped(table, counted, options.by), options.take)
+    """Return the plane of one job, whose runs that count are the rows ``counted``.
+
+    ``beside``: how many runs of the job do not count, and the rows of those that are flagged.
+    """
+    left_out, flagged = beside
+    chosen = choose(table, counted, flagged, options.by, options.take)
     levels = _shared_levels(table, chosen, table.factors)
     rates, unpriced = _rates(levels, facts, book, options)
     kept = [row for row, rate in enumerate(rates) if rate is not None]
+    empty = _empty_view(table, chosen, book, options, unpriced)
+    empty = replace(empty, left_out=left_out, flagged=len(flagged))
     if not kept:
-        return _unpriced_view(table, chosen, book, options, unpriced, left_out)
+        return empty
     new = np.full(len(rates), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     code = new[chosen.code]
@@ -291,32 +326,30 @@ def _plane_view(
     times = times_of(durations_s, code, len(kept))
     some = [rate for rate in rates if rate is not None]
     as_prices = priced(some)
-    found = plane(times, as_prices, seed=options.seed)
+    found = plane(times, as_prices, _errors(table, counted, times, options), seed=options.seed)
     rows = _rows(found, times, some, levels, chosen, kept, options.by)
     labels = [row.label for row in rows]
-    job_levels = {name: text for name in JOB_FACTORS if (text := levels[kept[0]].get(name)) is not None}
-    return PlaneView(
-        job=job_levels,
-        book=book.name,
-        currency=options.currency or book.currency,
-        date=options.on or book.date,
-        source=book.source,
-        by=options.by,
-        take=options.take,
+    return replace(
+        empty,
         rows=tuple(sorted(rows, key=lambda row: (row.rank, row.time_s))),
         flips=tuple(_flip_row(flip, labels) for flip in flips(times.mean_s, as_prices)),
-        unpriced=unpriced,
-        left_out=left_out,
         draws=found.draws,
     )
 
 
-def _unpriced_view(
-    table: RunTable, chosen: _Chosen, book: PriceBook, options: PlaneOptions, unpriced: dict[str, str], left_out: int
+def _errors(table: RunTable, counted: Ints, times: Times, options: PlaneOptions) -> MeanErrors:
+    """Return how sure the rows' means are: not at all for the one fastest run of each, which chance chose."""
+    if options.take == "fastest":
+        return mean_errors(times, math.nan, 0.0)
+    return mean_errors(times, *scatter_of(table, counted, options.by, options.take))
+
+
+def _empty_view(
+    table: RunTable, chosen: ChosenRuns, book: PriceBook, options: PlaneOptions, unpriced: dict[str, str]
 ) -> PlaneView:
-    """Return the view of a job of which the book prices nothing: no rows, and why."""
+    """Return the view of a job without its rows: what it is of."""
     example = int(chosen.example[0])
-    texts = {name: table.columns[name].text(example) for name in JOB_FACTORS if name in table.columns}
+    texts = {name: table.columns[name].text(example) for name in same_work(table)}
     return PlaneView(
         job={name: text for name, text in texts.items() if text is not None},
         book=book.name,
@@ -328,7 +361,9 @@ def _unpriced_view(
         rows=(),
         flips=(),
         unpriced=unpriced,
-        left_out=left_out,
+        left_out=0,
+        flagged=0,
+        flagged_count=options.include_flagged,
         draws=0,
     )
 
@@ -336,26 +371,30 @@ def _unpriced_view(
 def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: PlaneOptions) -> list[PlaneView]:
     """Return the plane of each job that has a run that counts, in the order in which the jobs first ran.
 
-    RepositoryError when no run counts; SpecificationError when the book does not price what is there.
+    RepositoryError when no run counts; SpecificationError when the book prices nothing of what is there.
     """
     for name in options.by:
         if name not in table.factors:
             raise SpecificationError(f"no run has a factor {name!r}", hint=f"there is {', '.join(table.factors)}")
-    jobs = groups_by(table, [name for name in JOB_FACTORS if name in table.columns])
-    counted = usable(table)
-    counted &= ~warm_beside_cold(table, jobs, counted)
-    rows = np.flatnonzero(counted)
+    jobs = groups_by(table, same_work(table))
+    counted = counted_runs(table, jobs, include_flagged=options.include_flagged)
+    rows = np.flatnonzero(counted.counts)
     if not len(rows):
-        raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
+        raise RepositoryError(
+            "there is no valid run to price" + (" that is not flagged as odd" if counted.flagged.any() else ""),
+            hint="`assay runs` lists what there is, and why",
+        )
     all_runs, job_of_row = np.bincount(jobs.of_row, minlength=jobs.count), jobs.of_row[rows]
     order = np.argsort(job_of_row, kind="stable")
     ends = np.cumsum(np.bincount(job_of_row, minlength=jobs.count))
     parts = [part for part in np.split(rows[order], ends[:-1]) if len(part)]
     parts.sort(key=lambda part: int(part[0]))
-    views = [
-        _plane_view(table, part, int(all_runs[jobs.of_row[part[0]]]) - len(part), facts, book, options)
-        for part in parts
-    ]
+    views, odd = [], np.flatnonzero(counted.flagged)
+    for part in parts:
+        job = jobs.of_row[part[0]]
+        flagged = odd[jobs.of_row[odd] == job]
+        shown = 0 if options.include_flagged else len(flagged)
+        views.append(_plane_view(table, part, (int(all_runs[job]) - len(part) - shown, flagged), facts, book, options))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views
@@ -378,6 +417,4 @@ def cost_planes(
     )
     facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
     factors = tuple(by) or default_factors(table)
-    asked = options or PlaneOptions()
-    asked = PlaneOptions(factors, asked.take, asked.on, asked.currency, asked.skip_unpriced, asked.seed)
-    return plane_views(table, facts, book, asked)
+    return plane_views(table, facts, book, replace(options or PlaneOptions(), by=factors))

@@ -64,7 +64,7 @@ def _matched(
 ) -> tuple[MatchedReport, ReportFrame]:
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
-    costs = cost_planes(repository, table, book, PlaneOptions((), take="all", skip_unpriced=True)) if book else []
+    costs = cost_planes(repository, table, book, PlaneOptions((), take="all")) if book else []
     report = matched_report(table, view, costs)
     return report, _frame(repository, table, examples_of(repository, table), asked, report)
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.model.run import RunStatus
-from assay.quality.anomalies import find_anomalies
 from assay.quality.causes import Cause, causes_of
 from assay.quality.precision import precision
+from assay.questions.flags import Flagged
 from assay.questions.runs import level_at, told_apart_by
 from assay.repository import Repository
 from assay.statistics.facets import level_counts
-from assay.statistics.keys import Ints, has_level
+from assay.statistics.keys import Ints, has_level, usable
 from assay.statistics.run_table import Column, RunTable
 
 NOT_VALID_MAX = 2_000
@@ -139,19 +139,20 @@ def still_needed(repository: Repository, table: RunTable, wanted: float = PRECIS
     return StillNeeded(wanted, found.configurations, found.enough, found.single, found.more_runs, found.unknown, needs)
 
 
-def odd_runs(repository: Repository, table: RunTable, limit: int | None = None) -> OddRuns:
-    """Return the ``limit`` most serious anomalies, or all."""
-    found = find_anomalies(table)
-    listed = found.listed(len(found) if limit is None else limit)
-    ids = repository.ids_at(table, [item.position for item in listed]) if listed else []
+def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: int | None = None) -> OddRuns:
+    """Return the ``limit`` most serious anomalies, or all, of the runs of ``table``; they are judged among all runs."""
+    among = flagged.among(table)
+    listed = flagged.anomalies.at(among[:limit])
+    every = flagged.table
+    ids = repository.ids_at(every, [item.position for item in listed]) if listed else []
     return OddRuns(
-        len(found),
-        found.looked_at,
+        len(among),
+        int(np.count_nonzero(usable(table))),
         tuple(
             OddRun(
                 run_id=run_id,
-                workload=level_at(table, "workload", item.position) or "",
-                layout=level_at(table, "layout", item.position) or "",
+                workload=level_at(every, "workload", item.position) or "",
+                layout=level_at(every, "layout", item.position) or "",
                 kind=str(item.kind),
                 quantity=item.quantity,
                 found=_finite(item.found),

@@ -16,14 +16,14 @@ from assay.errors import RepositoryError
 from assay.repository import Repository
 from assay.statistics.facets import Facet, conditions_of, facets, matching, page_of
 from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.run_table import DESCRIPTIVE, RunTable
+from assay.statistics.run_table import ANOMALY, DESCRIPTIVE, NOT_ODD, RunTable
 from assay.wording.titles import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
 METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes")
 """Metrics that questions over many runs look at besides times: what a table is read with."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
-_FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold")
+_FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,8 @@ class RunRow:
     duration_s: float | None
     columns: dict[str, str]
     """The columns asked for; what a run does not have is left out."""
+    anomaly: str | None
+    """The most serious odd thing about it; None where nothing is odd, or nobody looked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ def _rows(
             started_at=_moment(float(table.values["started_unix_s"][row])),
             duration_s=_known(float(table.values["duration_s"][row])),
             columns={name: text for name in columns if (text := level_at(table, name, row)) is not None},
+            anomaly=odd if (odd := level_at(table, ANOMALY, row)) != NOT_ODD else None,
         )
         for run_id, row in zip(ids, positions, strict=True)
     )

@@ -28,6 +28,8 @@ LAYOUT_PARAMETERS = frozenset(
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 LAYOUT_DEVICES = "layout_devices"
+SIZE_OPTIONS = (".suite", ".datasize", ".scale")
+"""Workload options that tell how much data there was, in sources that do not tell bytes."""
 
 RESERVED = frozenset(
     {
@@ -43,6 +45,7 @@ RESERVED = frozenset(
         "cold",
         "plan",
         "campaign_id",
+        "anomaly",
         LAYOUT_DEVICES,
     }
 )

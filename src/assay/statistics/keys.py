@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from assay.errors import SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
-from assay.statistics.factors import LAYOUT_DEVICES, on_hard_disks
+from assay.statistics.factors import LAYOUT_DEVICES, SIZE_OPTIONS, on_hard_disks
 from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Ints = NDArray[np.int64]
@@ -135,6 +135,12 @@ def median_by(logs: Floats, groups: Groups) -> Floats:
     middle: Floats = (_unpacked(packed[low], bits) + _unpacked(packed[high], bits)) / 2
     middle[sizes == 0] = np.nan
     return middle
+
+
+def same_work(table: RunTable) -> list[str]:
+    """Return the columns in which runs must be equal for their times to be of the same work: workload, size, origin."""
+    sizes = (name for name in table.columns if name.endswith(SIZE_OPTIONS))
+    return [*(name for name in ("workload", "data_bytes", "origin", "lab_scale") if name in table.columns), *sizes]
 
 
 def usable(table: RunTable) -> Mask:

@@ -22,7 +22,11 @@ Floats = NDArray[np.float64]
 ABSENT = -1
 OWN_VALUES = ("duration_s", "started_unix_s")
 """Quantities that every run has; a metric of the same name does not take their place."""
-DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", LAYOUT_DEVICES)
+ANOMALY = "anomaly"
+"""The column that tells what is odd about a run; made from the others, for questions that look at it."""
+NOT_ODD = "none"
+"""Its level where nothing is odd; a run that was not looked at has no level."""
+DESCRIPTIVE = ("status", "cold", "plan", "campaign_id", ANOMALY, LAYOUT_DEVICES)
 """Columns that say something of a run but do not set its configuration apart."""
 
 

@@ -59,7 +59,11 @@ def kept_needs(context: Context, where: Sequence[str], wanted: float) -> StillNe
 
 def kept_odd_runs(context: Context, where: Sequence[str], limit: int) -> OddRuns:
     """Return the most serious anomalies."""
-    return context.ask(lambda repository, table: odd_runs(repository, table, limit), where, ("anomalies", limit))
+    return context.ask(
+        lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
+        where,
+        ("anomalies", limit),
+    )
 
 
 @router.get("/anomalies")

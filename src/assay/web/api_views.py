@@ -158,7 +158,7 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostPlane]:
-        question = PlaneOptions((), asked.take, day, asked.currency, asked.skip_unpriced, asked.seed)
+        question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.include_flagged)
         chosen, book = selected(table, asked.where), _book(context, asked.prices)
         return [
             CostPlane.model_validate(view)

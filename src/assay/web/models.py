@@ -15,6 +15,7 @@ from assay.explain.series import Series, SeriesName
 from assay.model.run import Run, Task
 from assay.questions.job_cost import CostPerformance
 from assay.questions.overview import Leader, RunCounts
+from assay.questions.planes import Certainty
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
 TaskAttempt: Any = create_model("TaskAttempt", __config__=ConfigDict(from_attributes=True), **_TASK_FIELDS)
@@ -117,7 +118,7 @@ class CostQuestion(Model):
     take: Literal["best", "all", "fastest"] = "best"
     on: ShortText | None = Field(None, description="The day whose prices count.")
     currency: ShortText | None = None
-    skip_unpriced: bool = True
+    include_flagged: bool = Field(False, description="Let runs count that are flagged as odd in their times.")
     seed: int = Field(0, ge=0, le=2**31)
 
 
@@ -130,6 +131,7 @@ class CostRow(Model):
     configuration: dict[str, str]
     runs: int = Field(validation_alias="n")
     runs_all: int = Field(validation_alias="n_all")
+    flagged: int = Field(description="Runs that are flagged as odd in their times: left out, unless asked for.")
     time_s: float
     time_low_s: float | None
     time_high_s: float | None
@@ -137,10 +139,11 @@ class CostRow(Model):
     cost: float
     cost_low: float | None
     cost_high: float | None
+    borrowed: bool = Field(description="Whether the interval is from the pooled scatter of its kind: of few runs.")
     on_front: bool
-    front_probability: float
-    cheapest_probability: float
-    fastest_probability: float
+    front_probability: float | None
+    cheapest_probability: float | None
+    fastest_probability: float | None
 
 
 class FlipPrice(Model):
@@ -170,6 +173,11 @@ class CostPlane(Model):
     quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
     unpriced: dict[str, str]
     left_out: int
+    flagged: int
+    flagged_count: bool
+    size_told: bool
+    certainty: Certainty | None = Field(description="How sure it is that the first row is the cheapest.")
+    headline: str = Field(description="The same in words.")
     draws: int
 
 

@@ -20,6 +20,7 @@ from assay.charts.plane import cost_plane
 from assay.charts.storage import storage_costs
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
+from assay.quality.flagging import TIME_ODD
 from assay.questions.job_cost import CostView
 from assay.questions.overview import usual_baseline
 from assay.questions.runs import comparable, levels_in, selected
@@ -88,7 +89,15 @@ async def results(request: Request) -> Response:
     return page_of(request, "cost_results", **await run_in_threadpool(_results, context, asked))
 
 
-_NOTHING: dict[str, Any] = {"planes": [], "more": 0, "tco": None, "drawn": {}, "problem": None, "colours": {}}
+_NOTHING: dict[str, Any] = {
+    "odd_kinds": tuple(TIME_ODD),
+    "planes": [],
+    "more": 0,
+    "tco": None,
+    "drawn": {},
+    "problem": None,
+    "colours": {},
+}
 
 
 def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:

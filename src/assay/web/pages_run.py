@@ -15,6 +15,7 @@ from assay.explain.limits_tables import limit_sections
 from assay.explain.run_tables import run_sections
 from assay.explain.tasks import timeline
 from assay.explain.trace_views import TRACE_VIEWS, TraceView, lines_of, views_of
+from assay.questions.flags import flags_of_run
 from assay.questions.limits import limits_of_seen
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
@@ -59,6 +60,7 @@ def run(
         end_s=end_s,
         sections=run_sections(close.run, close.detail, close.files),
         limits=_limit_sections(close),
+        flags=flags_of_run(context.store.repository, context.store.flagged(), close.run),
         drawn=_close_charts(close, palette(context.store.table(), "layout")),
     )
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from assay.errors import RepositoryError
+from assay.questions.flags import Flagged, flags
 from assay.questions.runs import METRICS_LOOKED_AT
 from assay.repository import Repository
 from assay.repository.tables import Engine
@@ -31,9 +32,14 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    table: RunTable
+    flagged: Flagged
     changed_ns: int
     read_at_s: float
+
+    @property
+    def table(self) -> RunTable:
+        """All runs, with what is odd about them as a column."""
+        return self.flagged.table
 
     @property
     def state(self) -> tuple[str, int]:
@@ -56,6 +62,10 @@ class Store:
         """Return all runs as columns; read again only when the repository has changed."""
         return self._now().table
 
+    def flagged(self) -> Flagged:
+        """Return all runs with what is odd about each; judged once for each index."""
+        return self._now().flagged
+
     def _now(self) -> _Held:
         held, asked_at_s = self._held, time.time()
         if held is not None and self._is_current(held):
@@ -66,9 +76,10 @@ class Store:
             if held is None or (held.read_at_s < asked_at_s and not self._is_current(held)):
                 changed_ns, now = self.repository.changed_ns(), time.time()
                 table = self.repository.table(METRICS_LOOKED_AT)
-                if held is not None and held.table.source == table.source and len(held.table) == len(table):
-                    table = held.table  # the same index: what was made from it holds
-                self._held = held = _Held(table, changed_ns, now)
+                same = held is not None and held.table.source == table.source and len(held.table) == len(table)
+                # The same index: what was made from it holds.
+                known = held.flagged if held is not None and same else flags(table)
+                self._held = held = _Held(known, changed_ns, now)
         return held
 
     def warm(self) -> None:

@@ -41,8 +41,10 @@ def share(value: float | None) -> str:
     return NOTHING if value is None else f"{100 * value:.3g} %"
 
 
-def probability(value: float) -> str:
+def probability(value: float | None) -> str:
     """Return a share of draws in per cent; nearly none and nearly all are told from none and all."""
+    if value is None:
+        return NOTHING
     return f"{value:.0%}" if value in (0.0, 1.0) or 0.005 <= value < 0.995 else "<1%" if value < 0.5 else ">99%"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model.run import Origin, Run
+from assay.wording.language import plural
 from assay.wording.numbers import NOTHING
 from assay.workloads.catalogue import workloads
 
@@ -16,6 +17,7 @@ COLUMN_TITLES = {
     "status": "Status",
     "origin": "Origin",
     "cold": "Caches",
+    "anomaly": "Odd for its configuration",
     "plan": "Plan",
     "campaign_id": "Campaign",
     "duration_s": "Time (s)",
@@ -102,3 +104,9 @@ def level_text(name: str, level: str) -> str:
 def origin_badge(name: str, lab_scale: str | float | None) -> str:
     """Return where numbers come from in short: ``measured, lab 1/20``."""
     return f"{name}, lab {scale_text(float(lab_scale))}" if lab_scale else name
+
+
+def runs_flagged(number: int) -> str:
+    """Return how many runs are flagged as odd, as the beginning of a sentence."""
+    which = plural(number, "run is flagged as odd for its", "runs are flagged as odd for their")
+    return f"{which} configuration (`assay anomalies` says why)"

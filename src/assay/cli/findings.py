@@ -1,0 +1,59 @@
+"""``assay findings`` and ``anomalies``: what the runs say to the studies' claims, and which of them are odd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.reading import read_flagged
+from assay.questions.json_values import json_value
+from assay.wording.numbers import NOTHING
+from assay.wording.titles import run_id_text
+
+
+@click.command()
+@where_option
+@json_option
+@repository_option
+def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
+    from assay.compare.findings import findings as test_claims
+    from assay.statistics.facets import counts_by
+
+    _, _, table = read_flagged(repository, where)
+    found = test_claims(table)
+    if as_json:
+        print_json(json_value(found))
+        return
+    for origin, items in found.items():
+        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if len(found) == 1 else origin)
+        for item in items:
+            click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
+            for evidence in item.evidence:
+                click.echo(f"    {evidence}")
+        click.echo()
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@where_option
+@json_option
+@repository_option
+def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+    """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
+    from assay.questions.run_quality import odd_runs
+
+    opened, flagged, table = read_flagged(repository, where)
+    found = odd_runs(opened, flagged, table, None if as_json else limit)
+    if as_json:
+        print_json(json_value(found.anomalies))
+        return
+    cells = [
+        (run_id_text(odd.run_id), odd.workload or NOTHING, odd.layout or NOTHING, odd.kind, odd.reason)
+        for odd in found.anomalies
+    ]
+    print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
+    shown = f"; the first {limit} are shown" if found.total > limit else ""
+    click.echo(f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")

@@ -1,0 +1,34 @@
+"""Anomalies as a column of the table: what every question that uses runs sees of them.
+
+In: all runs of a repository as a table. Out: the same with the column ``anomaly``, whose level is the most serious odd
+thing about a run, ``none`` where nothing is odd, and nothing where a run was not looked at (invalid, failed, no time).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.quality.anomalies import Anomalies, Kind
+from assay.statistics.keys import Mask
+from assay.statistics.run_table import ABSENT, ANOMALY, NOT_ODD, Column, RunTable
+
+TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW, Kind.FEW_BYTES)
+"""The kinds by which a run's time is not what its configuration takes; one busy node is part of that time."""
+
+
+def flagged(table: RunTable, found: Anomalies, looked_at: Mask) -> RunTable:
+    """Return ``table`` with the column ``anomaly``; ``found`` are its anomalies, the most serious first."""
+    levels = (NOT_ODD, *(kind.value for kind in found.kinds))
+    codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
+    codes[found.positions[::-1]] = found.kind[::-1] + 1  # the last one assigned is the most serious
+    return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
+
+
+def odd_times(table: RunTable) -> Mask:
+    """Return which runs are flagged as having another time than their configuration takes; none without the column."""
+    column = table.columns.get(ANOMALY)
+    if column is None:
+        return np.zeros(len(table), dtype=np.bool_)
+    odd = [column.code(kind.value) for kind in TIME_ODD]
+    found: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
+    return found

@@ -1,0 +1,101 @@
+"""Which runs count on a cost-effectiveness plane, and which of them stand for its rows.
+
+In: a table of runs of one job or several, the factors that make a row, and how rows are made: ``best`` takes, of a
+row's configurations (equal in everything), the one with the smallest geometric mean; ``all`` every run, whatever else
+differs; ``fastest`` the one fastest run, as in ALOJA and in BSC's table 2. Out: rows of the table, and the scatter that
+a row of few runs borrows: that of the repetitions of its job, of the kind that rows are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from assay.cost.run_cost import pooled_scatter, times_of
+from assay.quality.flagging import odd_times
+from assay.statistics.keys import Groups, Ints, Mask, groups_by, usable, warm_beside_cold
+from assay.statistics.run_table import RunTable
+
+Take = Literal["best", "all", "fastest"]
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRuns:
+    """Which runs of a table count, and which are flagged as odd in their times."""
+
+    counts: Mask
+    flagged: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenRuns:
+    """The runs that stand for the rows: ``rows`` of the table with the row of the view that each belongs to."""
+
+    rows: Ints
+    code: Ints
+    n_all: Ints
+    flagged: Ints
+    """Of each row, how many of its runs are flagged."""
+    example: Ints
+    """A table row of each."""
+
+
+def counted_runs(table: RunTable, jobs: Groups, *, include_flagged: bool) -> CountedRuns:
+    """Return the runs that count: valid, with a time, not warm beside cold ones, and not flagged unless asked for."""
+    counts = usable(table)
+    counts &= ~warm_beside_cold(table, jobs, counts)
+    flagged = odd_times(table) & counts
+    return CountedRuns(counts if include_flagged else counts & ~flagged, flagged)
+
+
+def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:
+    """Return the groups of some rows, in ascending order, copying only the columns that make them."""
+    if len(rows) == len(table):
+        return groups_by(table, names)
+    columns = {name: table.columns[name] for name in names}
+    return groups_by(RunTable(table.rows, columns, {}).taken(rows), names)
+
+
+def _varying(table: RunTable) -> list[str]:
+    return [name for name in table.factors if len(table.columns[name].levels) > 1]
+
+
+def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
+    """Return the runs that stand for each row of one job; ``counted`` are its runs that count, ``flagged`` the odd."""
+    rows = np.union1d(counted, flagged)
+    both = _grouped(table, rows, by)
+    present, code = np.unique(both.of_row[np.searchsorted(rows, counted)], return_inverse=True)
+    count = len(present)
+    number = np.full(both.count, -1, dtype=np.int64)
+    number[present] = np.arange(count)
+    odd = number[both.of_row[np.searchsorted(rows, flagged)]]
+    durations_s = table.values["duration_s"][counted]
+    n_all = np.bincount(code, minlength=count)
+    if take == "all":
+        keep = np.ones(len(counted), dtype=np.bool_)
+    elif take == "fastest":
+        order = np.lexsort((durations_s, code))
+        keep = np.zeros(len(counted), dtype=np.bool_)
+        keep[order[np.concatenate(([0], np.cumsum(n_all)[:-1]))]] = True
+    else:
+        whole = _grouped(table, counted, _varying(table))
+        times = times_of(durations_s, whole.of_row, whole.count)
+        of_whole = np.zeros(whole.count, dtype=np.int64)
+        of_whole[whole.of_row] = code
+        order = np.lexsort((times.mean_s, of_whole))
+        _, first = np.unique(of_whole[order], return_index=True)
+        best = np.zeros(whole.count, dtype=np.bool_)
+        best[order[first]] = True
+        keep = best[whole.of_row]
+    example = np.zeros(count, dtype=np.int64)
+    example[code[keep]] = counted[keep]
+    return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(odd[odd >= 0], minlength=count), example)
+
+
+def scatter_of(table: RunTable, counted: Ints, by: Sequence[str], take: Take) -> tuple[float, float]:
+    """Return the variance of a log time within what rows are made of, of the whole job, and its degrees of freedom."""
+    groups = _grouped(table, counted, by if take == "all" else _varying(table))
+    return pooled_scatter(times_of(table.values["duration_s"][counted], groups.of_row, groups.count))

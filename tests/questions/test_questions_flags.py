@@ -1,0 +1,172 @@
+"""Flagged runs: one judgement for every place that uses a run, and what costs make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from assay.formats.aloja import execs
+from assay.formats.aloja.clusters import parse_clusters
+from assay.formats.aloja.price_book import price_book_text
+from assay.formats.source import Source
+from assay.model.imported import Found
+from assay.model.run import Run
+from assay.questions.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
+from assay.questions.job_cost import cost_view, unflagged
+from assay.questions.planes import Certainty, PlaneOptions, PlaneView, cost_planes, plane_views
+from assay.questions.run_quality import odd_runs
+from assay.questions.runs import run_page, selected
+from assay.repository import Repository
+from assay.spec.prices import prices_of
+from assay.statistics.run_table import table_of
+from builders import make_run
+from paths import ROOT
+
+ALOJA = ROOT.parent / "shared" / "data" / "aloja"
+BOOK = prices_of(
+    """
+prices: made-up
+currency: USD
+date: 2026-01-01
+source: made up
+amortisation: {years: 3}
+items:
+  - {name: disks, price: $26280, per: cluster, layouts: [HDD]}
+  - {name: flash, price: $52560, per: cluster, layouts: [SSD]}
+""",
+    "prices",
+)
+BY = ("layout", "network", "cluster")
+ODD = 30
+"""The run of hard disks that ended after a fifth of their time."""
+
+
+def times_of(number: int, layout: str, seconds: list[float], **changes: Any) -> list[Run]:
+    levels = {"layout": layout}
+    return [make_run(number + n, layout=layout, levels=levels, duration_s=s, **changes) for n, s in enumerate(seconds)]
+
+
+def study() -> list[Run]:
+    """Return a dozen repetitions of two layouts, one odd run, and one run of another cluster that nothing prices."""
+    scatter = [1.0, 1.02, 0.98, 1.01, 0.99, 1.03, 0.97, 1.0, 1.01, 0.99, 1.02, 0.98]
+    disks = times_of(0, "HDD", [100 * s for s in scatter])
+    flash = times_of(15, "SSD", [60 * s for s in scatter])
+    return [*disks, *flash, *times_of(ODD, "HDD", [20.0]), *times_of(40, "NVE", [30.0], cluster="elsewhere")]
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository.create(tmp_path_factory.mktemp("r"))
+    for run in study():
+        made.publish(run)
+    return made
+
+
+def planes(repository: Repository, *where: str, **asked: Any) -> list[PlaneView]:
+    table = selected(flags_in(repository).table, where)
+    by = asked.pop("by", ())
+    return cost_planes(repository, table, BOOK, PlaneOptions(**asked), by)
+
+
+def test_a_run_is_flagged_with_its_reason_whatever_it_is_looked_at_with(repository: Repository) -> None:
+    known = flags_in(repository)
+    run = repository.run(make_run(ODD).run_id)
+    (found,) = flags_of_run(repository, known, run)
+    assert found.reason.startswith("20 s: 5.00 times as fast as the median of 13 repetitions says")
+    assert flags_of_run(repository, known, repository.run(make_run(0).run_id)) == ()
+    alone = selected(known.table, [f"anomaly={found.kind}"])
+    told = odd_runs(repository, known, alone)
+    assert [odd.run_id for odd in told.anomalies] == [run.run_id]
+    assert flag_count(known.table) == FlagCount(26, 1, (("too fast", 1),))
+    assert flag_count(known.table).sentence == "1 of 26 runs is flagged as odd (1 too fast)"
+
+
+def test_runs_can_be_filtered_by_what_is_odd_about_them(repository: Repository) -> None:
+    table = flags_in(repository).table
+    facet = next(f for f in run_page(repository, table).facets if f.column == "anomaly")
+    assert {level.level: level.runs for level in facet.levels if level.runs} == {"none": 25, "too fast": 1}
+    assert run_page(repository, table, ["anomaly=too fast"]).total == 1
+    assert "anomaly" not in table.factors
+
+
+def test_a_flagged_run_does_not_make_a_layout_cheap(repository: Repository) -> None:
+    (view,) = planes(repository, by=("layout",))
+    assert [(row.label, row.n, row.flagged) for row in view.rows] == [("HDD", 12, 1), ("SSD", 12, 0)]
+    assert view.rows[0].time_s == pytest.approx(100, rel=0.01)
+    assert (view.flagged, view.flagged_count) == (1, False)
+    (every,) = planes(repository, by=("layout",), take="fastest", include_flagged=True)
+    assert (every.rows[0].label, every.rows[0].time_s, every.flagged_count) == ("HDD", 20.0, True)
+
+
+def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_the_rest(repository: Repository) -> None:
+    (view,) = planes(repository)
+    assert [row.levels["layout"] for row in view.rows] == ["HDD", "SSD"]
+    assert view.unpriced == {"NVE elsewhere": "price book 'made-up' does not price layout NVE"}
+    tco = cost_view(study(), BOOK)
+    assert list(tco.bills) == ["HDD", "SSD"]
+    assert "NVE" in tco.unpriced
+
+
+def test_where_chooses_the_runs_that_are_priced(repository: Repository) -> None:
+    (view,) = planes(repository, "layout=SSD")
+    assert (view.certainty, [row.levels["layout"] for row in view.rows]) == (Certainty.ALONE, ["SSD"])
+    assert "is the only one that is priced" in view.headline
+
+
+def test_cost_and_years_give_one_interval_for_one_number(repository: Repository) -> None:
+    many, left_out = unflagged(repository, flags_in(repository).table)
+    few = [run for run in many if run.repetition in (0, 1, 2, 15, 16, 17, 18)]
+    assert left_out == 1
+    for runs in (many, few):
+        (plane,) = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+        rows = {row.label: row for row in plane.rows}
+        for job in cost_view(runs, BOOK, years=3).rows:
+            row = rows[job.layout]
+            assert (job.cost_per_job, job.cost_per_job_low, job.cost_per_job_high) == pytest.approx(
+                (float(row.cost), row.cost_low, row.cost_high), rel=1e-9
+            )
+
+
+def test_a_winner_of_one_run_is_not_said_to_be_sure() -> None:
+    runs = [*times_of(0, "HDD", [100.0, 110.0, 90.0, 105.0, 95.0]), *times_of(10, "SSD", [30.0])]
+    (view,) = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+    assert view.certainty is Certainty.SINGLE_RUN
+    assert view.rows[0].borrowed
+    assert "rests on a single run: repeat it before trusting it" in view.headline
+    lonely = [run for run in runs if run.run_id in {make_run(n).run_id for n in (0, 10)}]
+    (view,) = plane_views(table_of(lonely), {}, BOOK, PlaneOptions(by=("layout",)))
+    assert view.certainty is Certainty.NOT_REPEATED
+    assert {(row.cost_low, row.cheapest_probability) for row in view.rows} == {(None, None)}
+
+
+def test_suites_that_tell_their_size_are_planes_of_their_own() -> None:
+    def suite(name: str, number: int, seconds: float) -> list[Run]:
+        return [
+            replace(run, workload_parameters={"suite": name}, data_bytes=None)
+            for run in times_of(number, "HDD", [seconds])
+        ]
+
+    runs = [*suite("HiBench-1TB", 0, 5000.0), *suite("HiBench-100GB", 1, 500.0)]
+    views = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout",)))
+    assert [view.rows[0].time_s for view in views] == [5000.0, 500.0]
+    assert all(view.size_told for view in views)
+
+
+@pytest.mark.slow
+def test_alojas_k_means_winner_is_no_run_that_is_flagged() -> None:
+    """K-means on hard disks in 344 s, a third of what its like take, was the cheapest of all."""
+    if not ALOJA.is_dir():
+        pytest.skip("ALOJA's tables are not here")
+    clusters, dump = ALOJA / "aloja-clusters.csv", ALOJA / "aloja-execs-2014-09-dump.csv"
+    text = price_book_text(parse_clusters(Source(clusters, clusters.name).text()), source="x", date="2015-10-01")
+    found = execs.FORMAT.read([Source(dump, dump.name)])
+    known = flags(table_of([one.run for one in found if isinstance(one, Found)]))
+    table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
+    first = {}
+    for include in (True, False):
+        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, include_flagged=include))
+        first[include] = (view.rows[0].label, round(view.rows[0].time_s), view.rows[0].flagged, view.certainty)
+    assert first[True] == ("HDD ETH m1000-01", 344, 5, Certainty.SINGLE_RUN)
+    assert first[False] == ("HDD ETH m1000-01", 785, 5, Certainty.SINGLE_RUN)
