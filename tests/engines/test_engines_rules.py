@@ -93,7 +93,8 @@ def test_a_cluster_whose_engine_stands_there_already_is_refused_before_any_host_
     before = load_plan(path).fingerprint
     cluster.write_text(cluster.read_text() + "provider: deployed\n")
     assert load_plan(path).fingerprint == before, "what campaigns are found by stays as it was"
-    cluster.write_text(cluster.read_text().replace("deployed", "attached"))
+    attached = "provider: attached\nattached: {queue: default, directory: /user/me/assay}\n"
+    cluster.write_text(cluster.read_text().replace("provider: deployed\n", attached))
     done = assay("run", path, "--repository", tmp_path / "repository", check=False)
     assert done.returncode == 2
     assert "can't be attached to a running hadoop yet" in done.stderr

@@ -180,7 +180,7 @@ MISTAKES = [
     ),
     (LAB, "roles: [worker]", "roles: [slave]", "cluster.yaml:14: roles: unknown role 'slave'; valid: master, worker"),
     (LAB, "roles: [worker]", "roles: [worker, worker]", "cluster.yaml:14: role 'worker' is given twice"),
-    (LAB, "roles: [worker]", "roles: []", "cluster.yaml:14: roles: at least one entry is needed"),
+    (LAB, "roles: [worker]", "roles: []", "cluster.yaml:12: no node has the role worker"),
     (LAB, "roles: [worker]", "roles: worker", "cluster.yaml:14: roles: a list is expected here, such as [a, b]"),
     (LAB, "count: 3", "addresses: [10.0.0.1]", "cluster.yaml:14: addresses are for real hosts; a lab makes its own"),
     (LAB, "roles: [master]", "roles: [worker]", "cluster.yaml:12: no node has the role master"),

@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("assay.cli.demo", "demo", "Measure HDD against SSD on this machine and write a report."),
     "examples": ("assay.cli.examples", "examples", "List the example clusters and plans, or copy them to a folder."),
     "lab": ("assay.cli.lab", "lab", "Make, show and remove the emulated cluster."),
+    "discover": ("assay.cli.discover", "discover", "Look at hosts over SSH and write the cluster file for them."),
     "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
     "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
     "campaign": ("assay.cli.campaign", "campaign", "Show how campaigns stand, from another terminal too."),

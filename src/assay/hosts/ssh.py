@@ -11,6 +11,7 @@ import contextlib
 import shlex
 import socket
 from collections.abc import Awaitable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,29 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
 
     Raises HostError when the host does not answer, refuses, is not known by its key, or does not let the user in.
     """
+    if address.jump is None:
+        return SshTransport(name, await _connected(name, address, connect_timeout_s))
+    between = await _connected(f"{name}: jump", _jump_of(address), connect_timeout_s)
+    try:
+        connection = await _connected(name, address, connect_timeout_s, between)
+    except BaseException:
+        between.close()
+        raise
+    return SshTransport(name, connection, between)
+
+
+def _jump_of(address: Address) -> Address:
+    """Return the address of the host that lies between, entered with the same key."""
+    user, _, rest = str(address.jump).rpartition("@")
+    host, _, port = rest.partition(":")
+    if port and not port.isdecimal():
+        raise HostError(f"{port!r} is not a port", where=f"jump {address.jump}", hint="write user@host:port")
+    return replace(address, host=host, port=int(port or 22), user=user or address.user, jump=None)
+
+
+async def _connected(
+    name: str, address: Address, timeout_s: float, between: SSHClientConnection | None = None
+) -> SSHClientConnection:
     import asyncssh  # imported here to keep start-up short
 
     options: dict[str, Any] = {}
@@ -45,18 +69,18 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
     if address.known_hosts is not None:
         options["known_hosts"] = address.known_hosts
     try:
-        connection = await asyncssh.connect(
+        return await asyncssh.connect(
             address.host,
             address.port,
-            connect_timeout=connect_timeout_s,
+            tunnel=between or (),
+            connect_timeout=timeout_s,
             keepalive_interval=KEEPALIVE_INTERVAL_S,
             keepalive_count_max=KEEPALIVE_COUNT,
             preferred_auth="publickey",
             **options,
         )
     except (OSError, ValueError, asyncssh.Error, asyncssh.KeyImportError) as error:
-        raise _connect_error(name, address, connect_timeout_s, error) from error
-    return SshTransport(name, connection)
+        raise _connect_error(name, address, timeout_s, error) from error
 
 
 def _connect_error(name: str, address: Address, timeout_s: float, error: Exception) -> HostError:
@@ -77,6 +101,11 @@ def _connect_error(name: str, address: Address, timeout_s: float, error: Excepti
         words = (
             f"{address.host} does not let {address.user or 'this user'} in",
             (f"assay logs in with a key or an SSH agent, never with a password; make `{by_hand}` work without one"),
+        )
+    elif isinstance(error, asyncssh.ChannelOpenError):
+        words = (
+            f"{address.host} port {address.port} can't be reached from the jump host: {error}",
+            f"try `{by_hand}` there",
         )
     elif isinstance(error, asyncssh.KeyImportError | FileNotFoundError | PermissionError):
         words = (
@@ -153,9 +182,10 @@ class _SshChannel:
 class SshTransport(BaseTransport):
     """Commands run in sessions of one SSH connection."""
 
-    def __init__(self, name: str, connection: SSHClientConnection) -> None:
+    def __init__(self, name: str, connection: SSHClientConnection, between: SSHClientConnection | None = None) -> None:
         super().__init__(name)
         self._connection = connection
+        self._between = between
         self._forwards: dict[tuple[str, int], int] = {}
         self._forwarding = asyncio.Lock()
 
@@ -209,3 +239,5 @@ class SshTransport(BaseTransport):
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self._connection.wait_closed()
+        if self._between:
+            self._between.close()

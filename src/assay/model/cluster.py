@@ -91,6 +91,8 @@ class Address:
     user: str | None = None
     key: str | None = None
     known_hosts: str | None = None
+    jump: str | None = None
+    """The host through which it is reached, as ``user@host:port`` with user and port left out where they are usual."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,23 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Attachment:
+    """Where somebody else's Hadoop is entered, and what of it is ours: one queue, one folder."""
+
+    edge: str
+    """The node that has the client."""
+    hadoop: str
+    """The client's program."""
+    configuration: str
+    """Its configuration directory."""
+    queue: str
+    directory: str
+    """The HDFS folder below which everything of assay's lies."""
+    jars: tuple[str, ...] = ()
+    """Jars on the edge node that the client lacks on its class path, such as those of the examples and the tests."""
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A named set of nodes with one master at least, and one worker at least."""
 
@@ -153,8 +172,8 @@ class Cluster:
     java_home: str | None = None
     hadoop_home: str | None = None
     networks: dict[str, Network] = field(default_factory=dict)
-    attached: bool = False
-    """Whether the engine stands there already and is somebody else's; if not, assay deploys one."""
+    attached: Attachment | None = None
+    """How the engine is entered that stands there already and is somebody else's; None: assay deploys one."""
 
     @property
     def master(self) -> Node:

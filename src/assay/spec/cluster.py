@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from assay.model.cluster import (
     Address,
+    Attachment,
     Cluster,
     Device,
     DeviceKind,
@@ -69,8 +70,17 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
         file.java_home,
         file.hadoop_home,
         networks,
-        attached=file.provider == "attached",
+        attached=_attachment(file, nodes) if file.attached else None,
     )
+
+
+def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
+    section = file.attached
+    assert section is not None
+    master = next(node.name for node in nodes if Role.MASTER in node.roles)
+    folder = section.directory.rstrip("/")
+    edge = section.edge or master
+    return Attachment(edge, section.hadoop, section.configuration, section.queue, folder, tuple(section.jars))
 
 
 def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:
@@ -170,7 +180,7 @@ def _nodes(name: str, group: NodeGroup, node_type: NodeType, ssh: SshSection, fo
         return [Node(node, node_type, roles) for node in names]
     key, known_hosts = _file(ssh.key, folder), _file(ssh.known_hosts, folder)
     return [
-        Node(node, node_type, roles, Address(host, ssh.port, ssh.user, key, known_hosts))
+        Node(node, node_type, roles, Address(host, ssh.port, ssh.user, key, known_hosts, ssh.jump))
         for node, host in zip(names, group.addresses, strict=True)
     ]
 

@@ -42,6 +42,7 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
             problems.add(("nodes", name, "type"), unknown("node type", group.type, file.node_types))
         _check_hosts(name, group, placement, problems)
     _check_roles(file, placement, problems)
+    _check_attached(file, problems)
     _check_duplicates(file, problems)
     for name, node_type in file.node_types.items():
         _check_directories(name, node_type, placement, name in _worker_types(file), problems)
@@ -78,6 +79,26 @@ def _check_roles(file: ClusterFile, placement: Placement, problems: Problems) ->
     nodes = sum(len(node_names(name, group)) for name, group in file.nodes.items())
     if placement is Placement.LOCAL and nodes > 1:
         problems.add(("nodes",), f"local is one node with both roles, but the file has {nodes} nodes")
+
+
+def _check_attached(file: ClusterFile, problems: Problems) -> None:
+    if file.provider != "attached":
+        if file.attached is not None:
+            problems.add(("attached",), "attached is for 'provider: attached'; a deployed engine needs none of it")
+        for name in (name for name, group in file.nodes.items() if not group.roles):
+            words = f"node {name!r} has no role, which only an edge node of an attached cluster may have"
+            problems.add(("nodes", name, "roles"), words)
+        return
+    if file.attached is None:
+        words = "provider: attached needs a section 'attached' with queue and directory: what of the cluster is yours"
+        problems.add(("provider",), words)
+        return
+    nodes = [node for name, group in file.nodes.items() for node in node_names(name, group)]
+    if file.attached.edge is not None and file.attached.edge not in nodes:
+        problems.add(("attached", "edge"), unknown("node", file.attached.edge, nodes))
+    if file.attached.directory.strip("/").count("/") < 1:
+        words = "a folder of your own is meant, such as /user/NAME/assay: everything below it is assay's to delete"
+        problems.add(("attached", "directory"), words)
 
 
 def _check_duplicates(file: ClusterFile, problems: Problems) -> None:

@@ -148,8 +148,11 @@ class NodeGroup(Section):
 
     type: HostName
     """One of the names under node_types."""
-    roles: list[RoleName] = Field(min_length=1)
-    """What the node does: a master runs the NameNode and the ResourceManager, a worker a DataNode and a NodeManager."""
+    roles: list[RoleName]
+    """What the node does: a master runs the NameNode and the ResourceManager, a worker a DataNode and a NodeManager.
+
+    Empty for an edge node of a cluster that is attached to.
+    """
     count: Count | None = None
     """How many such nodes a lab makes; 1 when absent."""
     addresses: list[HostAddress] | None = Field(default=None, min_length=1)
@@ -171,6 +174,23 @@ class LocalSection(Section):
     """The cluster is this machine, without emulation. There is nothing to set: write ``local: {}``."""
 
 
+class AttachedSection(Section):
+    """The Hadoop that stands there and is somebody else's: how it is entered, and what of it assay may use."""
+
+    hadoop: Directory = "/usr/bin/hadoop"
+    """The client's program on the edge node."""
+    configuration: Directory = "/etc/hadoop/conf"
+    """The client's configuration directory there."""
+    queue: Text
+    """The YARN queue of every job."""
+    directory: Directory
+    """The HDFS folder of yours below which assay keeps everything."""
+    edge: HostName | None = None
+    """The node that has the client; the master when absent."""
+    jars: list[Directory] = Field(default_factory=list)
+    """Jars on the edge node with the examples and TestDFSIO, where the client does not find them by itself."""
+
+
 class NetworkSection(_RateSection):
     """One of several networks between the nodes. Its rate alone may stand in its place: ``IB: 56Gbit/s``."""
 
@@ -189,6 +209,8 @@ class SshSection(Section):
     """Private key file; ``~`` is the home directory, and a relative path starts at the cluster file."""
     known_hosts: Text | None = None
     """File with the hosts' public keys; paths as for key."""
+    jump: Text | None = None
+    """Host through which the others are reached: ``user@host:port``; user and port may be left out."""
 
 
 class ClusterFile(Section):
@@ -219,3 +241,5 @@ class ClusterFile(Section):
     """Hadoop's directory on each host; when absent, assay installs its own."""
     provider: ProviderName = "deployed"
     """deployed: assay installs the engine, starts and ends it; attached: it stands there already."""
+    attached: AttachedSection | None = None
+    """With ``provider: attached``: how the running engine is entered."""

@@ -9,6 +9,7 @@ import pytest
 
 from assay.engines.contract import ProviderKind
 from assay.errors import EngineError, SpecificationError
+from assay.model.cluster import Attachment
 from contract_subjects import PARAMETERS, SUBJECTS, Subject
 
 
@@ -63,7 +64,9 @@ async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_
 def test_an_engine_that_stands_there_already_is_attached_to_or_refused_in_words(
     subject: Subject, tmp_path: Path
 ) -> None:
-    cluster = replace(subject.cluster(tmp_path / "home"), attached=True)
+    cluster = replace(
+        subject.cluster(tmp_path / "home"), attached=Attachment("node", "hadoop", "/conf", "q", "/user/me/assay")
+    )
     if ProviderKind.ATTACHED in subject.kind.providers:
         assert subject.kind.provider_of(cluster) is subject.kind.providers[ProviderKind.ATTACHED]
         return

@@ -1,0 +1,288 @@
+"""What runs on this machine that matters to a measurement: Hadoop and Spark, Javas, agents, timers, who else computes.
+
+In, as JSON in argv[1]: nothing that matters. Out, as one JSON object; times in seconds. Daemons are found by their
+command lines in /proc, their configuration by the directories of their class paths, their state by the JMX and REST
+that they serve (hadoop.apache.org: "ResourceManager REST API's", "Metrics"); none of it needs more rights than a login.
+"""
+
+import glob
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import urllib.request
+import xml.etree.ElementTree as ElementTree
+from typing import Any, Dict, List, Optional
+
+HTTP_TIMEOUT_S = 4
+JAVA_TIMEOUT_S = 10
+ROLES = {
+    "org.apache.hadoop.hdfs.server.namenode.NameNode": "namenode",
+    "org.apache.hadoop.hdfs.server.datanode.DataNode": "datanode",
+    "org.apache.hadoop.hdfs.server.namenode.SecondaryNameNode": "secondarynamenode",
+    "org.apache.hadoop.hdfs.qjournal.server.JournalNode": "journalnode",
+    "org.apache.hadoop.hdfs.tools.DFSZKFailoverController": "zkfc",
+    "org.apache.hadoop.hdfs.server.federation.router.DFSRouter": "router",
+    "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager": "resourcemanager",
+    "org.apache.hadoop.yarn.server.nodemanager.NodeManager": "nodemanager",
+    "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer": "historyserver",
+    "org.apache.hadoop.ozone.om.OzoneManagerStarter": "ozone",
+    "org.apache.hadoop.hdds.scm.server.StorageContainerManagerStarter": "ozone",
+    "org.apache.spark.deploy.master.Master": "spark-master",
+    "org.apache.spark.deploy.worker.Worker": "spark-worker",
+    "org.apache.spark.deploy.history.HistoryServer": "spark-history",
+}
+WEB = {
+    "namenode": ("dfs.namenode.http-address", 9870, "/jmx?qry=Hadoop:service=NameNode,name=*"),
+    "datanode": ("dfs.datanode.http.address", 9864, "/jmx?qry=Hadoop:service=DataNode,name=DataNodeInfo"),
+    "resourcemanager": ("yarn.resourcemanager.webapp.address", 8088, "/ws/v1/cluster/info"),
+    "nodemanager": ("yarn.nodemanager.webapp.address", 8042, "/ws/v1/node/info"),
+    "historyserver": ("mapreduce.jobhistory.webapp.address", 19888, "/ws/v1/history/info"),
+}
+"""Role to the property with its HTTP address, the port of Hadoop 3 without it, and what tells of it."""
+SETTINGS = (
+    "fs.defaultFS",
+    "dfs.datanode.data.dir",
+    "dfs.nameservices",
+    "dfs.replication",
+    "hadoop.security.authentication",
+    "yarn.nodemanager.local-dirs",
+    "yarn.nodemanager.resource.memory-mb",
+    "yarn.nodemanager.resource.cpu-vcores",
+    "yarn.resourcemanager.ha.enabled",
+)
+USUAL_CONFIGURATION = ("/etc/hadoop/conf", "/etc/hadoop", "/opt/hadoop/etc/hadoop", "/usr/local/hadoop/etc/hadoop")
+SERVICES = ("firewalld", "ufw", "tuned", "chronyd", "ntpd", "systemd-timesyncd", "irqbalance", "auditd", "numad")
+SCRUBS = ("raid-check", "mdcheck", "mdadm", "e2scrub", "fstrim", "btrfs", "zfs", "updatedb", "mlocate", "plocate")
+
+
+def text_of(path: str) -> Optional[str]:
+    """Return a file's content without the white space around it; None when it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def user_of(folder: str) -> str:
+    """Return whose process it is."""
+    number = os.stat(folder).st_uid
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def properties(folder: str) -> Dict[str, str]:
+    """Return what the configuration files of a Hadoop directory set."""
+    found = {}  # type: Dict[str, str]
+    for name in ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml"):
+        try:
+            tree = ElementTree.parse(os.path.join(folder, name))  # noqa: S314 - the host's own settings
+        except (OSError, ElementTree.ParseError):
+            continue
+        for entry in tree.iter("property"):
+            key, value = entry.findtext("name"), entry.findtext("value")
+            if key and value:
+                found[key.strip()] = value.strip()
+    return found
+
+
+def is_configuration(folder: str) -> bool:
+    """Say whether a directory has Hadoop's own settings."""
+    return os.access(os.path.join(folder, "core-site.xml"), os.R_OK)
+
+
+def configuration_of(words: List[str]) -> Optional[str]:
+    """Return the directory with the settings that a daemon's class path or options name."""
+    parts = []  # type: List[str]
+    for before, word in zip(["", *words], words):  # noqa: B905 - Python 3.10
+        if before in ("-cp", "-classpath", "--class-path"):
+            parts += word.split(":")
+    return next((part.rstrip("/") for part in parts if part.startswith("/") and is_configuration(part)), None)
+
+
+def version_of(words: List[str]) -> Optional[str]:
+    """Return the version in the name of the common library on a class path; a directory's jars are looked at."""
+    paths = [path for word in words for path in word.split(":") if path.startswith("/")]
+    for path in paths:
+        names = [path]
+        if path.endswith("/*"):
+            names = glob.glob(path + ".jar")
+        for name in names:
+            match = re.search(r"(?:hadoop-common|spark-core_[0-9.]+)-([0-9][\w.-]*?)\.jar$", name)
+            if match and "tests" not in name:
+                return match.group(1)
+    return None
+
+
+def answer(address: str, path: str) -> Any:
+    """Return the JSON at an address of this host; None when there is none."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open("http://" + address + path, timeout=HTTP_TIMEOUT_S) as reply:
+            return json.loads(reply.read().decode("utf-8", "replace"))
+    except (OSError, ValueError):
+        return None
+
+
+def reached(settings: Dict[str, str], role: str) -> List[str]:
+    """Return the addresses at which a daemon of this host may serve HTTP, the likeliest first."""
+    key, port, _ = WEB[role]
+    own = os.uname().nodename
+    wanted = [value for name, value in settings.items() if name == key or name.startswith(key + ".")]
+    hosts = [re.sub(r"^(0\.0\.0\.0)?:", own + ":", value) for value in wanted if ":" in value]
+    named = [settings[name] for name in settings if name.startswith("yarn.resourcemanager.hostname")]
+    if role == "resourcemanager":
+        hosts += ["%s:%d" % (host, port) for host in named]
+    return list(dict.fromkeys([*hosts, "%s:%d" % (own, port), "127.0.0.1:%d" % port]))
+
+
+def state(settings: Dict[str, str], role: str) -> Dict[str, Any]:
+    """Return what a daemon tells of itself: address, version, whether it is the active one, safe mode, live nodes."""
+    if role not in WEB:
+        return {}
+    told, address = None, None
+    for address in reached(settings, role):
+        told = answer(address, WEB[role][2])
+        if told is not None:
+            break
+    if told is None:
+        return {}
+    found = {"address": address}  # type: Dict[str, Any]
+    if "beans" in told:
+        beans = {key: value for bean in told["beans"] for key, value in bean.items()}
+        found["version"] = str(beans.get("Version") or "").split(",")[0] or None
+        found["active"] = {"active": True, "standby": False}.get(str(beans.get("State") or beans.get("tag.HAState")))
+        found["safe_mode"] = bool(beans["Safemode"]) if "Safemode" in beans else None
+        try:
+            found["live"] = sorted(name.split(":")[0] for name in json.loads(beans.get("LiveNodes") or "{}"))
+        except ValueError:
+            pass
+    else:
+        told = next(iter(told.values()))
+        found["version"] = told.get("hadoopVersion")
+        found["active"] = {"ACTIVE": True, "STANDBY": False}.get(told.get("haState", ""))
+    if role == "resourcemanager" and found["active"] is not False and address:
+        metrics = (answer(address, "/ws/v1/cluster/metrics") or {}).get("clusterMetrics", {})
+        found["running_jobs"] = metrics.get("appsRunning")
+        found["containers"] = metrics.get("containersAllocated")
+        found["unhealthy"] = metrics.get("unhealthyNodes")
+    return found
+
+
+def open_files(process: str) -> Optional[int]:
+    """Return how many files a process may have open; None when that is not told."""
+    match = re.search(r"^Max open files\s+(\w+)", text_of(process + "/limits") or "", re.M)
+    return int(match.group(1)) if match and match.group(1).isdigit() else None
+
+
+def same_host(process: str) -> bool:
+    """Say whether a process is in this host's own network, as one in a container of it is not."""
+    try:
+        return os.readlink(process + "/ns/net") == os.readlink("/proc/self/ns/net")
+    except OSError:
+        return True
+
+
+def daemons() -> List[Dict[str, Any]]:
+    """Return every daemon of Hadoop and Spark, with where it is configured and what it says."""
+    found = []
+    for process in sorted(glob.glob("/proc/[0-9]*"), key=lambda path: int(path[6:])):
+        words = (text_of(process + "/cmdline") or "").split("\0")
+        role = next((ROLES[word] for word in words if word in ROLES), None)
+        if role is None or not same_host(process):
+            continue
+        folder = configuration_of(words) or next(filter(is_configuration, USUAL_CONFIGURATION), None)
+        settings = properties(folder) if folder else {}
+        told = state(settings, role)
+        found.append(
+            {
+                "role": role,
+                "user": user_of(process),
+                "pid": int(process[6:]),
+                "configuration": folder,
+                "settings": {name: settings[name] for name in SETTINGS if name in settings},
+                "by_assay": any(word.startswith("-Dassay.deployment=") for word in words),
+                "open_files": open_files(process),
+                **told,
+                "version": told.get("version") or version_of(words),
+            }
+        )
+    return found
+
+
+def clients() -> Dict[str, Any]:
+    """Return the programs with which jobs are submitted from here, and the usual configuration directories."""
+    folders = [os.environ.get("HADOOP_CONF_DIR", ""), *USUAL_CONFIGURATION]
+    return {
+        "programs": {name: shutil.which(name) for name in ("hadoop", "hdfs", "yarn", "spark-submit")},
+        "configurations": [folder for folder in dict.fromkeys(folders) if folder and is_configuration(folder)],
+    }
+
+
+def javas() -> Dict[str, Any]:
+    """Return the version of each installed Java by its directory, and of the one that logins find."""
+    found = {}
+    for release in sorted(glob.glob("/usr/lib/jvm/*/release") + glob.glob("/opt/*/release")):
+        match = re.search(r'^JAVA_VERSION="([^"]+)"', text_of(release) or "", re.M)
+        if match:
+            found[os.path.realpath(os.path.dirname(release))] = match.group(1)
+    program = shutil.which("java")
+    version = None
+    if program:
+        try:
+            done = subprocess.run(
+                [program, "-version"],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=JAVA_TIMEOUT_S,
+                check=False,
+            )
+            match = re.search(r'version "([^"]+)"', done.stdout.decode("utf-8", "replace"))
+            version = match.group(1) if match else None
+        except (OSError, subprocess.TimeoutExpired):
+            pass
+    home = os.path.dirname(os.path.dirname(os.path.realpath(program))) if program else None
+    return {"home": home, "version": version, "installed": found}
+
+
+def timers() -> List[str]:
+    """Return the names of what starts by itself: cron's files and systemd's timers."""
+    paths = glob.glob("/etc/cron.d/*") + glob.glob("/etc/cron.*ly/*") + glob.glob("/var/spool/cron/*/*")
+    paths += glob.glob("/etc/systemd/system/*.wants/*.timer")
+    return sorted({os.path.basename(path) for path in paths if not os.path.basename(path).startswith(".")})
+
+
+def running() -> List[str]:
+    """Return which of the services that matter run."""
+    names = {os.path.basename((text_of(path) or "").split("\0")[0]) for path in glob.glob("/proc/[0-9]*/cmdline")}
+    scripts = {text_of(path) for path in glob.glob("/proc/[0-9]*/comm")}
+    return sorted(name for name in SERVICES if name in names or name[:15] in scripts)
+
+
+def main() -> None:
+    """Print everything."""
+    starting = timers()
+    enforce = text_of("/sys/fs/selinux/enforce")
+    tables = [text_of("/proc/net/ip_tables_names"), text_of("/proc/net/ip6_tables_names")]
+    found = {
+        "daemons": daemons(),
+        "clients": clients(),
+        "java": javas(),
+        "timers": starting,
+        "scrubs": [name for name in starting if any(word in name for word in SCRUBS)],
+        "services": running(),
+        "tuned_profile": text_of("/etc/tuned/active_profile"),
+        "selinux": {"1": "enforcing", "0": "permissive"}.get(enforce or "", "off"),
+        "firewall_tables": sorted({word for table in tables for word in (table or "").split()}),
+        "default_open_files": text_of("/proc/sys/fs/nr_open"),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

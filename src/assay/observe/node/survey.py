@@ -1,0 +1,399 @@
+"""What this machine is beyond its environment: what lies under each mount, its links, names, clock, limits and burden.
+
+In, as JSON in argv[1]: ``directories`` to look at; ``peers``: names to resolve; ``neighbour``: a host to send one
+unfragmented packet to, or null; ``watch_s``: for how long CPU and disks are watched for what others do. Out, as JSON:
+sizes in bytes, rates in bytes/s, times in seconds. Only reads. What can't be known without more rights is null.
+Sources: Linux's Documentation/ABI (sysfs-block, sysfs-class-net), proc(5), include/uapi/linux/ethtool.h, adjtimex(2).
+"""
+
+import ctypes
+import fcntl
+import glob
+import grp
+import json
+import os
+import platform
+import pwd
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+COMMAND_TIMEOUT_S = 5
+OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are looked at
+TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", "ethtool", "kinit")
+SYNC_ERROR = 5
+"""adjtimex(2): TIME_ERROR, the clock is not synchronised."""
+ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946
+SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15: 2500, 1 << 23: 40000}
+"""Bits of ``supported`` in struct ethtool_cmd."""
+
+
+def text_of(path: str) -> Optional[str]:
+    """Return a file's content without the white space around it; None when it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return None
+
+
+def number_of(path: str) -> Optional[int]:
+    """Return the whole number in a file, be it written as 0x1f; None when there is none."""
+    try:
+        return int(text_of(path) or "", 0)
+    except ValueError:
+        return None
+
+
+def said(argv: List[str]) -> Optional[str]:
+    """Return what a command prints; None when it is not there, fails or takes too long."""
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
+
+
+def block_kind(name: str, folder: str) -> str:
+    """Return what a block device is: disk, part, crypt, lvm, raid, loop, multipath or other mapping."""
+    if os.path.exists(os.path.join(folder, "partition")):
+        return "part"
+    if os.path.isdir(os.path.join(folder, "md")):
+        return "raid"
+    identity = text_of(os.path.join(folder, "dm", "uuid"))
+    if identity is not None:
+        return {"CRYPT": "crypt", "LVM": "lvm", "mpath": "multipath"}.get(identity.split("-")[0], "mapping")
+    return "loop" if name.startswith("loop") else "disk"
+
+
+def block(name: str, folder: str) -> Dict[str, Any]:
+    """Return one block device: what it is, what it lies on, and what it is made of."""
+    below = os.path.join(folder, "slaves")
+    under = sorted(os.listdir(below)) if os.path.isdir(below) else []
+    kind = block_kind(name, folder)
+    whole = os.path.dirname(os.path.realpath(folder)) if kind == "part" else folder
+    queue = os.path.join(whole, "queue")
+    rotational = number_of(os.path.join(queue, "rotational"))
+    return {
+        "device": text_of(os.path.join(folder, "dev")),
+        "kind": kind,
+        "on": [os.path.basename(whole)] if kind == "part" else under,
+        "size_bytes": (number_of(os.path.join(folder, "size")) or 0) * 512,
+        "rotational": None if rotational is None else bool(rotational),
+        "model": " ".join((text_of(os.path.join(whole, "device", "model")) or "").split()),
+        "scheduler": re.sub(r".*\[(.+)\].*", r"\1", text_of(os.path.join(queue, "scheduler")) or "") or None,
+        "read_ahead_kib": number_of(os.path.join(queue, "read_ahead_kb")),
+        "max_request_kib": number_of(os.path.join(queue, "max_sectors_kb")),
+        "max_hardware_request_kib": number_of(os.path.join(queue, "max_hw_sectors_kb")),
+        "write_cache": text_of(os.path.join(queue, "write_cache")),
+        "start_bytes": (number_of(os.path.join(folder, "start")) or 0) * 512,
+        "physical_block_bytes": number_of(os.path.join(queue, "physical_block_size")),
+        "optimal_io_bytes": number_of(os.path.join(queue, "optimal_io_size")),
+        "alignment_offset_bytes": number_of(os.path.join(folder, "alignment_offset")),
+        "raid_level": text_of(os.path.join(folder, "md", "level")),
+        "raid_missing": number_of(os.path.join(folder, "md", "degraded")),
+        "raid_action": text_of(os.path.join(folder, "md", "sync_action")),
+        "errors": number_of(os.path.join(whole, "device", "ioerr_cnt")),
+    }
+
+
+def blocks() -> Dict[str, Any]:
+    """Return all block devices that have a size, partitions too."""
+    found = {name: block(name, "/sys/class/block/" + name) for name in sorted(os.listdir("/sys/class/block"))}
+    return {name: each for name, each in found.items() if each["size_bytes"] and not re.match("(ram|zram)[0-9]", name)}
+
+
+def unescaped(word: str) -> str:
+    """Return a path of mountinfo with its octal escapes undone."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), word)
+
+
+def mounts() -> List[Dict[str, Any]]:
+    """Return the mounts of block devices and of /tmp and /dev/shm, the last of those on one point, with their room."""
+    found = {}
+    for line in (text_of("/proc/self/mountinfo") or "").splitlines():
+        left, _, right = line.partition(" - ")
+        words, kind = left.split(), right.split(None, 2)
+        point = unescaped(words[4])
+        if not (kind[1].startswith("/dev/") or point in OF_ALL):
+            continue
+        try:
+            room = os.statvfs(point)
+        except OSError:
+            continue
+        if not os.path.isdir(point):
+            continue
+        found[point] = {
+            "point": point,
+            "device": words[2],
+            "source": unescaped(kind[1]),
+            "file_system": kind[0],
+            "options": sorted(set(words[5].split(",")) | set((kind[2] if len(kind) > 2 else "").split(","))),
+            "root": unescaped(words[3]),
+            "size_bytes": room.f_blocks * room.f_frsize,
+            "free_bytes": room.f_bavail * room.f_frsize,
+            "inodes": room.f_files,
+            "free_inodes": room.f_favail,
+            "writable": os.access(point, os.W_OK),
+        }
+    return [found[point] for point in sorted(found)]
+
+
+def owner(path: str) -> Dict[str, Any]:
+    """Return whose a directory is and whether this user can write there; of the first folder above it that exists."""
+    there = os.path.exists(path)
+    while not os.path.exists(path):
+        path = os.path.dirname(path) or "/"
+    status = os.stat(path)
+    return {
+        "exists": there,
+        "owner": name_of(status.st_uid),
+        "mode": "%o" % (status.st_mode & 0o7777),
+        "writable": os.access(path, os.W_OK | os.X_OK),
+    }
+
+
+def name_of(number: int) -> str:
+    """Return a user's name, or its number when it has none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
+    """Return the words of an answer of the driver's ethtool interface; None where it has none."""
+    data = ctypes.create_string_buffer(struct.pack("I", command), length * 4)
+    request = struct.pack("16sP", name.encode(), ctypes.addressof(data)) + bytes(16)
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            fcntl.ioctl(probe, SIOCETHTOOL, request)
+    except OSError:
+        return None
+    return list(struct.unpack("%dI" % length, data.raw))
+
+
+def nic(name: str) -> Dict[str, Any]:
+    """Return one interface: rates in Mbit/s as negotiated and as the hardware could, rings, and what went wrong."""
+    folder = "/sys/class/net/" + name
+    speed, link, rings = number_of(folder + "/speed"), ethtool(name, ETHTOOL_GSET, 11), ethtool(name, 0x10, 9)
+    able = [rate for bit, rate in SUPPORTED_MBIT.items() if link and link[1] & bit]
+    counters = {
+        key: number_of(folder + "/statistics/" + key) or 0
+        for key in ("rx_errors", "tx_errors", "rx_dropped", "tx_dropped", "rx_packets", "tx_packets")
+    }
+    driver = os.path.join(folder, "device", "driver")
+    return {
+        "driver": os.path.basename(os.path.realpath(driver)) if os.path.exists(driver) else None,
+        "hardware": os.path.exists(os.path.join(folder, "device")),
+        "state": text_of(folder + "/operstate"),
+        "mtu_bytes": number_of(folder + "/mtu"),
+        "speed_mbit_per_s": speed if speed and speed > 0 else None,
+        "able_mbit_per_s": max(able) if able else None,
+        "duplex": text_of(folder + "/duplex"),
+        "ring_receive": rings[5] if rings else None,
+        "ring_receive_max": rings[1] if rings else None,
+        "carrier_changes": number_of(folder + "/carrier_changes"),
+        **counters,
+    }
+
+
+def nics() -> Dict[str, Any]:
+    """Return all interfaces but lo."""
+    names = [name for name in sorted(os.listdir("/sys/class/net")) if name != "lo"]
+    return {name: nic(name) for name in names if os.path.isdir("/sys/class/net/" + name)}
+
+
+def resolved(name: str) -> List[str]:
+    """Return the addresses that the resolver has for a name."""
+    try:
+        return sorted({str(entry[4][0]) for entry in socket.getaddrinfo(name, None, socket.AF_INET)})
+    except OSError:
+        return []
+
+
+def named(address: Optional[str]) -> Optional[str]:
+    """Return the name that the resolver has for an address."""
+    try:
+        return socket.gethostbyaddr(address)[0] if address else None
+    except OSError:
+        return None
+
+
+def names(peers: List[str]) -> Dict[str, Any]:
+    """Return this host's names and addresses, and how it resolves itself and its peers."""
+    entered = os.environ.get("SSH_CONNECTION", "").split()
+    address = entered[2] if len(entered) == 4 else None
+    carrier = None
+    for line in (said(["ip", "-o", "-4", "addr"]) or "").splitlines():
+        words = line.split()
+        if address and len(words) > 3 and words[3].split("/")[0] == address:
+            carrier = words[1].split("@")[0]
+    host = platform.node()
+    return {
+        "hostname": host,
+        "own_addresses": resolved(host),
+        "entered_by": address,
+        "entered_nic": carrier,
+        "entered_name": named(address),
+        "peers": {peer: resolved(peer) for peer in peers},
+    }
+
+
+def packet(neighbour: Optional[str], mtu_bytes: Optional[int]) -> Optional[bool]:
+    """Say whether a packet of the interface's whole size reaches a neighbour; None when none can be sent at all."""
+    if not neighbour or not mtu_bytes or not shutil.which("ping"):
+        return None
+    ping = ["ping", "-c", "1", "-W", "1", "-q"]
+    if said([*ping, neighbour]) is None:
+        return None
+    return said([*ping, "-M", "do", "-s", str(mtu_bytes - 28), neighbour]) is not None
+
+
+def clock() -> Dict[str, Any]:
+    """Return whether it is synchronised (None: the kernel was not asked), and its zone."""
+    try:
+        state = ctypes.CDLL(None).adjtimex(ctypes.create_string_buffer(512))
+    except (OSError, AttributeError):
+        state = -1
+    local = os.path.realpath("/etc/localtime")
+    zone = local.partition("zoneinfo/")[2] or text_of("/etc/timezone") or time.strftime("%Z")
+    return {"synchronised": None if state < 0 else state != SYNC_ERROR, "zone": zone}
+
+
+def cpu() -> Dict[str, Any]:
+    """Return the governors, clock rates in MHz, sockets, NUMA nodes, throttling and memory errors that were counted."""
+    base = "/sys/devices/system/cpu/cpu[0-9]*/"
+    info = text_of("/proc/cpuinfo") or ""
+    current = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_cur_freq")]
+    shown = [float(rate) for rate in re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", info, re.M)]
+    rates = [rate / 1000.0 for rate in current if rate] or shown
+    limits = [number_of(path) for path in glob.glob(base + "cpufreq/scaling_max_freq")]
+    governors = {text_of(path) for path in glob.glob(base + "cpufreq/scaling_governor")}
+    errors = [number_of(path) or 0 for path in glob.glob("/sys/devices/system/edac/mc/mc*/[cu]e_count")]
+    return {
+        "governors": sorted(governor for governor in governors if governor),
+        "slowest_mhz": min(rates) if rates else None,
+        "fastest_mhz": max(rates) if rates else None,
+        "allowed_mhz": min(limit for limit in limits if limit) / 1000.0 if any(limits) else None,
+        "sockets": len(set(re.findall(r"^physical id\s*:\s*(\d+)", info, re.M))) or None,
+        "numa_nodes": len(glob.glob("/sys/devices/system/node/node[0-9]*")) or None,
+        "throttled": sum(number_of(p) or 0 for p in glob.glob(base + "thermal_throttle/core_throttle_count")),
+        "memory_errors": sum(errors) if errors else None,
+    }
+
+
+def ticks() -> List[int]:
+    """Return the CPU's ticks since the start, all and idle (with waiting for disks)."""
+    words = [int(word) for word in (text_of("/proc/stat") or "cpu 0").splitlines()[0].split()[1:9]]
+    return [sum(words), words[3] + words[4] if len(words) > 4 else 0]
+
+
+def sectors() -> Dict[str, int]:
+    """Return the sectors that each whole disk has moved."""
+    rows = [line.split() for line in (text_of("/proc/diskstats") or "").splitlines()]
+    return {row[2]: int(row[5]) + int(row[9]) for row in rows if len(row) > 9}
+
+
+def burden(watch_s: float) -> Dict[str, Any]:
+    """Return what goes on by itself: load, share of the CPU in use and bytes/s on each disk, over ``watch_s``."""
+    cpu_before, disk_before = ticks(), sectors()
+    time.sleep(watch_s)
+    cpu_after, disk_after = ticks(), sectors()
+    passed = cpu_after[0] - cpu_before[0]
+    moved = {name: (count - disk_before.get(name, count)) * 512 / watch_s for name, count in disk_after.items()}
+    memory = dict(re.findall(r"^(\w+):\s+(\d+)", text_of("/proc/meminfo") or "", re.M))
+    return {
+        "load": [float(word) for word in (text_of("/proc/loadavg") or "0 0 0").split()[:3]],
+        "cpu_share": 1 - (cpu_after[1] - cpu_before[1]) / passed if passed else None,
+        "disk_bytes_per_s": {name: rate for name, rate in moved.items() if rate},
+        "swap_used_bytes": (int(memory.get("SwapTotal", 0)) - int(memory.get("SwapFree", 0))) * 1024,
+        "available_bytes": int(memory.get("MemAvailable", 0)) * 1024,
+        "uptime_s": float((text_of("/proc/uptime") or "0").split()[0]),
+    }
+
+
+def user() -> Dict[str, Any]:
+    """Return who asks, and whether sudo would let it do more: free, password, none."""
+    number = os.getuid()
+    sudo = "root" if number == 0 else "none"
+    if number and shutil.which("sudo"):
+        sudo = "free" if said(["sudo", "-n", "true"]) is not None else "password"
+    groups = []
+    for group in os.getgroups():
+        try:
+            groups.append(grp.getgrgid(group).gr_name)
+        except KeyError:
+            groups.append(str(group))
+    return {"name": name_of(number), "uid": number, "groups": sorted(groups), "sudo": sudo}
+
+
+def control_group() -> Dict[str, Any]:
+    """Return the memory in bytes and the cores that this session's control group allows; null: no limit."""
+    memory, cores = None, None
+    for line in (text_of("/proc/self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":
+            folder = "/sys/fs/cgroup" + path
+            memory = number_of(folder + "/memory.max") or memory
+            share = (text_of(folder + "/cpu.max") or "max").split()
+            cores = int(share[0]) / int(share[1]) if len(share) == 2 and share[0] != "max" else cores
+        if "memory" in controllers.split(","):
+            limit = number_of("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes")
+            memory = limit if limit and limit < 1 << 60 else memory
+        if "cpu" in controllers.split(","):
+            folder = "/sys/fs/cgroup/cpu" + path
+            quota, period = number_of(folder + "/cpu.cfs_quota_us"), number_of(folder + "/cpu.cfs_period_us")
+            cores = quota / period if quota and period and quota > 0 else cores
+    return {"memory_bytes": memory, "cores": cores}
+
+
+def health(names_of_disks: List[str], sudo: str) -> Dict[str, Optional[str]]:
+    """Return what SMART says of each disk: PASSED, FAILED and so on; None where it can't be asked."""
+    prefix = {"root": [], "free": ["sudo", "-n"]}.get(sudo)  # type: Any
+    found = {}  # type: Dict[str, Optional[str]]
+    for name in names_of_disks:
+        text = said([*prefix, "smartctl", "-H", "/dev/" + name]) if prefix is not None else None
+        verdict = re.search(r"(?:test result|Health Status):\s*(\w+)", text or "")
+        found[name] = verdict.group(1) if verdict else None
+    return found
+
+
+def main() -> None:
+    """Print everything."""
+    options = json.loads(sys.argv[1])
+    who, all_blocks, all_nics, called = user(), blocks(), nics(), names(options["peers"])
+    whole = [name for name, each in all_blocks.items() if each["kind"] == "disk"]
+    carrier = all_nics.get(called["entered_nic"], {})
+    found = {
+        **called,
+        "user": who,
+        "cpu": cpu(),
+        "blocks": all_blocks,
+        "health": health(whole, who["sudo"]) if shutil.which("smartctl") else {},
+        "mounts": mounts(),
+        "directories": {path: owner(path) for path in options["directories"]},
+        "nics": all_nics,
+        "whole_packet": packet(options["neighbour"], carrier.get("mtu_bytes")),
+        "burden": burden(options["watch_s"]),
+        "control_group": control_group(),
+        "tools": {tool: shutil.which(tool) for tool in TOOLS},
+        "clock": clock(),
+    }
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

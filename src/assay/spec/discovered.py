@@ -1,0 +1,339 @@
+"""A cluster file from what was found on hosts. What no host tells is guessed, and a comment beside it says so.
+
+In: a survey of each host, in the order in which they were named, and how they are reached. Out: the file's text, which
+:func:`assay.spec.load_cluster` takes as it is, and what its reader should know. Pure.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.model.cluster import DeviceKind
+from assay.model.survey import Daemon, Mount, Survey
+from assay.units import format_bit_rate
+
+MASTER_DAEMONS = ("namenode", "resourcemanager", "spark-master")
+WORKER_DAEMONS = ("datanode", "nodemanager", "spark-worker")
+USUAL = {
+    DeviceKind.HDD: ("150MB/s", "150MB/s", "120"),
+    DeviceKind.SSD: ("500MB/s", "450MB/s", None),
+    DeviceKind.NVME: ("2GB/s", "1.5GB/s", None),
+}
+"""Read, write and requests per second of a device of which nobody has measured them."""
+_NIC_GUESS_BITS_PER_S = 1e10
+_FALLBACK_DIRECTORY = "/var/tmp/assay-disk"  # noqa: S108 - on the system's disk, where a host has no other
+_ALIKE = 0.03
+"""Sizes that differ by less are one size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How the hosts are reached: the file's ``ssh`` section, as text; and each host's address."""
+
+    addresses: Mapping[str, str]
+    ssh: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What a device was measured to do."""
+
+    read: str
+    write: str
+    iops: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user says besides."""
+
+    name: str = "discovered"
+    master: str | None = None
+    below: str = ""
+    """A folder below each mount that assay is to use."""
+    rates: Mapping[str, Rates] = field(default_factory=dict)
+    """Device group to what was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Devices of one node type that are alike."""
+
+    name: str
+    kind: DeviceKind
+    guessed_kind: bool
+    capacity_bytes: int
+    directories: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """One host as the file is to say it."""
+
+    survey: Survey
+    roles: tuple[str, ...]
+    groups: tuple[_Group, ...]
+
+    @property
+    def rate_bits_per_s(self) -> float | None:
+        nic = self.survey.nic
+        return nic.speed_mbit_per_s * 1e6 if nic and nic.speed_mbit_per_s else None
+
+    @property
+    def memory(self) -> str:
+        return f"{math.floor(self.survey.basics.memory_bytes / 2**30 * 10) / 10:g}GiB"
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What hosts of one type share."""
+        devices = tuple((g.name, g.kind, round(g.capacity_bytes, -9), g.directories) for g in self.groups)
+        return (self.survey.basics.cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
+
+
+def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str, list[str]]:
+    """Return the cluster file and, beside it, what is to be known of it. Raises ValueError without a host."""
+    if not hosts:
+        raise ValueError("no host was reached")
+    roles, guessed = _roles(hosts, wish.master)
+    theirs = _theirs(hosts)
+    edge = theirs.edge.host if theirs else None
+    machines = [_Machine(host, roles[host.host], ()) for host in hosts if roles[host.host] or host.host == edge]
+    groups, notes = _alike([m for m in machines if "worker" in m.roles], wish.below)
+    machines = [_Machine(m.survey, m.roles, groups.get(m.survey.host, ())) for m in machines]
+    types = _types(machines)
+    lines = [
+        f"# Found on {len(hosts)} hosts by `assay discover`. What is marked as guessed, no host tells: look at it.",
+        f"cluster: {wish.name}",
+        *_ssh(reach),
+        "node_types:",
+        *(line for name, same in types.items() for line in _type_lines(name, same, wish.rates)),
+        "nodes:",
+        *_node_lines(types, reach, guessed),
+        *_left_out([host for host in hosts if not roles[host.host] and host.host != edge]),
+        *(_engine(theirs, roles) if theirs else ()),
+    ]
+    return "\n".join(lines) + "\n", [*notes, *_remarks(machines)]
+
+
+def _ssh(reach: Reach) -> list[str]:
+    given = ", ".join(f"{key}: {value}" for key, value in reach.ssh.items())
+    return [f"ssh: {{{given}}}"] if given else []
+
+
+def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
+    """Return each host's roles, and why the master is the master: empty where a daemon says so."""
+    runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
+    workers = {name for name, found in runs.items() if found & set(WORKER_DAEMONS)}
+    chosen, why = master, "as you said"
+    if chosen is None:
+        leading = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
+        chosen, why = (min(leading)[1], "") if leading else (hosts[0].host, "guessed: the first host")
+    if not workers:
+        workers = {host.host for host in hosts if host.host != chosen} or {chosen}
+        why = why or "guessed: no daemon of a worker runs"
+    roles = {
+        name: tuple(role for role, has in (("master", name == chosen), ("worker", name in workers)) if has)
+        for name in runs
+    }
+    return roles, why
+
+
+def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
+    """Yield how strongly each daemon makes its host the master: an active NameNode first, a standby last."""
+    for daemon in daemons:
+        if daemon.role in MASTER_DAEMONS:
+            yield MASTER_DAEMONS.index(daemon.role) + (10 if daemon.active is False else 0)
+
+
+def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Group, ...]], list[str]]:
+    """Return each worker's device groups, cut down to what all workers have, and what that left out."""
+    found = {m.survey.host: _device_groups(m.survey, below) for m in workers}
+    counts = [{group.name: len(group.directories) for group in groups} for groups in found.values()]
+    shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
+    notes = []
+    kept: dict[str, tuple[_Group, ...]] = {}
+    for host, groups in found.items():
+        left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
+        if left:
+            notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
+        kept[host] = tuple(
+            _Group(g.name, g.kind, g.guessed_kind, g.capacity_bytes, g.directories[:count], g.notes[:count])
+            for g in groups
+            if (count := shared.get(g.name, 0))
+        )
+    if any(not groups for groups in kept.values()):
+        notes.append("no disk is common to all workers: a folder on each system's disk stands in the file instead")
+        kept = {m.survey.host: (_system_disk(m.survey),) for m in workers}
+    return kept, notes
+
+
+def _device_groups(host: Survey, below: str) -> list[_Group]:
+    """Return a host's data disks, the alike ones together, named after their kind."""
+    seen: set[str] = set()
+    sets: dict[DeviceKind, list[list[Mount]]] = defaultdict(list)
+    for mount in host.data_mounts():
+        name = host.block_of(mount)
+        disks = host.disks_of(name) if name else []
+        if seen & set(disks):
+            continue  # another part of a disk that is in the file already
+        seen |= set(disks)
+        same = sets[host.kind_of(mount) or DeviceKind.SSD]
+        fitting = next((g for g in same if abs(mount.size_bytes / g[0].size_bytes - 1) < _ALIKE), None)
+        if fitting is None:
+            same.append([mount])
+        else:
+            fitting.append(mount)
+    if not sets:
+        return [_system_disk(host)]
+    groups = []
+    for kind, alike in sets.items():
+        for number, mounts in enumerate(alike):
+            name = str(kind) + ("bcdefgh"[number - 1 : number] if number else "")
+            directories = tuple(f"{mount.point.rstrip('/')}/{below}".rstrip("/") for mount in mounts)
+            guessed = any(host.kind_of(mount) is None for mount in mounts)
+            capacity = min(mount.size_bytes for mount in mounts)
+            groups.append(_Group(name, kind, guessed, capacity, directories, tuple(_note(host, m) for m in mounts)))
+    return groups
+
+
+def _system_disk(host: Survey) -> _Group:
+    root = next((mount for mount in host.mounts if mount.point == "/"), None)
+    kind = host.kind_of(root) if root else None
+    size = root.size_bytes if root else 10**10
+    return _Group(
+        str(kind or DeviceKind.SSD),
+        kind or DeviceKind.SSD,
+        True,
+        size,
+        (_FALLBACK_DIRECTORY,),
+        ("guessed: no disk of its own is mounted, this is the system's",),
+    )
+
+
+def _note(host: Survey, mount: Mount) -> str:
+    name = host.block_of(mount)
+    disks = host.disks_of(name) if name else []
+    models = {host.blocks[disk].model for disk in disks if host.blocks[disk].model}
+    words = [f"{mount.file_system} on {', '.join([*host.between(name or ''), *disks]) or mount.source}"]
+    return " ".join([*words, *(f"({model})" for model in sorted(models))])
+
+
+def _types(machines: Sequence[_Machine]) -> dict[str, list[_Machine]]:
+    """Return node type to its hosts; the types of workers first."""
+    sets: dict[tuple[object, ...], list[_Machine]] = defaultdict(list)
+    for machine in sorted(machines, key=lambda m: "worker" not in m.roles):
+        sets[machine.kind].append(machine)
+    named: dict[str, list[_Machine]] = {}
+    for same in sets.values():
+        word = "worker" if "worker" in same[0].roles else "head"
+        number = sum(name.rstrip("0123456789").rstrip("-") == word for name in named)
+        named[f"{word}-{number + 1}" if number else word] = same
+    return named
+
+
+def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates]) -> Iterator[str]:
+    first = same[0]
+    basics, nic = first.survey.basics, first.survey.nic
+    yield f"  {name}:  # {', '.join(m.survey.host for m in same[:8])}{' …' if len(same) > 8 else ''}"
+    yield f"    cores: {basics.cores}  # {basics.processor}"
+    yield f"    memory: {first.memory}"
+    if first.rate_bits_per_s:
+        yield f"    nic: {format_bit_rate(first.rate_bits_per_s).replace(' ', '')}  # as negotiated"
+    else:
+        driver = f" (driver {nic.driver})" if nic and nic.driver else ""
+        yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: it tells no rate{driver}"
+    if first.groups:
+        yield "    devices:"
+    for group in first.groups:
+        yield from _group_lines(group, rates.get(group.name))
+
+
+def _group_lines(group: _Group, measured: Rates | None) -> Iterator[str]:
+    read, write, iops = (measured.read, measured.write, measured.iops) if measured else USUAL[group.kind]
+    how = "measured by `assay baseline`" if measured else "guessed: usual for its kind"
+    yield f"      {group.name}:"
+    yield f"        kind: {group.kind}" + ("  # guessed: the kernel does not tell" if group.guessed_kind else "")
+    yield f"        count: {len(group.directories)}"
+    yield f"        read: {read}  # {how}"
+    yield f"        write: {write}  # {how}"
+    if iops:
+        yield f"        read_iops: {iops}  # {how}"
+    yield f"        capacity: {math.floor(group.capacity_bytes / 1e7) / 100:g}GB"
+    yield "        directories:"
+    for directory, note in zip(group.directories, group.notes, strict=True):
+        yield f"          - {directory}  # {note}"
+
+
+def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: Reach, why: str) -> Iterator[str]:
+    for type_name, same in types.items():
+        for roles in dict.fromkeys(machine.roles for machine in same):
+            chosen = [machine for machine in same if machine.roles == roles]
+            name = "node" if len(roles) > 1 else "master" if "master" in roles else type_name if roles else "edge"
+            remark = f"  # {why}" if "master" in roles and why else ""
+            yield f"  {name}:{remark}"
+            yield f"    type: {type_name}"
+            yield f"    roles: [{', '.join(roles)}]"
+            yield "    addresses:"
+            for machine in chosen:
+                address = reach.addresses[machine.survey.host]
+                named = machine.survey.hostname if machine.survey.hostname != address else ""
+                yield f"      - {address}" + (f"  # {named}" if named else "")
+
+
+def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
+    for host in hosts:
+        found = ", ".join(daemon.role for daemon in host.daemons) or "no daemon"
+        yield f"# {host.host} has no part in it: {found} runs there"
+
+
+@dataclass(frozen=True, slots=True)
+class _Theirs:
+    """Somebody else's ResourceManager, and the host from which jobs are to be submitted to it."""
+
+    daemon: Daemon
+    edge: Survey
+
+
+def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
+    """Return the Hadoop that runs there; None where none does, or assay's own."""
+    found = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
+    leading = next(((host, daemon) for host, daemon in found if daemon.active is not False), None)
+    if leading is None:
+        return None
+    host, daemon = leading
+    edges = [h for h in hosts if h.clients.programs.get("hadoop")]
+    return _Theirs(daemon, next((h for h in edges if h.host == host.host), edges[0] if edges else host))
+
+
+def _engine(theirs: _Theirs, roles: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """Yield how to attach to it."""
+    daemon, edge = theirs.daemon, theirs.edge
+    yield f"# A Hadoop {daemon.version or ''} runs there and is somebody else's: it is attached to, nothing is changed."
+    yield "provider: attached"
+    yield "attached:"
+    program = edge.clients.programs.get("hadoop")
+    yield f"  hadoop: {program or '/usr/bin/hadoop'}" + ("" if program else "  # guessed: not on a login's PATH")
+    folder = daemon.configuration or next(iter(edge.clients.configurations), None)
+    yield f"  configuration: {folder or '/etc/hadoop/conf'}" + ("" if folder else "  # guessed: not found")
+    yield "  queue: default  # guessed: ask who runs the cluster"
+    yield f"  directory: /user/{edge.user.name}/assay  # guessed"
+    if not roles[edge.host]:
+        yield "  edge: edge"
+
+
+def _remarks(machines: Sequence[_Machine]) -> Iterator[str]:
+    """Yield what stands in the way of using the file as it is."""
+    for machine in machines:
+        host = machine.survey
+        for group in machine.groups:
+            for directory in group.directories:
+                mount = host.mount_at(directory)
+                if mount and not mount.writable and mount.point == directory:
+                    yield f"{host.host}: {host.user.name} may not write to {directory}; let root make it a folder there"
+        for daemon in host.daemons:
+            if daemon.role in ("ozone", "router"):
+                yield f"{host.host}: {daemon.role} runs there, which assay does not know"

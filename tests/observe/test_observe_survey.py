@@ -1,0 +1,105 @@
+"""Hosts are surveyed as they are, by whatever Python from 3.6 on they have, many at once; none stops the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from assay.hosts import LocalTransport
+from assay.model.cluster import Address
+from assay.observe.scripts import source
+from assay.observe.survey import survey, survey_all
+from assay.spec import load_cluster
+from campaign_support import assay
+from fleet import Fleet, each, fleet
+from paths import ROOT
+
+OPTIONS = {"directories": ["/nowhere/else"], "peers": ["localhost"], "neighbour": None, "watch_s": 0.05}
+OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/python3.6"))
+
+
+async def test_this_machine_is_found_as_it_is(tmp_path: Path) -> None:
+    found = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
+    assert found.basics.cores == os.cpu_count()
+    assert found.user.uid == os.getuid()
+    assert found.peers == {"localhost": ("127.0.0.1",)}
+    assert found.directories[str(tmp_path)].writable
+    assert not found.directories["/nowhere/else"].exists
+    assert abs(found.clock.offset_s) <= found.clock.uncertain_s + 0.5
+    assert any(mount.point == "/" for mount in found.mounts)
+    assert found.tools["tar"] == shutil.which("tar")
+
+
+@pytest.mark.parametrize("name", ["survey", "services"])
+def test_python_3_6_runs_the_scripts(name: str) -> None:
+    if not OLD_PYTHONS:
+        pytest.skip("no Python 3.6 on this machine: the scripts are NOT tried by it")
+    done = subprocess.run([OLD_PYTHONS[0], "-c", source(name), json.dumps(OPTIONS)], capture_output=True, check=True)
+    assert isinstance(json.loads(done.stdout), dict)
+
+
+async def test_a_host_that_can_not_be_asked_is_told_apart_from_those_that_can(tmp_path: Path) -> None:
+    nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
+    found = await survey_all({"here": None, "there": nowhere})
+    assert list(found.hosts) == ["here"]
+    assert "refuses port 1" in str(found.failed["there"])
+
+
+FORTY = [f"n{number:02}" for number in range(1, 41)]
+HANGS, REFUSES, CHANGED, FULL, OLD = "n11", "n12", "n13", "n14", "n15"
+GONE = (HANGS, REFUSES, CHANGED)
+
+
+@pytest.fixture(scope="module")
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
+    folder = tmp_path_factory.mktemp("fleet", numbered=True)
+    folder.chmod(0o755)
+    folder.parent.chmod(0o755)
+    folder.parent.parent.chmod(0o755)
+    pythons = {OLD: OLD_PYTHONS[0].parent.parent} if OLD_PYTHONS else {}
+    with fleet(folder / "hosts", FORTY, disks=FORTY, pythons=pythons) as made:
+        yield made
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_path: Path) -> None:
+    """One hangs, one refuses, one has another key, one has a full disk, one has Python 3.6; nobody is root."""
+    each(forty, [FULL], "dd if=/dev/zero of=/mnt/data/filler bs=1M || true")
+    forty.stop(HANGS, signal.SIGSTOP)
+    forty.stop(REFUSES, signal.SIGTERM)
+    lines = Path(forty.known_hosts).read_text().splitlines()
+    other = lines[0].split(" ", 1)[1]
+    changed = [
+        f"{forty.address(CHANGED)} {other}" if line.startswith(f"{forty.address(CHANGED)} ") else line for line in lines
+    ]
+    Path(forty.known_hosts).write_text("".join(f"{line}\n" for line in changed))
+
+    file, began = tmp_path / "cluster.yaml", time.monotonic()
+    hosts = [forty.address(name) for name in FORTY]
+    done = assay("discover", *hosts, *forty.login, "--below", "assay", "-o", file, check=False)
+    took_s = time.monotonic() - began
+    assert done.returncode == 3, done.stderr
+    said = {name: next(line for line in done.stderr.splitlines() if forty.address(name) + ":" in line) for name in GONE}
+    assert "does not answer within" in said[HANGS]
+    assert "refuses port 22" in said[REFUSES]
+    assert "is not the one in" in said[CHANGED]
+    cluster = load_cluster(file)
+    assert len(cluster.nodes) == 37, done.stderr
+    assert {device.directory for node in cluster.workers for device in node.type.devices} == {"/mnt/data/assay"}
+    print(f"discovered in {took_s:.1f} s")
+
+
+def test_scripts_for_nodes_are_plain_ascii() -> None:
+    """Python 3.6 can't read anything else from a command line in the C locale, which logins without a terminal have."""
+    scripts = [*(ROOT / "src").rglob("node/*.py")]
+    assert len(scripts) > 5
+    assert [path.name for path in scripts if not path.read_bytes().isascii()] == []
