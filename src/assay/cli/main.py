@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "speedup": ("assay.cli.speedup", "speedup", "How much faster a factor's levels are, over all matched runs."),
     "findings": ("assay.cli.findings", "findings", "What the runs say to the field's common claims."),
     "anomalies": ("assay.cli.findings", "anomalies", "List the runs that are odd for their configuration."),
+    "predict": ("assay.cli.predict", "predict", "How long a configuration will take that nobody ran, and how sure."),
     "changes": ("assay.cli.speedup", "changes", "Tell when configurations became faster or slower."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
     "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),

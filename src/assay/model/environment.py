@@ -122,6 +122,15 @@ class NodeFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class Hardware:
+    """What a cluster's workers are, as far as it was recorded; of unlike nodes, the mean one."""
+
+    workers: int | None
+    cores: float | None
+    memory_bytes: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class LabNodeFacts:
     """What a lab made of a node."""
 
@@ -207,6 +216,21 @@ class Environment:
         """What was found on each node."""
         nodes = _entries(self.tree.get("nodes"))
         return {str(name): NodeFacts.of(node) for name, node in nodes.items() if isinstance(node, dict)}
+
+    @property
+    def hardware(self) -> Hardware:
+        """What the workers are: found on the nodes, or as a source's list of clusters tells it."""
+        told, nodes = self.cluster or ClusterFacts(), self.nodes.values()
+        cores = [float(node.cores) for node in nodes if node.cores]
+        memory = [float(node.memory_bytes) for node in nodes if node.memory_bytes]
+        listed_cores, listed_gb = (_at(self.tree, "cluster", name) for name in ("cores", "ram_gb"))
+        if not cores and isinstance(listed_cores, int | float):
+            cores = [float(listed_cores)]
+        if not memory and isinstance(listed_gb, int | float):
+            memory = [listed_gb * 1e9]
+        return Hardware(
+            told.workers, sum(cores) / len(cores) if cores else None, sum(memory) / len(memory) if memory else None
+        )
 
     @property
     def parameters(self) -> dict[str, str]:

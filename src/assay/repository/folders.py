@@ -36,6 +36,11 @@ class Folders:
         return self.root / "index"
 
     @property
+    def models(self) -> Path:
+        """What was learned from the runs: derived like the index, and deleted with it."""
+        return self.index / "models"
+
+    @property
     def partial(self) -> Path:
         """What is being written; see :mod:`assay.repository.staging`."""
         return self.root / "partial"

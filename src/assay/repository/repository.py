@@ -7,6 +7,7 @@ without locks.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import shutil
@@ -136,6 +137,24 @@ class Repository:
     def has_index_of(self, table: RunTable) -> bool:
         """Say whether the runs of :meth:`table` can still be looked up."""
         return self._index.holds(table)
+
+    def kept_model(self, name: str) -> bytes | None:
+        """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""
+        try:
+            return (self.folders.models / name).read_bytes()
+        except OSError:
+            return None
+
+    def keep_model(self, name: str, content: bytes) -> None:
+        """Keep what was learned from the runs in the place of earlier ones; where nothing can be written, nowhere."""
+        with contextlib.suppress(OSError):
+            self.folders.models.mkdir(parents=True, exist_ok=True)
+            with staging(self.folders.partial, "model") as folder:
+                (folder / name).write_bytes(content)
+                (folder / name).rename(self.folders.models / name)
+            for path in self.folders.models.iterdir():
+                if path.name != name:
+                    path.unlink()
 
     def scratch_file(self) -> IO[bytes]:
         """Return a file to write a bundle in before it is taken; it is gone when it is closed."""

@@ -1,0 +1,63 @@
+"""What is learned from a repository, kept beside its index: learned once, and anew when the runs changed.
+
+In: a repository. Out: its runs as a table with the hardware of their clusters, and the model of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.errors import RepositoryError
+from assay.predict.features import CORES, MEMORY, WORKERS
+from assay.predict.model import Model, learn
+from assay.predict.model_file import read, written
+from assay.repository import Repository
+from assay.statistics.keys import Floats, first_rows, groups_by
+from assay.statistics.run_table import RunTable
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """A model with the runs that it was learned from."""
+
+    table: RunTable
+    model: Model
+    notices: tuple[str, ...]
+    """What a reader should know of how it came about."""
+
+
+def with_hardware(repository: Repository, table: RunTable) -> RunTable:
+    """Return the table with values of the clusters' hardware, as far as runs recorded it."""
+    names = [name for name in ("cluster", "origin") if name in table.columns]
+    groups = groups_by(table, names)
+    if not table.source or not len(table):
+        return table
+    recorded = [found.hardware for found in repository.environments_at(table, first_rows(groups).tolist())]
+    told: dict[str, Sequence[float | None]] = {
+        WORKERS: [hardware.workers for hardware in recorded],
+        CORES: [hardware.cores for hardware in recorded],
+        MEMORY: [hardware.memory_bytes for hardware in recorded],
+    }
+    values: dict[str, Floats] = dict(table.values)
+    for name, numbers in told.items():
+        if any(number is not None for number in numbers):
+            values[name] = np.array([np.nan if n is None else float(n) for n in numbers])[groups.of_row]
+    return replace(table, values=values)
+
+
+def learned(repository: Repository) -> Learned:
+    """Return what is learned from all runs. SpecificationError when there is too little to learn from."""
+    table = with_hardware(repository, repository.table())
+    name = f"times-{table.source.removesuffix('.parquet')}.model"
+    notices = []
+    if (kept := repository.kept_model(name)) is not None:
+        try:
+            return Learned(table, read(kept, table.source), ())
+        except RepositoryError as error:
+            notices.append(f"{error.message}; it was learned anew")
+    model = learn(table)
+    repository.keep_model(name, written(model, table.source))
+    return Learned(table, model, tuple(notices))

@@ -1,0 +1,56 @@
+"""What a learner sees of a table, what it refuses, and how far intervals reach."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assay.errors import SpecificationError
+from assay.model.run import Run
+from assay.predict import calibration
+from assay.predict.features import learned_encoding
+from assay.predict.model import learn
+from assay.statistics.run_table import table_of
+from builders import make_run
+from effort import examples
+from learning import learning_runs, learning_table
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [
+        (learning_runs()[:10], "10 valid runs are too few to learn from"),
+        ([make_run(n, duration_s=60.0 + n) for n in range(40)], "40 valid runs are of 1 configurations only"),
+        ([replace(run, duration_s=60.0) for run in learning_runs()], "took 60 s to the digit"),
+    ],
+)
+def test_what_tells_nothing_is_refused_in_words(runs: list[Run], why: str) -> None:
+    with pytest.raises(SpecificationError, match=why):
+        learn(table_of(runs))
+
+
+def test_what_never_varied_is_no_feature() -> None:
+    table = learning_table()
+    encoding = learned_encoding(table)
+    assert "dfs.blocksize" not in encoding.names
+    assert {"workload", "cluster", "layout", "network"} <= set(encoding.names)
+    assert encoding.of(table).shape == (len(table), len(encoding.names))
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(st.lists(st.floats(0, 10), min_size=9, max_size=60))
+def test_the_conformal_quantile_leaves_at_most_a_tenth_above(errors: list[float]) -> None:
+    values = np.array(errors)
+    assert (values <= calibration.conformal_quantile(values)).mean() >= calibration.LEVEL
+
+
+def test_few_errors_have_no_quantile_and_few_levels_widen_it() -> None:
+    assert calibration.conformal_quantile(np.arange(8.0)) == np.inf
+    assert np.isnan(calibration.left_out_quantile([np.ones(50)]))
+    two, three = (calibration.left_out_quantile([np.ones(50)] * n) for n in (2, 3))
+    assert two > three > 1.0
+    assert calibration.left_out_quantile([np.ones(50)] * 20) == 1.0

@@ -1,0 +1,78 @@
+"""What is asked of a repository: short names, what was not said, a model kept beside the index, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.predict import predict
+from assay.errors import SpecificationError
+from assay.questions.learned import learned
+from assay.questions.prediction import NewCluster, predicted
+from assay.repository import Repository
+from learning import learning_runs, time_s
+
+pytestmark = pytest.mark.slow
+ASKED = ("workload=TeraSort,disk=ssd", "maps=6")
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository.create(tmp_path_factory.mktemp("learned") / "repository")
+    for run in learning_runs():
+        made.publish(run)
+    return made
+
+
+def test_short_names_are_understood_and_what_was_not_said_is_told(repository: Repository) -> None:
+    found = predicted(repository, ASKED, NewCluster("c12", None))
+    assert found.configuration["mapreduce.tasktracker.map.tasks.maximum"] == "6"
+    assert found.configuration["layout"] == "SSD"
+    assert set(found.assumed) == {"network"}
+    assert found.expected_s == pytest.approx(time_s("terasort", "SSD", found.assumed["network"], 6, 12), rel=0.2)
+    assert (found.origin, found.runs, len(found.nearest)) == ("predicted", 252, 3)
+    assert repository.run(found.nearest[0].run_id).workload == "terasort"
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("workload", "has no form COLUMN=LEVEL"),
+        ("layout=SSD", "of which workload"),
+        ("workload=sort,colour=red", "no run has a factor 'colour'"),
+        ("workload=sort,maps=many", "'many' is no number"),
+        ("workload=sort,workload=sort", "named twice"),
+    ],
+)
+def test_conditions_that_mean_nothing_are_refused_in_words(repository: Repository, where: str, why: str) -> None:
+    with pytest.raises(SpecificationError, match=why):
+        predicted(repository, [where])
+
+
+def test_a_model_is_kept_used_again_and_learned_anew_when_it_was_changed(repository: Repository) -> None:
+    learned(repository)
+    (kept,) = repository.folders.models.iterdir()
+    before = kept.read_bytes()
+    assert learned(repository).notices == ()
+    kept.write_bytes(before[:-1000] + b"x" * 1000)
+    (notice,) = learned(repository).notices
+    assert "damaged or was changed; it was learned anew" in notice
+    assert kept.read_bytes() == before
+
+
+def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Repository, tmp_path: Path) -> None:
+    def said(*arguments: str) -> str:
+        found = CliRunner().invoke(predict, [*arguments, "--repository", str(repository.root)], catch_exceptions=False)
+        assert found.exit_code == 0
+        return found.output
+
+    told = said("--where", "workload=sort,layout=SSD,maps=6", "--cluster", "c12")
+    assert "90% interval of one run" in told
+    assert "Nearest measured" in told
+    unknown = said("--where", "workload=pagerank")
+    assert "not known." in unknown
+    assert "no run has workload pagerank" in unknown
+    assert json.loads(said("--json", "--where", "workload=sort"))["level"] == 0.9
