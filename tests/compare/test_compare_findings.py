@@ -144,3 +144,14 @@ def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -
 def test_origins_are_answered_apart() -> None:
     runs = [make_run(origin=origin, lab_scale=None) for origin in (Origin.MEASURED, Origin.PUBLISHED)]
     assert list(findings(table_of(runs))) == ["measured", "published"]
+
+
+def test_ties_of_whole_seconds_do_not_make_a_claim_certain() -> None:
+    """100 and 100 s against 99 and 99 s: a second is all that the clock tells, and less than what was rounded."""
+    times = {"HDD": (100.0, 100.0), "SSD": (99.0, 99.0)}
+    runs = [make_run(layout=name, duration_s=time) for name, found in times.items() for time in found]
+    (found,) = findings(table_of(runs)).values()
+    claim = next(one for one in found if one.name == "ssd-helps-shuffle")
+    (evidence,) = claim.evidence
+    assert (evidence.low or 2) < 1 < (evidence.high or 0)
+    assert claim.answer is ClaimAnswer.UNDECIDED

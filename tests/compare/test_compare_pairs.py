@@ -32,7 +32,8 @@ def test_the_ratio_is_baseline_time_over_candidate_time() -> None:
 
 
 def test_complete_blocks_are_paired_and_drift_cancels() -> None:
-    drifting = runs_with({"HD2": [20.0, 30.0, 44.0, 60.0, 80.0], "SS2": [10.0, 15.0, 22.0, 30.0, 40.0]})
+    times = [20.0013, 30.0017, 44.0011, 60.0019, 80.0007]  # not rounded to a second
+    drifting = runs_with({"HD2": times, "SS2": [time / 2.0 for time in times]})
     (paired,) = compare(drifting, factor="layout", baseline="HD2")
     assert paired.paired
     assert (paired.ratio_low, paired.ratio_high) == pytest.approx((2.0, 2.0))

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from assay.compare.significance import (
     cliffs_delta,
     half_width,
-    holm,
     indistinguishable_from_best,
     precise_enough,
     rank_test,
@@ -24,7 +23,7 @@ from assay.compare.significance import (
 from assay.errors import SpecificationError
 from assay.model.run import Run
 from assay.statistics.intervals import geometric_mean
-from assay.statistics.ranks import rank_test_p
+from assay.statistics.ranks import holm, rank_test_p
 from assay.statistics.run_table import table_of
 from builders import make_run
 from effort import examples
@@ -88,7 +87,7 @@ def test_levels_that_may_be_best() -> None:
                 parameters = {"dfs.blocksize": str(block) if layout != "NVE" else "other"}
                 runs.append(make_run(len(runs), layout=layout, duration_s=s * noise, parameters=parameters))
     (found,) = indistinguishable_from_best(table_of(runs), "layout")
-    assert set(found.may_be_best) == {"SSD", "SS2", "NVE"}
+    assert set(found.may_be_best) == {"SSD", "SS2"}
     assert found.never_compared == ("NVE",)
     assert set(found.slower) == {"HDD"}
     assert found.slower["HDD"][1] < 1e-4
@@ -149,4 +148,5 @@ def test_repeating_does_not_stop_before_five_runs() -> None:
     assert precise_enough([100.0, 100.1, 100.2, 100.1, 100.0], 0.05)
     assert half_width([3.0]) == float("inf")
     found = geometric_mean([100.0, 110.0, 120.0])
+    assert half_width([100.0] * 5) == 0  # to repeat does not take away that times are rounded
     assert half_width([100.0, 110.0, 120.0]) == pytest.approx((found.high or 0) / found.value - 1)

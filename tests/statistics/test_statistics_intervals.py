@@ -14,12 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from assay.compare.significance import rank_test
 from assay.statistics.intervals import geometric_mean, welch_ratio
 from assay.statistics.ranks import rank_test_p, smallest_reachable_p
 from effort import examples
 from paths import ROOT
 
 TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
+ODD = 1.0000123456789
+"""Times of many decimals, which are not rounded to anything."""
 
 
 def _benchmark(name: str = "interval_coverage") -> Any:
@@ -44,6 +47,7 @@ def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
 
 @given(TIMES, TIMES)
 def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate: list[float]) -> None:
+    baseline, candidate = ([t * ODD for t in side] for side in (baseline, candidate))
     logs = [[math.log(t) for t in side] for side in (baseline, candidate)]
     if max(max(side) - min(side) for side in logs) < 1e-6:
         return
@@ -55,11 +59,11 @@ def test_welch_agrees_with_scipy_on_logarithms(baseline: list[float], candidate:
 
 @given(st.lists(st.tuples(st.floats(1, 1000), st.floats(1, 1000)), min_size=2, max_size=8))
 def test_paired_agrees_with_scipy_on_log_ratios(pairs: list[tuple[float, float]]) -> None:
-    logs = [math.log(b / c) for b, c in pairs]
+    logs = [math.log(b / c * ODD) for b, c in pairs]
     if max(logs) - min(logs) < 1e-6:
         return
     expected = stats.ttest_1samp(logs, 0).confidence_interval(0.95)
-    found = geometric_mean([b / c for b, c in pairs])
+    found = geometric_mean([b / c * ODD for b, c in pairs])
     assert found.low == pytest.approx(math.exp(expected.low), rel=1e-6, abs=1e-300)
     assert found.high == pytest.approx(math.exp(expected.high), rel=1e-6)
 
@@ -86,9 +90,34 @@ def test_one_run_on_a_side_has_a_ratio_but_no_interval() -> None:
     assert (found.low, found.high) == (None, None)
 
 
-def test_equal_times_give_an_interval_of_no_width() -> None:
-    found = welch_ratio([10.1] * 3, [5.05] * 3)
-    assert (found.low, found.high) == pytest.approx((2.0, 2.0))
+def test_an_interval_is_never_narrower_than_what_rounding_allows() -> None:
+    """100 s can be 99.5 to 100.5 s. Equal times of many decimals have no such excuse, and give no width."""
+    found = welch_ratio([100.0] * 2, [90.0] * 2)
+    assert (found.low, found.high) == pytest.approx((1.1111 * np.exp(-0.01056), 1.1111 * np.exp(0.01056)), abs=1e-4)
+    tenths, exact = welch_ratio([10.1] * 3, [5.05] * 3), welch_ratio([10.1234567] * 3, [10.1234567 / 2] * 3)
+    assert (tenths.low, tenths.high) == pytest.approx((2 * np.exp(-0.00594), 2 * np.exp(0.00594)), abs=1e-4)
+    assert (exact.low, exact.high) == pytest.approx((2.0, 2.0))
+    wide = welch_ratio([100.0, 120.0], [90.0, 70.0])
+    bare = welch_ratio([100.0000001, 120.0000001], [90.0000001, 70.0000001])
+    assert (wide.low, wide.high) == pytest.approx((bare.low, bare.high))
+
+
+def test_intervals_of_whole_seconds_hold_the_truth() -> None:
+    """With scatter below a second, times tie: the plain t interval then holds the truth in a tenth of the cases."""
+    rng = np.random.default_rng(2)
+    held = 0
+    for _ in range(400):
+        middle = 30 + rng.random()
+        sides = (np.rint(rng.normal(at, 0.1, 2)).tolist() for at in (middle, middle / 1.1))
+        found = welch_ratio(*sides)
+        held += (found.low or 0) <= 1.1 <= (found.high or 0)
+    assert held / 400 >= 0.95
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
+def test_no_p_lies_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
+    found = rank_test([float(x) for x in a], [float(x) for x in b])
+    assert found.p >= found.smallest_reachable_p - 1e-12
 
 
 @pytest.mark.parametrize("bad", [[0.0], [-1.0], [math.nan], [math.inf], []])

@@ -18,7 +18,6 @@ from assay.wording.numbers import NOTHING
 from assay.wording.ratios import format_ratio, interval
 
 if TYPE_CHECKING:
-    from assay.compare.significance import BestSet
     from assay.compare.speedups import Speedup
     from assay.statistics.run_table import RunTable
 
@@ -71,13 +70,25 @@ def speedup(
     view = speedup_view(opened, table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
     found, best, warnings = view.speedups, view.best, list(view.warnings)
     if as_json:
-        print_json({"speedups": json_value(found), "best": json_value(best), "warnings": json_value(warnings)})
+        print_json(
+            {
+                "speedups": json_value(found),
+                "best": json_value(best),
+                "compared": json_value(view.compared),
+                "warnings": json_value(warnings),
+            }
+        )
         return
     print_table(
-        (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Sets", "Runs", "Origin"),
+        (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Holds", "Sets", "Runs", "Origin"),
         [_cells(item) for item in found if item.ratio is not None],
     )
-    _say(found, best, table)
+    _say(found, table)
+    from assay.questions.speedup_tables import tables_of
+
+    for told in tables_of(found, view.compared, best):
+        click.echo(f"\n{told.title}\n{told.note}")
+        print_table([header.lstrip("#") for header in told.headers], told.rows)
     for warning in warnings:
         click.echo(f"warning: {warning}")
 
@@ -90,13 +101,14 @@ def _cells(item: Speedup) -> tuple[str, ...]:
         f"{item.candidate} to {item.baseline}",
         f"{format_ratio(item.ratio)}×",
         interval(item.low, item.high),
+        item.holds_for.words if item.low is not None else NOTHING,
         str(item.sets),
         f"{item.runs_baseline}, {item.runs_candidate}",
         item.origin + scale,
     )
 
 
-def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> None:
+def _say(found: Sequence[Speedup], table: RunTable) -> None:
     from assay.statistics.facets import counts_by  # imported here to keep start-up short
 
     click.echo()
@@ -116,12 +128,6 @@ def _say(found: Sequence[Speedup], best: Sequence[BestSet], table: RunTable) -> 
         f"{len(table)} runs looked at{not_valid}. A valid run counts where another level has one that is "
         "equal in all else; --json says for each comparison how many did not."
     )
-    if best:
-        click.echo()
-        cells = [
-            (b.group, *(", ".join(x) or NOTHING for x in (b.may_be_best, b.slower, b.never_compared))) for b in best
-        ]
-        print_table(("Group", "May be the fastest (95 %)", "Shown to be slower", "Never compared"), cells)
 
 
 def _published(table: RunTable, names: Sequence[str], baseline: str | None, method: str, as_json: bool) -> None:

@@ -19,12 +19,13 @@ import numpy as np
 from assay.compare.differences import cpu_warnings, environment_warnings, host_facts
 from assay.compare.matched import FAILED, INVALID, PAIRED, WARM, LogMean, log_mean, over_blocks, pairs
 from assay.compare.run_sets import RunSet, run_sets
-from assay.compare.significance import holm, rank_test
+from assay.compare.significance import rank_test
 from assay.compare.summary import LevelSummary, summarise_level
-from assay.compare.verdict import Basis, Conclusion, judge
+from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.model.run import Origin, Run
 from assay.model.warning import CodedWarning
-from assay.statistics.intervals import Means, means_by
+from assay.statistics.intervals import Estimate, Means, means_by, rounding_of
+from assay.statistics.ranks import holm
 
 WELCH = "Welch's t on log run times"
 
@@ -65,10 +66,12 @@ class Comparison:
     """How far so few runs can carry the claim; may be empty."""
     verdict: str
     """Claim and remark."""
-    rank_test_p: float | None
-    """Mann-Whitney's two-sided p, exact for few runs."""
+    p: float | None
+    """Two-sided, of no difference; below 5 % exactly where the interval leaves out 1."""
     holm_p: float | None
-    """The same, corrected for the number of comparisons that were asked for at once."""
+    """The same, corrected for all comparisons that were asked for at once: what the verdict goes by."""
+    rank_test_p: float | None
+    """Mann-Whitney's two-sided p, exact for few runs: beside the verdict, which does not use it."""
     smallest_reachable_p: float | None
     cliffs_delta: float | None
     """P(baseline slower) − P(baseline faster) over all pairs of runs: 1 when every candidate run is faster."""
@@ -111,12 +114,15 @@ def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | No
     if not baseline or not candidate:
         return None
     runs, n = (*baseline, *candidate), len(baseline)
-    logs = np.log([run.duration_s for run in runs])
+    duration_s = np.array([run.duration_s for run in runs])
+    logs, off = np.log(duration_s), rounding_of(duration_s)
 
     def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
         of_run = np.array([numbers[key] for key in keys])
-        return means_by(logs[:n], of_run[:n], len(numbers)), means_by(logs[n:], of_run[n:], len(numbers))
+        sides = (slice(None, n), slice(n, None))
+        b, c = (means_by(logs[rows], of_run[rows], len(numbers), off[rows]) for rows in sides)
+        return b, c
 
     for keys in (
         [(run.campaign_id, run.block) for run in runs],
@@ -161,8 +167,9 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
         claim=said.claim,
         remark=said.remark,
         verdict=str(said),
-        rank_test_p=ranks.p if ranks else None,
+        p=found.p if found else None,
         holm_p=None,
+        rank_test_p=ranks.p if ranks else None,
         smallest_reachable_p=ranks.smallest_reachable_p if ranks else None,
         cliffs_delta=ranks.delta if ranks else None,
         baseline_median_s=b.median_s,
@@ -195,13 +202,22 @@ def compare_sets(sets: Sequence[RunSet], factor: str, baseline: str) -> list[Com
 
 
 def _corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return the comparisons with their p values corrected for how many they are."""
-    tested = [number for number, comparison in enumerate(found) if comparison.rank_test_p is not None]
-    corrected = dict(zip(tested, holm([found[number].rank_test_p or 0.0 for number in tested]), strict=True))
-    return [
-        replace(comparison, holm_p=float(corrected[number])) if number in corrected else comparison
-        for number, comparison in enumerate(found)
-    ]
+    """Return the comparisons with verdicts that allow for how many they are."""
+    tested = [number for number, comparison in enumerate(found) if _is_judged(comparison)]
+    corrected = dict(zip(tested, holm([found[number].p or 0.0 for number in tested]).tolist(), strict=True))
+
+    def judged(one: Comparison, holm_p: float) -> Comparison:
+        ratio = Estimate(one.ratio or 0.0, one.ratio_low, one.ratio_high)
+        said = judge(one.baseline, one.candidate, ratio, one.basis, Corrected(holm_p, len(tested)))
+        claim, remark = said.claim, said.remark
+        return replace(one, holm_p=holm_p, conclusion=said.conclusion, claim=claim, remark=remark, verdict=str(said))
+
+    return [judged(one, corrected[number]) if number in corrected else one for number, one in enumerate(found)]
+
+
+def _is_judged(one: Comparison) -> bool:
+    """Tell whether a conclusion is drawn at all: what draws none is no further chance to be wrong."""
+    return one.p is not None and one.conclusion is not Conclusion.NOT_ENOUGH_RUNS
 
 
 def most_telling(comparisons: Sequence[Comparison]) -> Comparison | None:

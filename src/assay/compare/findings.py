@@ -23,7 +23,7 @@ from assay.compare.matched import STRATA, combine, over_sets
 from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.model.plan import COMPRESSION
 from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.intervals import means_by
+from assay.statistics.intervals import means_by, rounding_of
 from assay.statistics.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, Column, RunTable
 from assay.wording.ratios import format_interval, format_ratio
@@ -100,6 +100,8 @@ class _View:
     containers: str
     shuffle_heavy: Mask
     cpu_bound: Mask
+    rounding: Floats
+    """How far each mean log time can be off because times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +114,19 @@ class _Effects:
     degrees: Floats
     example: Ints
     workload: Ints
+    rounding: Floats
+    """How far each gain can be off because times are rounded."""
 
     def where(self, keep: Mask) -> _Effects:
         """Return some of the sets."""
-        return _Effects(self.gain[keep], self.error[keep], self.degrees[keep], self.example[keep], self.workload[keep])
+        return _Effects(
+            self.gain[keep],
+            self.error[keep],
+            self.degrees[keep],
+            self.example[keep],
+            self.workload[keep],
+            self.rounding[keep],
+        )
 
 
 def _by_level(table: RunTable, name: str, value: Callable[[str], float]) -> Floats:
@@ -159,7 +170,8 @@ def _view(table: RunTable) -> _View:
     rows = np.flatnonzero(good)
     every = groups_by(table, table.factors)
     present, ids = np.unique(every.of_row[rows], return_inverse=True)
-    means = means_by(np.log(table.values["duration_s"][rows]), ids, len(present))
+    duration_s = table.values["duration_s"][rows]
+    means = means_by(np.log(duration_s), ids, len(present), rounding_of(duration_s))
     example = rows[first_rows(Groups(ids, len(present)))]
     busy = table.values.get("cpu_busy_share")
     limited = _cpu_limited(table.columns["workload"], rows, busy)
@@ -183,6 +195,7 @@ def _view(table: RunTable) -> _View:
         containers,
         shuffle[workload.codes],
         limited[workload.codes],
+        means.rounding,
     )
 
 
@@ -214,6 +227,7 @@ def _effects(view: _View, factor: Floats, column: str, among: Mask) -> _Effects:
     example = rows[first_rows(groups)[sets]]
     with np.errstate(invalid="ignore", divide="ignore"):
         part = (weights * x / spread[groups.of_row]) ** 2 * view.variance[rows] / weights
+        off = np.abs(weights * x / spread[groups.of_row]) * view.rounding[rows]
     part = np.where(x == 0, 0.0, part)  # what stands in the middle of its set does not move the slope
     error, degrees = _sums(groups, part, weights - 1)
     return _Effects(
@@ -222,6 +236,7 @@ def _effects(view: _View, factor: Floats, column: str, among: Mask) -> _Effects:
         degrees[sets],
         example,
         view.table.columns["workload"].codes[example].astype(np.int64),
+        np.bincount(groups.of_row, weights=off, minlength=groups.count)[sets].astype(np.float64),
     )
 
 
@@ -243,7 +258,8 @@ def _evidence(view: _View, label: str, found: _Effects) -> ClaimEvidence:
     parts, workloads, sets = [], [], 0
     for code in np.unique(found.workload):
         gains = found.gain[found.workload == code]
-        mean = over_sets(gains, found.error[found.workload == code], found.degrees[found.workload == code])
+        mine = found.where(found.workload == code)
+        mean = over_sets(gains, mine.error, mine.degrees, mine.rounding)
         if np.isfinite(mean.error):
             parts.append(mean)
             workloads.append(view.table.columns["workload"].levels[code])
@@ -265,9 +281,9 @@ def _ratio_of_gains(view: _View, found: _Effects, split: Floats, columns: Sequen
     first = first_rows(groups)[both]
     number = np.where(sides == 0, without.n[groups.of_row], with_it.n[groups.of_row])
     error, degrees = _sums(groups, found.error / number**2, found.degrees)
-    return _Effects(
-        without.mean[both] - with_it.mean[both], error[both], degrees[both], found.example[first], found.workload[first]
-    )
+    off = np.bincount(groups.of_row, weights=found.rounding / number, minlength=groups.count).astype(np.float64)
+    gain = without.mean[both] - with_it.mean[both]
+    return _Effects(gain, error[both], degrees[both], found.example[first], found.workload[first], off[both])
 
 
 def _decide(supported: bool, contradicted: bool) -> ClaimAnswer:

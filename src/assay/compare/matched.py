@@ -11,13 +11,15 @@ Only valid runs count; warm ones not beside cold ones; origins and lab scales ar
 
 The interval is Student's t on the sets' log ratios; with fewer than :data:`SETS_MIN` sets, all with repetitions on
 both sides, it is Welch's within the sets and holds for just these configurations: docs/adr/0005. So it is for one
-set, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003).
+set, unless its runs pair within blocks: then it is Student's t on the pairs' log ratios (docs/adr/0003). Every mean
+says which of the two it is (:class:`HoldsFor`); ``answers.py`` has one for each question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +27,16 @@ from numpy.typing import NDArray
 from assay.errors import SpecificationError
 from assay.model.run import RunStatus
 from assay.statistics.factors import default_baseline
-from assay.statistics.intervals import Estimate, Means, difference, estimate, means_by, satterthwaite
+from assay.statistics.intervals import (
+    Estimate,
+    Means,
+    difference,
+    estimate,
+    means_by,
+    rounding_of,
+    satterthwaite,
+    two_sided_p,
+)
 from assay.statistics.keys import (
     Floats,
     Groups,
@@ -54,8 +65,23 @@ OVER_GROUPS = "geometric mean of the groups' speedups, Satterthwaite's t"
 COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm beside cold runs")
 DEPLOYMENT = "campaign_id"
+CLUSTER = "cluster"
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
+
+
+class HoldsFor(StrEnum):
+    """What a figure over matched sets speaks of: which question its interval answers."""
+
+    THESE = "these_configurations"
+    HERE = "another_configuration_here"
+    ELSEWHERE = "another_cluster"
+    DEPLOYMENT = "another_deployment"
+
+    @property
+    def words(self) -> str:
+        """Return it as a reader is told: ``for another configuration here``."""
+        return "for " + self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +102,13 @@ class MatchedSets:
     sets: Groups
     """The set of each row that counts."""
     logs: Floats
+    rounding: Floats
+    """How far each logarithm can be off because the time is rounded."""
     ignored: tuple[str, ...]
     deployment: Ints
     """The campaign of each set, where sets are within campaigns; empty otherwise."""
+    cluster: Ints
+    """The cluster of each set; empty where it is compared, or may differ within a set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +123,10 @@ class Pairs:
     error_within: Floats
     """Variance of the log ratio from repetitions within the set; NaN when a side has one run."""
     degrees_within: Floats
+    squares_within: Floats
+    """Sum of squares of both sides' log times about their means; 0 when both have one run."""
+    rounding: Floats
+    """How far each log ratio can be off because times are rounded."""
 
 
 def match(
@@ -119,24 +153,29 @@ def match(
     small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
     positions = keep[np.argsort(small, kind="stable")]
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
-    logs = np.log(table.values["duration_s"][positions])
+    duration_s = table.values["duration_s"][positions]
+    logs, rounding = np.log(duration_s), rounding_of(duration_s)
     sets = Groups(groups.of_row[positions], groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
-    return MatchedSets(table, factor, why, positions, starts, groups, sets, logs, tuple(sorted(ignore)), deployment)
+    cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
+    told = tuple(sorted(ignore))
+    return MatchedSets(table, factor, why, positions, starts, groups, sets, logs, rounding, told, deployment, cluster)
 
 
 def side(matched: MatchedSets, level: int) -> Means:
     """Return the mean log times of the runs of one level (a code of the factor) in each set."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    return means_by(matched.logs[rows], matched.sets.of_row[rows], matched.sets.count)
+    return means_by(matched.logs[rows], matched.sets.of_row[rows], matched.sets.count, matched.rounding[rows])
 
 
 def pairs(b: Means, c: Means, deployment: Ints) -> Pairs:
     """Return the sets that have runs on both sides, from each side's means by set."""
     sets = np.flatnonzero((b.n > 0) & (c.n > 0))
-    apart = difference(b.taken(sets), c.taken(sets))
+    b, c = b.taken(sets), c.taken(sets)
+    apart = difference(b, c)
     unit = deployment[sets] if len(deployment) else deployment
-    return Pairs(sets, apart.mean, (b.n[sets], c.n[sets]), unit, apart.error, apart.degrees)
+    squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(sets)))
+    return Pairs(sets, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +186,19 @@ class LogMean:
     error: float
     degrees: float
     method: str
+    holds_for: HoldsFor
+    rounding: float = 0.0
+    """How far the mean can be off because times are rounded: its interval is never narrower."""
 
     @property
     def ratio(self) -> Estimate:
         """The speedup with its 95 % interval."""
-        return estimate(self.mean, self.error, self.degrees)
+        return estimate(self.mean, self.error, self.degrees, self.rounding)
+
+    @property
+    def p(self) -> float | None:
+        """The two-sided p value of no difference, below 5 % exactly where the interval leaves out 1."""
+        return two_sided_p(self.mean, self.error, self.degrees, self.rounding)
 
 
 def log_mean(found: Pairs) -> LogMean | None:
@@ -160,23 +207,37 @@ def log_mean(found: Pairs) -> LogMean | None:
     if m == 0:
         return None
     if len(found.deployment):
-        return over_deployments(found.log_ratio, found.deployment)
-    return over_sets(found.log_ratio, found.error_within, found.degrees_within)
+        return over_deployments(found.log_ratio, found.deployment, found.rounding)
+    return over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
 
 
-def over_sets(log_ratio: Floats, error_within: Floats, degrees_within: Floats) -> LogMean:
+def over_sets(
+    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+) -> LogMean:
     """Return the mean of the sets' log ratios: with their scatter, or where they are few with that of their runs.
 
     ``error_within``: the variance of each log ratio that its runs' scatter makes, NaN when not known, with its degrees
-    of freedom.
+    of freedom. ``rounding``: how far each can be off because times are rounded.
     """
-    m, mean = len(log_ratio), float(log_ratio.mean())
-    if m < SETS_MIN and np.isfinite(error_within).all():
-        error = float(np.sqrt(error_within.sum()) / m)
-        return LogMean(mean, error, satterthwaite(error_within, degrees_within), WITHIN_SETS)
-    if m < 2:
-        return LogMean(mean, float("nan"), 0.0, OVER_SETS)
-    return LogMean(mean, float(log_ratio.std(ddof=1) / np.sqrt(m)), m - 1.0, OVER_SETS)
+    if len(log_ratio) < SETS_MIN and np.isfinite(error_within).all():
+        return within_sets(log_ratio, error_within, degrees_within, rounding)
+    return between_sets(log_ratio, rounding)
+
+
+def within_sets(
+    log_ratio: Floats, error_within: Floats, degrees_within: Floats, rounding: Floats | None = None
+) -> LogMean:
+    """Return the mean of the sets' log ratios with the error that their runs' scatter makes: for these sets alone."""
+    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
+    error, degrees = float(np.sqrt(error_within.sum()) / m), satterthwaite(error_within, degrees_within)
+    return LogMean(float(log_ratio.mean()), error, degrees, WITHIN_SETS, HoldsFor.THESE, off)
+
+
+def between_sets(log_ratio: Floats, rounding: Floats | None = None) -> LogMean:
+    """Return the mean of the sets' log ratios with the error that their own scatter makes: for sets like these."""
+    m, off = len(log_ratio), 0.0 if rounding is None else float(rounding.mean())
+    error = float(log_ratio.std(ddof=1) / np.sqrt(m)) if m > 1 else float("nan")
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, OVER_SETS, HoldsFor.HERE, off)
 
 
 def over_blocks(b: Means, c: Means) -> LogMean | None:
@@ -189,10 +250,11 @@ def over_blocks(b: Means, c: Means) -> LogMean | None:
     if m < PAIRS_MIN or not ((b.n[there] == 1) & (c.n[there] == 1)).all():
         return None
     log_ratio = b.mean[there] - c.mean[there]
-    return LogMean(float(log_ratio.mean()), float(log_ratio.std(ddof=1) / np.sqrt(m)), m - 1.0, PAIRED)
+    error, off = float(log_ratio.std(ddof=1) / np.sqrt(m)), float((b.rounding[there] + c.rounding[there]).mean())
+    return LogMean(float(log_ratio.mean()), error, m - 1.0, PAIRED, HoldsFor.THESE, off)
 
 
-def over_deployments(log_ratio: Floats, deployment: Ints) -> LogMean:
+def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | None = None) -> LogMean:
     """Return the mean over deployments of their mean log ratios.
 
     Runs of one deployment share its effect, so it counts once, however many sets and runs it has.
@@ -201,15 +263,18 @@ def over_deployments(log_ratio: Floats, deployment: Ints) -> LogMean:
     each = means_by(log_ratio, dense, int(dense.max()) + 1).mean
     n = len(each)
     error = float(each.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
-    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS)
+    off = 0.0 if rounding is None else float(rounding.mean())
+    return LogMean(float(each.mean()), error, n - 1.0, OVER_DEPLOYMENTS, HoldsFor.DEPLOYMENT, off)
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
-    """Return the mean of log speedups, each counting the same; their errors are independent."""
+    """Return the mean of log speedups that answer one question, each counting the same; errors are independent."""
     errors = np.array([part.error**2 for part in parts])
     degrees = satterthwaite(errors, np.array([part.degrees for part in parts]))
     mean = float(np.mean([part.mean for part in parts]))
-    return LogMean(mean, float(np.sqrt(errors.sum())) / len(parts), degrees, OVER_GROUPS)
+    off = float(np.mean([part.rounding for part in parts]))
+    error = float(np.sqrt(errors.sum())) / len(parts)
+    return LogMean(mean, error, degrees, OVER_GROUPS, parts[0].holds_for, off)
 
 
 def pick(found: Pairs, keep: Ints) -> Pairs:
@@ -221,6 +286,8 @@ def pick(found: Pairs, keep: Ints) -> Pairs:
         found.deployment[keep] if len(found.deployment) else found.deployment,
         found.error_within[keep],
         found.degrees_within[keep],
+        found.squares_within[keep],
+        found.rounding[keep],
     )
 
 

@@ -11,15 +11,27 @@ after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.compare.matched import MatchedSets, Pairs, combined_or_named, log_mean, match, pairs, side, stratify
+from assay.compare.matched import (
+    SETS_MIN,
+    HoldsFor,
+    LogMean,
+    MatchedSets,
+    Strata,
+    combined_or_named,
+    log_mean,
+    match,
+    pairs,
+    stratify,
+)
+from assay.compare.together import Fit, fits
 from assay.errors import SpecificationError
-from assay.statistics.intervals import LEVEL, geometric_mean
+from assay.statistics.intervals import LEVEL, Ints, Means, estimate, means_by
 from assay.statistics.keys import Floats
 from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, rank_test_p
 from assay.statistics.run_table import RunTable
@@ -81,19 +93,8 @@ def rank_test(baseline: Sequence[float], candidate: Sequence[float]) -> RankTest
     tied = len(set(pooled)) < len(pooled)
     exact = not tied or math.comb(len(pooled), len(baseline)) <= EXACT_ARRANGEMENTS_MAX
     p, smallest = rank_test_p(baseline, candidate), smallest_p_with_ties(baseline, candidate)
+    p = max(p, smallest)  # the normal approximation can fall below what any order of these times gives
     return RankTest(p, exact, smallest, delta, len(baseline), len(candidate))
-
-
-def holm(p_values: ArrayLike) -> Floats:
-    """Return p values corrected by Holm's method, in their order; they stay in the order of the plain ones."""
-    p = np.asarray(p_values, dtype=np.float64)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise ValueError("p values lie between 0 and 1")
-    order = np.argsort(p, kind="stable")
-    raised = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(raised, 1.0)
-    return corrected
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,26 +106,25 @@ class BestSet:
     origin: str
     lab_scale: str | None
     factor: str
+    holds_for: HoldsFor
+    """Whether the fastest is meant of just these configurations, or of such configurations in general."""
     front: str
     """The level that no other was measured to be faster than; where levels disagree, the one with fewest defeats."""
     may_be_best: tuple[str, ...]
-    """The front and every level that is not shown to be slower than some other, in the order of their first run."""
+    """The front and every level that is compared with it and not shown to be slower than some other."""
     slower: dict[str, tuple[str, float]]
-    """Every other level, with the level that beats it most clearly and the corrected p value."""
+    """Every other level that is compared, with the one that beats it most clearly and the corrected p, one-sided: that
+    it is not the fastest, which says nothing of how it stands to the baseline."""
     never_compared: tuple[str, ...]
-    """Levels among ``may_be_best`` that no matched set compares with any other: nothing is known of them."""
+    """Levels that no matched set compares with the front, not even by way of others: nothing is said of them."""
 
 
-def _one_sided(found: Pairs) -> tuple[float, float]:
+def _one_sided(mean: LogMean | None) -> tuple[float, float]:
     """Return the log speedup of the second side over the first, and the p value of its not being faster."""
-    mean = log_mean(found)
-    if mean is None or not math.isfinite(mean.error):
-        return (mean.mean if mean else math.nan), math.nan
-    if mean.error < 1e-12:
-        return mean.mean, 0.0 if mean.mean > 0 else 1.0
-    from scipy.special import stdtr
-
-    return mean.mean, float(stdtr(mean.degrees, -mean.mean / mean.error))
+    p = None if mean is None else mean.p
+    if mean is None or p is None:
+        return (math.nan if mean is None else mean.mean), math.nan
+    return mean.mean, p / 2 if mean.mean > 0 else 1 - p / 2
 
 
 def indistinguishable_from_best(
@@ -132,17 +132,18 @@ def indistinguishable_from_best(
 ) -> list[BestSet]:
     """Return which levels of ``factor`` may be the fastest, for each level of ``by``.
 
-    Every level is compared with every other over matched sets (one-sided t). It drops out when some other is faster at
-    5 % after Bonferroni's correction over its rivals: the truly fastest then stays in with 95 % confidence, however
-    many levels there are, and no level is privileged for having been lucky. SpecificationError beyond
-    :data:`LEVELS_MAX` levels.
+    Every level is compared with every other, all matched sets together (one-sided t, ``together.py``). It drops out
+    when some other is faster at 5 % after Bonferroni's correction over its rivals (for a single rejection, Holm's): the
+    truly fastest then stays in with 95 % confidence, however many levels there are, and no level is privileged for
+    having been lucky. What holds for these configurations alone is told beside it where sets are few.
+    SpecificationError beyond :data:`LEVELS_MAX` levels.
     """
     table, factor = combined_or_named(table, factor)
     return best_of(match(table, factor, ignore), by)
 
 
-def best_of(matched: MatchedSets, by: str = "workload") -> list[BestSet]:
-    """Return the same of sets that are matched already."""
+def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
+    """Return the same of sets that are matched already; ``fitted``: their :func:`~assay.compare.together.fits`."""
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]
     if len(column.levels) > LEVELS_MAX:
@@ -150,35 +151,71 @@ def best_of(matched: MatchedSets, by: str = "workload") -> list[BestSet]:
             f"{factor} has {len(column.levels)} levels, too many to compare each with each (at most {LEVELS_MAX})",
             hint="filter the runs, for instance by workload or cluster",
         )
-    sides = [side(matched, code) for code in range(len(column.levels))]
     found = []
-    for stratum in range(len(strata.counts)):
-        codes = [code for code in range(len(column.levels)) if strata.counts[stratum, code, 0] > 0]
-        if codes:
+    for stratum, fit in enumerate(fits(matched, strata) if fitted is None else fitted):
+        if len(fit.codes):
             level = strata.levels(table, stratum)
-            mine = [
-                [
-                    _UNKNOWN
-                    if a == b
-                    else _one_sided(strata.only(pairs(sides[a], sides[b], matched.deployment), stratum))
-                    for b in codes
-                ]
-                for a in codes
-            ]
-            won = _tournament([column.levels[code] for code in codes], mine)
-            found.append(
-                BestSet(
-                    group=level.get(by) or "",
-                    origin=level.get("origin") or "",
-                    lab_scale=level.get("lab_scale"),
-                    factor=factor,
-                    front=won.front,
-                    may_be_best=won.may_be_best,
-                    slower=won.slower,
-                    never_compared=won.never_compared,
+            for holds_for, outcome in _outcomes(matched, strata, stratum, fit):
+                won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part)
+                found.append(
+                    BestSet(
+                        group=level.get(by) or "",
+                        origin=level.get("origin") or "",
+                        lab_scale=level.get("lab_scale"),
+                        factor=factor,
+                        holds_for=holds_for,
+                        front=won.front,
+                        may_be_best=won.may_be_best,
+                        slower=won.slower,
+                        never_compared=won.never_compared,
+                    )
                 )
-            )
     return found
+
+
+Outcome = list[list[tuple[float, float]]]
+"""For each two levels how much faster the second is than the first (log), and the p of its not being so."""
+
+
+def _outcomes(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Iterator[tuple[HoldsFor, Outcome]]:
+    """Yield who beats whom, in general and, where there are few sets, of these alone."""
+    several = np.count_nonzero(np.isfinite(fit.logs).sum(axis=1) > 1)
+    here = _everywhere(fit)
+    if several != 1:
+        yield HoldsFor.HERE, here
+    if 0 < several < SETS_MIN:
+        these = _of_these(matched, strata, stratum, fit)
+        known = any(math.isfinite(p) for row in these for _, p in row)
+        if known or several == 1:
+            yield HoldsFor.THESE, these
+
+
+def _everywhere(fit: Fit) -> Outcome:
+    count = len(fit.codes)
+    first, second = np.triu_indices(count, 1)
+    outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
+    for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
+        gain, p = _one_sided(mean)
+        outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
+    return outcome
+
+
+def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> Outcome:
+    """Return the outcome with the error that runs make within the sets of one stratum, which are few."""
+    rows = np.flatnonzero(strata.of_set[matched.sets.of_row] == stratum)
+    known, of_row = np.unique(matched.sets.of_row[rows], return_inverse=True)
+    codes = matched.table.columns[matched.factor].codes[matched.positions[rows]]
+    sides = [
+        means_by(matched.logs[rows[mine]], of_row[mine], len(known), matched.rounding[rows[mine]])
+        for mine in (np.flatnonzero(codes == code) for code in fit.codes)
+    ]
+    nowhere = np.zeros(0, dtype=np.int64)
+
+    def apart(a: Means, b: Means) -> tuple[float, float]:
+        mean = log_mean(pairs(a, b, nowhere))
+        return _one_sided(mean if mean and mean.holds_for is HoldsFor.THESE else None)
+
+    return [[_UNKNOWN if a is b else apart(a, b) for b in sides] for a in sides]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,29 +226,36 @@ class _Tournament:
     never_compared: tuple[str, ...]
 
 
-def _tournament(names: list[str], outcome: list[list[tuple[float, float]]]) -> _Tournament:
-    """Return who may be best; ``outcome[a][b]`` tells how much faster b is than a (log), and p; NaN: not known."""
+def _tournament(names: list[str], outcome: Outcome, part: Ints) -> _Tournament:
+    """Return who may be best, of the largest ``part`` of levels that can be compared at all."""
     count = len(names)
     table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
     gain, p = table[:, :, 0], table[:, :, 1]
     rivals = np.count_nonzero(np.isfinite(p), axis=1)
     corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None], 1.0), 2.0)
     clearest = corrected.min(axis=1)
-    slower = {
-        names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in range(count) if clearest[a] < ALPHA
-    }
     with np.errstate(invalid="ignore"):
         defeats = np.count_nonzero(gain > 0, axis=1)
-    compared = np.count_nonzero(np.isfinite(gain), axis=1) > 0
-    front = min(range(count), key=lambda a: (names[a] in slower, not compared[a], defeats[a], a))
-    alone = tuple(names[a] for a in range(count) if not compared[a] and count > 1)
-    return _Tournament(names[front], tuple(name for name in names if name not in slower), slower, alone)
+    sizes = np.array([np.count_nonzero(part == one) for one in part])
+    front = min(range(count), key=lambda a: (-sizes[a], bool(clearest[a] < ALPHA), defeats[a], a))
+    among = [a for a in range(count) if part[a] == part[front]]
+    slower = {names[a]: (names[int(corrected[a].argmin())], float(clearest[a])) for a in among if clearest[a] < ALPHA}
+    if len(among) == 1 and count > 1:
+        return _Tournament(names[front], (), {}, tuple(names))
+    others = tuple(name for a, name in enumerate(names) if a not in among)
+    return _Tournament(names[front], tuple(names[a] for a in among if names[a] not in slower), slower, others)
 
 
 def half_width(durations_s: Sequence[float]) -> float:
-    """Return the 95 % interval's upper half-width as a share of the geometric mean; infinite for one run."""
-    found = geometric_mean(durations_s)
-    return math.inf if found.high is None else found.high / found.value - 1
+    """Return the 95 % interval's upper half-width as a share of the geometric mean; infinite for one run.
+
+    From the scatter alone: what the times' rounding adds, no repetition takes away.
+    """
+    if len(durations_s) < 2:
+        return math.inf
+    logs = np.log(np.asarray(durations_s, dtype=np.float64))
+    found = estimate(0.0, float(logs.std(ddof=1)) / math.sqrt(len(logs)), len(logs) - 1.0)
+    return math.inf if found.high is None else found.high - 1
 
 
 def precise_enough(durations_s: Sequence[float], wanted: float, first: int = RUNS_FIRST) -> bool:

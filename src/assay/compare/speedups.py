@@ -1,18 +1,21 @@
 """How much faster a level of a factor is, over all configurations that were measured with it and with the baseline.
 
 In: runs as a table (durations in seconds). Out: one :class:`Speedup` for each candidate level and each workload (or
-level of another factor), a ratio baseline time / candidate time over matched sets: see ``matched.py``.
+level of another factor), a ratio baseline time / candidate time over matched sets: see ``matched.py``. Each says which
+question its interval answers, and has the answers to the others; conclusions are corrected for how many are drawn at
+once (S. Holm, Scand. J. Stat. 6, 1979).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from assay.compare.answers import Answer, ClusterLine, answer_of, answers_of, cluster_lines, trimmed
 from assay.compare.matched import (
     COUNTED,
     FAILED,
@@ -20,6 +23,7 @@ from assay.compare.matched import (
     OVER_SETS,
     REASONS,
     WARM,
+    HoldsFor,
     LogMean,
     MatchedSets,
     Pairs,
@@ -34,10 +38,12 @@ from assay.compare.matched import (
     side,
     stratify,
 )
-from assay.compare.verdict import Basis, Conclusion, judge
+from assay.compare.together import Fit, fits
+from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
-from assay.statistics.intervals import Means, means_by
+from assay.statistics.intervals import Estimate, Means, means_by
 from assay.statistics.keys import require_factor
+from assay.statistics.ranks import holm
 from assay.statistics.run_table import RunTable
 
 
@@ -59,10 +65,26 @@ class Speedup:
     low: float | None
     high: float | None
     """Ends of the 95 % interval; None where there are too few sets and runs for one."""
+    holds_for: HoldsFor
+    """Which question the interval answers."""
     method: str
     log_error: float | None
     """Standard error of the ratio's logarithm, with ``degrees`` of freedom; None where there is no interval."""
     degrees: float | None
+    log_rounding: float
+    """How far the ratio's logarithm can be off because times are rounded."""
+    p: float | None
+    """Two-sided, of no difference; below 5 % exactly where the interval leaves out 1."""
+    holm_p: float | None
+    """The same, corrected for all rows of this answer: what the conclusion goes by."""
+    answers: tuple[Answer, ...]
+    """The mean speedup for each question that the sets can tell."""
+    clusters: tuple[ClusterLine, ...]
+    """The same comparison on each cluster; empty where all sets are of one."""
+    trimmed: Estimate | None
+    """The ratio without the smallest and largest fifth of the sets; None for too few of them."""
+    together: Estimate | None
+    """The ratio from all levels over all matched sets at once, for another configuration here: rows are comparable."""
     sets: int
     runs_baseline: int
     runs_candidate: int
@@ -77,14 +99,15 @@ class Speedup:
     @property
     def basis(self) -> Basis:
         """What the ratio rests on."""
-        return Basis(self.runs_baseline, self.runs_candidate, self.sets)
+        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words)
 
     @property
     def log_mean(self) -> LogMean:
         """The logarithm of the ratio with its error, to combine it with others. ValueError without an interval."""
         if self.ratio is None or self.log_error is None or self.degrees is None:
             raise ValueError("a speedup without an interval has no standard error")
-        return LogMean(math.log(self.ratio), self.log_error, self.degrees, self.method)
+        mean = float(np.log(self.ratio))
+        return LogMean(mean, self.log_error, self.degrees, self.method, self.holds_for, self.log_rounding)
 
 
 def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> dict[str, int]:
@@ -111,7 +134,12 @@ def _unmatched(
 
 
 def _candidate_speedups(
-    matched: MatchedSets, strata: Strata, baseline: int, reference: Means, candidate: int
+    matched: MatchedSets,
+    strata: Strata,
+    baseline: int,
+    reference: Means,
+    candidate: int,
+    together: Sequence[Mapping[int, Estimate]],
 ) -> list[tuple[int, Speedup]]:
     """Return the speedups of one level, with the number of their stratum."""
     column = matched.table.columns[matched.factor]
@@ -125,6 +153,7 @@ def _candidate_speedups(
         mine = pick(found, order[bounds[stratum] : bounds[stratum + 1]])
         level = strata.levels(matched.table, int(stratum))
         used = int(mine.n[0].sum()), int(mine.n[1].sum())
+        cluster = matched.cluster[mine.sets] if len(matched.cluster) else matched.cluster
         speedups.append(
             (
                 int(stratum),
@@ -142,6 +171,10 @@ def _candidate_speedups(
                     runs_candidate=used[1],
                     unmatched=_unmatched(strata, int(stratum), (baseline, candidate), used, names),
                     ignored=_differing(matched, mine, (baseline, candidate)) if matched.ignored else {},
+                    answers=answers_of(mine, cluster),
+                    clusters=cluster_lines(matched, mine),
+                    trimmed=trimmed(mine),
+                    together=together[int(stratum)].get(candidate) if together else None,
                 ),
             )
         )
@@ -159,7 +192,8 @@ def _speedup(
     **more: Any,
 ) -> Speedup:
     ratio = found.ratio if found else None
-    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets))
+    holds_for = found.holds_for if found else HoldsFor.HERE
+    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets, holds_for.words))
     sure = found is not None and ratio is not None and ratio.low is not None
     return Speedup(
         baseline=baseline,
@@ -170,13 +204,30 @@ def _speedup(
         ratio=ratio.value if ratio else None,
         low=ratio.low if ratio else None,
         high=ratio.high if ratio else None,
+        holds_for=holds_for,
         method=found.method if found else OVER_SETS,
         log_error=found.error if found and sure else None,
         degrees=found.degrees if found and sure else None,
+        log_rounding=found.rounding if found else 0.0,
+        p=found.p if found else None,
+        holm_p=None,
         conclusion=said.conclusion,
         sentence=said.claim,
         **more,
     )
+
+
+def _corrected(found: list[Speedup]) -> list[Speedup]:
+    """Return the same with conclusions that allow for how many there are."""
+    tested = [number for number, one in enumerate(found) if one.p is not None]
+    corrected = dict(zip(tested, holm([found[number].p or 0.0 for number in tested]).tolist(), strict=True))
+
+    def judged(one: Speedup, holm_p: float) -> Speedup:
+        ratio = Estimate(one.ratio or 0.0, one.low, one.high)
+        said = judge(one.baseline, one.candidate, ratio, one.basis, Corrected(holm_p, len(tested)))
+        return replace(one, holm_p=holm_p, conclusion=said.conclusion, sentence=said.claim)
+
+    return [judged(one, corrected[number]) if number in corrected else one for number, one in enumerate(found)]
 
 
 def matched_speedups(
@@ -200,10 +251,19 @@ def matched_speedups(
     return speedups_of(match(table, factor, ignore, deployments=deployments), baseline, by=by)
 
 
-def speedups_of(matched: MatchedSets, baseline: str | None = None, *, by: str | None = "workload") -> list[Speedup]:
-    """Return the same of sets that are matched already."""
+def speedups_of(
+    matched: MatchedSets,
+    baseline: str | None = None,
+    *,
+    by: str | None = "workload",
+    fitted: Sequence[Fit] | None = None,
+) -> list[Speedup]:
+    """Return the same of sets that are matched already; ``fitted``: their :func:`~assay.compare.together.fits`.
+
+    Conclusions are corrected for all that are drawn here: each row of the answer is one more chance to be wrong.
+    """
     if by is None:
-        return over_groups(speedups_of(matched, baseline))
+        return over_groups(speedups_of(matched, baseline, fitted=fitted))
     table, factor = matched.table, matched.factor
     column = table.columns[factor]
     baseline = baseline_of(table, factor) if baseline is None else baseline
@@ -215,26 +275,34 @@ def speedups_of(matched: MatchedSets, baseline: str | None = None, *, by: str | 
     strata = stratify(matched, by)
     code_b = column.code(baseline)
     reference = side(matched, code_b)
+    fitted = fits(matched, strata) if fitted is None and not len(matched.deployment) else fitted
+    together = [fit.against(code_b) for fit in fitted or ()]
     found = [
         numbered
         for code in range(len(column.levels))
         if code != code_b
-        for numbered in _candidate_speedups(matched, strata, code_b, reference, code)
+        for numbered in _candidate_speedups(matched, strata, code_b, reference, code, together)
     ]
-    return [speedup for _, speedup in sorted(found, key=lambda numbered: strata.first_row[numbered[0]])]
+    return _corrected([speedup for _, speedup in sorted(found, key=lambda numbered: strata.first_row[numbered[0]])])
 
 
 def over_groups(parts: Sequence[Speedup]) -> list[Speedup]:
     """Return one speedup for each candidate and origin: the geometric mean of ``parts``, each group counting the same.
 
-    Groups without an interval are left out, and counted as unmatched.
+    It answers one question, the one that most groups answer, and only groups that answer it count; the others are
+    left out, and counted as unmatched.
     """
     keys = dict.fromkeys((part.candidate, part.origin, part.lab_scale) for part in parts)
-    return [_over([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key]) for key in keys]
+    return _corrected(
+        [_over([part for part in parts if (part.candidate, part.origin, part.lab_scale) == key]) for key in keys]
+    )
 
 
 def _over(parts: Sequence[Speedup]) -> Speedup:
-    used = [part for part in parts if part.log_error is not None]
+    sure = [part for part in parts if part.log_error is not None]
+    counts = Counter(part.holds_for for part in sure)
+    question = max(counts, key=lambda one: (counts[one], one is HoldsFor.HERE), default=HoldsFor.HERE)
+    used = [part for part in sure if part.holds_for is question]
     unmatched: dict[str, int] = {}
     ignored: dict[str, int] = {}
     for part in parts:
@@ -243,7 +311,9 @@ def _over(parts: Sequence[Speedup]) -> Speedup:
         for name, count in part.ignored.items():
             ignored[name] = ignored.get(name, 0) + count
         if part not in used and part.sets:
-            why = f"too few sets of a {part.by} for an interval"
+            other = part in sure
+            why = f"its {part.by} has an interval {part.holds_for.words} only" if other else ""
+            why = why or f"too few sets of a {part.by} for an interval"
             unmatched[why] = unmatched.get(why, 0) + part.runs_baseline + part.runs_candidate
     example = parts[0]
     return _speedup(
@@ -260,4 +330,16 @@ def _over(parts: Sequence[Speedup]) -> Speedup:
         runs_candidate=sum(part.runs_candidate for part in used),
         unmatched=unmatched,
         ignored=ignored,
+        answers=tuple(_answers_over(used)),
+        clusters=(),
+        trimmed=None,
+        together=None,
     )
+
+
+def _answers_over(parts: Sequence[Speedup]) -> Iterator[Answer]:
+    """Yield the answers that all groups have: each the mean over them."""
+    for question in HoldsFor:
+        told = [answer for part in parts for answer in part.answers if answer.holds_for is question]
+        if parts and len(told) == len(parts):
+            yield answer_of(combine([one.log_mean for one in told]), sum(one.units for one in told))

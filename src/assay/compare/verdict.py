@@ -13,6 +13,7 @@ from assay.statistics.intervals import Estimate
 from assay.statistics.ranks import smallest_reachable_p
 from assay.wording.ratios import count_runs, format_interval, format_ratio
 
+ALPHA = 0.05
 RUNS_MIN = 3
 """Below this many runs a side of a single set, an interval is shown and no conclusion is drawn."""
 
@@ -33,6 +34,8 @@ class Basis:
     runs_baseline: int
     runs_candidate: int
     sets: int | None = None
+    holds_for: str = ""
+    """What the interval over sets speaks of, in words; empty for a single set, which speaks of itself."""
 
     @property
     def units(self) -> str:
@@ -44,6 +47,14 @@ class Basis:
     def __str__(self) -> str:
         """Return the same with all runs counted: ``214 matched sets, 495 runs``."""
         return self.units + (f", {self.runs_baseline + self.runs_candidate:,} runs" if self.sets is not None else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The p value of a comparison that is one of ``of``, after Holm's correction for all of them."""
+
+    p: float
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +90,13 @@ def _nothing(baseline: str, candidate: str, basis: Basis) -> str:
     return f"Not enough runs: there is no valid run of {missing} with otherwise equal settings."
 
 
-def judge(baseline: str, candidate: str, ratio: Estimate | None, basis: Basis) -> ComparisonVerdict:
-    """Return what a ratio comes to; ``ratio`` is None when a side has no run that counts."""
+def judge(
+    baseline: str, candidate: str, ratio: Estimate | None, basis: Basis, corrected: Corrected | None = None
+) -> ComparisonVerdict:
+    """Return what a ratio comes to; ``ratio`` is None when a side has no run that counts.
+
+    ``corrected``: where it is one of many comparisons, that all of them are right with 95 % confidence.
+    """
     if ratio is None:
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, _nothing(baseline, candidate, basis))
     how = f"{format_ratio(ratio.value)} times as fast"
@@ -88,10 +104,17 @@ def judge(baseline: str, candidate: str, ratio: Estimate | None, basis: Basis) -
     if ratio.low is None or ratio.high is None:
         why = "and one run on a side gives no interval" if basis.sets is None else "too few for an interval"
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs: {was} ({basis}), {why}.")
-    sure = f"95 % interval {format_interval(ratio.low, ratio.high)}, {basis}"
+    scope = f" {basis.holds_for}" if basis.holds_for else ""
+    sure = f"95 % interval {format_interval(ratio.low, ratio.high)}{scope}, {basis}"
     remark = _rank_remark(basis)
     if basis.sets is None and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
+    if corrected is not None and corrected.p >= ALPHA and not ratio.low <= 1 <= ratio.high:
+        claim = (
+            f"No difference shown between {candidate} and {baseline}: of {corrected.of} comparisons, one such interval "
+            f"comes by chance (ratio {format_ratio(ratio.value)}, {sure}; p {corrected.p:.2g} after Holm's correction)."
+        )
+        return ComparisonVerdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)
     if ratio.low > 1:
         return ComparisonVerdict(Conclusion.FASTER, f"{candidate} is {how} as {baseline} ({sure}).", remark)
     if ratio.high < 1:

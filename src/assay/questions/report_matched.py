@@ -21,6 +21,7 @@ from assay.model.warning import CodedWarning
 from assay.questions.planes import PlaneView
 from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
 from assay.questions.speedup import SpeedupView
+from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics.facets import counts_by
 from assay.statistics.run_table import RunTable
 from assay.wording.language import plural
@@ -40,7 +41,7 @@ class MatchedSection:
     speedups: tuple[Speedup, ...]
     never_compared: tuple[str, ...]
     """Levels that no matched set compares with the baseline."""
-    best: BestSet | None
+    best: tuple[BestSet, ...]
     costs: tuple[PlaneView, ...]
 
 
@@ -51,6 +52,8 @@ class MatchedReport(Report):
     runs: int
     overall: tuple[Speedup, ...]
     sections: tuple[MatchedSection, ...]
+    tables: tuple[TextTable, ...]
+    """What the speedups say beside their rows."""
     warnings: tuple[CodedWarning, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
@@ -132,7 +135,8 @@ def _method(table: RunTable, found: Sequence[Speedup]) -> tuple[Fact, ...]:
             "The geometric mean over the sets of baseline time / candidate time: above 1, the candidate is "
             "faster. Over all workloads, each workload counts the same.",
         ),
-        Fact("Interval", f"95 %: {methods}." if methods else ""),
+        Fact("Interval", f"95 %: {methods}. Each row says what it holds for." if methods else ""),
+        Fact("Conclusions", "Corrected for how many are drawn at once (Holm)." if methods else ""),
         Fact("Origin", "; ".join(dict.fromkeys(_origin(s) for s in used))),
     )
     return tuple(fact for fact in facts if fact.text)
@@ -152,7 +156,7 @@ def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView
         lonely = tuple(dict.fromkeys(s.candidate for s in own if s.ratio is None))
         here = tuple(view for view in costs if view.job.get("workload") == workload)
         if shown or here:
-            fastest = next((b for b in view.best if b.group == workload), None)
+            fastest = tuple(b for b in view.best if b.group == workload)
             sections.append(MatchedSection(workload_title(workload), shown, lonely, fastest, here))
     overall = [s for s in over_groups(found) if s.ratio is not None]
     shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
@@ -169,6 +173,7 @@ def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView
         tiles=_tiles(overall, sections),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
+        tables=tuple(tables_of(found, view.compared, view.best, workload_title)),
         method=_method(table, found),
         warnings=view.warnings,
         threats=tuple(threats(table, found, view.warnings)),

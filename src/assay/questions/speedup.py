@@ -11,10 +11,11 @@ from dataclasses import dataclass, replace
 
 from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
-from assay.compare.matched import baseline_of, combined_or_named, match
+from assay.compare.matched import baseline_of, combined_or_named, match, stratify
 from assay.compare.published import AVERAGE, PublishedFigure, aloja, lisa14
 from assay.compare.significance import BestSet, best_of
 from assay.compare.speedups import Speedup, speedups_of
+from assay.compare.together import ComparedLevels, compared_levels, fits
 from assay.errors import SpecificationError
 from assay.model.warning import CodedWarning, WarningCode
 from assay.repository import Repository
@@ -66,7 +67,11 @@ class SpeedupView:
     baseline: str
     group: str | None
     speedups: tuple[Speedup, ...]
+    """Two-sided statements against the baseline."""
     best: tuple[BestSet, ...]
+    """One-sided statements: who is not the fastest."""
+    compared: tuple[ComparedLevels, ...]
+    """What was compared with what, by group."""
     warnings: tuple[CodedWarning, ...]
 
 
@@ -86,10 +91,13 @@ def speedups_over(
     joined, name = combined_or_named(with_factors(table, factors), factors[0] if len(factors) == 1 else factors)
     first = baseline_of(joined, name) if baseline is None else baseline
     matched = match(joined, name, ignore, deployments=deployments)
-    found = speedups_of(matched, first, by=group)
     alike = match(joined, name, ignore) if deployments else matched
-    best = best_of(alike, group) if group else []
-    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(_moving(table, factors)))
+    strata = stratify(alike, group or "workload")
+    fitted = fits(alike, strata)
+    found = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
+    best = best_of(alike, group, fitted) if group else []
+    known = compared_levels(alike, strata, fitted, first)
+    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(known), tuple(_moving(table, factors)))
 
 
 def speedup_view(

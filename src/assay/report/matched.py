@@ -12,10 +12,11 @@ from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.compare.speedups import Speedup
 from assay.questions.report_matched import MatchedReport, MatchedSection
-from assay.report.chapters import Parts, line, method_chapter, ratios_table
+from assay.report.chapters import Parts, line, method_chapter, ratios_table, table
 from assay.report.cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
 from assay.wording import language
+from assay.wording.numbers import NOTHING
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 
@@ -24,12 +25,13 @@ def _rows(first: str, named: Sequence[tuple[str, Speedup]]) -> Table:
     return ratios_table(
         first,
         "Level",
-        ("#Matched sets", "#Runs", "Origin"),
+        ("Holds", "#Matched sets", "#Runs", "Origin"),
         (
             (
                 name,
                 s,
                 (
+                    s.holds_for.words if s.low is not None else NOTHING,
                     f"{s.sets:,}",
                     f"{s.runs_candidate:,} against {s.runs_baseline:,}",
                     f"{s.origin}{f', lab at scale {s.lab_scale}' if s.lab_scale else ''}",
@@ -64,11 +66,10 @@ def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: 
     name = f"speedup-{place}-{language.slug(section.title)}"
     caption = f"{section.title}: speedup over {baseline}."
     blocks: list[Block] = [Heading(section.title), forests.figure(name, section.speedups, caption, HALF_PX)]
-    if section.best:
+    for best in section.best:
         named: list[str | Level] = []
-        for level in section.best.may_be_best:
-            if level not in section.best.never_compared:
-                named += [", " if named else "May be the fastest (95 %): ", Level(level)]
+        for level in best.may_be_best:
+            named += [", " if named else f"May be the fastest {best.holds_for.words} (95 %): ", Level(level)]
         blocks += [Paragraph((*named, "."))] if named else []
     if section.never_compared:
         blocks.append(Paragraph(line(f"No runs equal in all else: {', '.join(section.never_compared)}."), "soft"))
@@ -96,6 +97,10 @@ def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
     chapters = [Chapter("results", "Results", tuple(overall) if report.overall else ())]
     if drawn:
         chapters.append(Chapter("workloads", "By workload", (Pair(cells), every), inner=True))
+        told: list[Block] = []
+        for one in report.tables:
+            told += [Heading(one.title), Paragraph(line(one.note), "soft"), table(one.headers, one.rows)]
+        chapters.append(Chapter("questions", "What it holds for", tuple(told), inner=True))
     else:
         chapters = [Chapter("results", "Results", (Paragraph(line(report.answer)),))]
     return chapters

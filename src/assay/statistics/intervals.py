@@ -5,6 +5,9 @@ ratios with two-sided 95 % intervals. Times of repeated runs are positive and va
 amount, so everything is done on logarithms; a ratio's interval is then never negative, and swapping the sides gives
 the reciprocal.
 
+Times that are written in whole seconds, or to some decimals, are rounded, and equal ones hide their scatter. So no
+interval is narrower than what rounding allows: each time half a unit longer on one side and shorter on the other.
+
 Student's t rather than a bootstrap, because a bootstrap of three to five runs covers far less than it says: see
 ``docs/adr/0003-intervals-for-few-runs.md`` and ``benchmarks/interval_coverage.py``. Welch's degrees of freedom: B. L.
 Welch, Biometrika 34 (1947); combined ones: F. E. Satterthwaite, Biometrics Bulletin 2 (1946).
@@ -23,6 +26,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 LEVEL = 0.95
+_UNITS = (1.0, 0.1, 0.01, 0.001)
+"""What times are rounded to, s: of each run the coarsest of which its time is a multiple."""
 _NO_SCATTER = 1e-24
 """A variance of logarithms below this is rounding noise of equal times."""
 
@@ -43,10 +48,12 @@ class Means:
     n: Ints
     mean: Floats
     variance: Floats
+    rounding: Floats
+    """How far each mean can be off because its times are rounded."""
 
     def taken(self, keep: Ints) -> Means:
         """Return some of the groups."""
-        return Means(self.n[keep], self.mean[keep], self.variance[keep])
+        return Means(self.n[keep], self.mean[keep], self.variance[keep], self.rounding[keep])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +63,31 @@ class Differences:
     mean: Floats
     error: Floats
     degrees: Floats
+    rounding: Floats
 
 
-def means_by(values: Floats, group: Ints, count: int) -> Means:
-    """Return number, mean and variance (n - 1) of ``values`` by group 0 … ``count`` - 1; NaN where there is none."""
+def rounding_of(duration_s: Floats) -> Floats:
+    """Return how far the logarithm of each time can be off because it is rounded; 0 for times of many decimals."""
+    unit_s = np.zeros(len(duration_s))
+    for candidate in _UNITS:
+        in_units = duration_s / candidate
+        unit_s[(unit_s == 0) & (np.abs(in_units - np.rint(in_units)) < 1e-6)] = candidate
+    return unit_s / 2 / duration_s
+
+
+def means_by(values: Floats, group: Ints, count: int, rounding: Floats | None = None) -> Means:
+    """Return number, mean and variance (n - 1) of ``values`` by group 0 … ``count`` - 1; NaN where there is none.
+
+    ``rounding``: how far each value can be off, see :func:`rounding_of`.
+    """
     n = np.bincount(group, minlength=count)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.bincount(group, weights=values, minlength=count) / n
         apart = values - mean[group]
         variance = np.bincount(group, weights=apart * apart, minlength=count) / (n - 1.0)
+        off = np.zeros(count) if rounding is None else np.bincount(group, weights=rounding, minlength=count) / n
     variance[n < 2] = np.nan
-    return Means(n, mean, variance)
+    return Means(n, mean, variance, off)
 
 
 def difference(a: Means, b: Means) -> Differences:
@@ -75,21 +96,40 @@ def difference(a: Means, b: Means) -> Differences:
     error = from_a + from_b
     with np.errstate(invalid="ignore", divide="ignore"):
         degrees = error**2 / (from_a**2 / (a.n - 1) + from_b**2 / (b.n - 1))
-    return Differences(a.mean - b.mean, error, np.where(error > 0, degrees, a.n + b.n - 2.0))
+    degrees = np.where(error > 0, degrees, a.n + b.n - 2.0)
+    return Differences(a.mean - b.mean, error, degrees, a.rounding + b.rounding)
 
 
-def estimate(mean: float, standard_error: float, degrees: float) -> Estimate:
-    """Return the ratio exp(``mean``) with its t interval; without one when the error is not known."""
+def estimate(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> Estimate:
+    """Return the ratio exp(``mean``) with its t interval; without one when the error is not known.
+
+    ``rounding``: how far ``mean`` can be off because times are rounded; the interval is never narrower.
+    """
     value = float(np.exp(mean))
     if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
         return Estimate(value, None, None)
-    if standard_error * standard_error < _NO_SCATTER:
-        return Estimate(value, value, value)
-    from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
+    half = rounding
+    if standard_error * standard_error >= _NO_SCATTER:
+        from scipy.special import stdtrit  # imported here: 0.1 s that only a comparison needs
 
+        half = max(rounding, float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error)
+    if half == 0:
+        return Estimate(value, value, value)
     with np.errstate(over="ignore"):
-        half = float(stdtrit(degrees, 0.5 + LEVEL / 2)) * standard_error
         return Estimate(value, float(np.exp(mean - half)), float(np.exp(mean + half)))
+
+
+def two_sided_p(mean: float, standard_error: float, degrees: float, rounding: float = 0.0) -> float | None:
+    """Return the p value of a true mean of 0: below 5 % exactly where :func:`estimate`'s interval leaves out 1."""
+    if not (np.isfinite(standard_error) and np.isfinite(degrees) and degrees > 0):
+        return None
+    if abs(mean) <= rounding:
+        return 1.0
+    if standard_error * standard_error < _NO_SCATTER:
+        return 0.0 if mean else 1.0
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(degrees, -abs(mean) / standard_error))
 
 
 def satterthwaite(parts: Floats, degrees: Floats) -> float:
@@ -113,11 +153,14 @@ def geometric_mean(values: Sequence[float]) -> Estimate:
     logs = _logs(values)
     if len(logs) < 2:
         return Estimate(values[0], None, None)
-    return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1)
+    off = float(rounding_of(np.asarray(values, dtype=np.float64)).mean())
+    return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, off)
 
 
 def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estimate:
     """Return the ratio of geometric means, baseline / candidate, with Welch's interval; none with one run on a side."""
-    sides = (np.array(_logs(side)) for side in (baseline, candidate))
-    found = difference(*(means_by(logs, np.zeros(len(logs), dtype=np.int64), 1) for logs in sides))
-    return estimate(float(found.mean[0]), float(np.sqrt(found.error[0])), float(found.degrees[0]))
+    sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))
+    means = (means_by(logs, np.zeros(len(logs), dtype=np.int64), 1, rounding_of(times)) for logs, times in sides)
+    found = difference(*means)
+    error, degrees = float(np.sqrt(found.error[0])), float(found.degrees[0])
+    return estimate(float(found.mean[0]), error, degrees, float(found.rounding[0]))

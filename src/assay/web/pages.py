@@ -19,12 +19,14 @@ from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
+from assay.questions.speedup_tables import tables_of
 from assay.questions.why import of_leader
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
 from assay.web.context import ContextOf, get_context, tried
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
+from assay.wording.titles import workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
@@ -144,6 +146,7 @@ def speedup(
         figures=figures,
         chart=chart,
         factor=factor,
+        tables=tables_of(view.speedups, view.compared, view.best, workload_title) if view else [],
         whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],
         factors=factors,
         levels=levels,

@@ -1,0 +1,224 @@
+"""How often statements over matched sets are right: intervals for each question, levels together, who is the fastest.
+
+Draws tables of runs whose truth is known. What a level gains differs from cluster to cluster and from configuration to
+configuration (10 % each), and a run scatters by 5 %. They are matched and judged as ``assay speedup`` does.
+
+- *these configurations*: the truth is the mean gain of the configurations that were drawn;
+- *another configuration here*: the mean gain on the clusters that were drawn; *a single one*: the gain that one more
+  configuration on one of them shows, measured likewise;
+- *another cluster*: the mean gain over all clusters that there could be;
+- *together*: the gain on the one cluster, from four levels of which each configuration holds two;
+- the fastest: all levels are equal, so the first is as good as any, and must stay in;
+- verdicts: of eight levels against a ninth, all equal, or all 1.2 times as fast. With fewer than five sets they are
+  about these configurations, in which no two levels are quite equal.
+
+Run it with ``python benchmarks/matched_errors.py``; it prints Markdown tables.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.compare.answers import answers_of
+from assay.compare.matched import HoldsFor, match, pairs, side
+from assay.compare.significance import best_of
+from assay.compare.speedups import speedups_of
+from assay.compare.verdict import Conclusion
+from assay.statistics.run_table import Column, RunTable
+
+Array = NDArray[np.float64]
+APART = 0.10
+"""Standard deviation of log gains, between clusters and between configurations."""
+SCATTER = 0.05
+GAIN = 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What is run: ``sets`` configurations on each cluster, each with ``held`` of the levels, ``runs`` times."""
+
+    clusters: int
+    sets: int
+    runs: int
+    levels: int = 2
+    held: int = 2
+    gain: float = GAIN
+    apart: float = APART
+    """Between clusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A table of runs with what is true of it: log gains of level 1 over level 0."""
+
+    table: RunTable
+    of_these: Array
+    """The mean log gain of every level over level 0 in the configurations that were drawn."""
+    these: float
+    here: float
+    single: float
+    elsewhere: float
+
+
+def drawn(rng: np.random.Generator, design: Design) -> Drawn:
+    """Return one table of the design."""
+    count = design.clusters * design.sets
+    true = np.append(0.0, np.full(design.levels - 1, np.log(design.gain)))
+    on_cluster = true + rng.normal(0, design.apart / np.sqrt(2), (design.clusters, design.levels))
+    speed = np.repeat(on_cluster, design.sets, axis=0) + rng.normal(0, APART / np.sqrt(2), (count, design.levels))
+    chosen = np.argsort(rng.random((count, design.levels)), axis=1)[:, : design.held]
+    level = np.repeat(np.sort(chosen, axis=1), design.runs, axis=1).ravel()
+    configuration = np.repeat(np.arange(count), design.held * design.runs)
+    logs = 6 - speed[configuration, level] + rng.normal(0, SCATTER, len(level))
+    one = rng.integers(design.clusters)
+    runs_of_one = rng.normal(0, SCATTER * np.sqrt(2 / design.runs))
+    single = on_cluster[one, 1] - on_cluster[one, 0] + rng.normal(0, APART) + runs_of_one
+    of_these, means = (speed - speed[:, :1]).mean(axis=0), on_cluster.mean(axis=0)
+    table = _table(level, configuration, configuration // design.sets, np.exp(logs))
+    return Drawn(table, of_these, float(of_these[1]), float(means[1] - means[0]), float(single), float(true[1]))
+
+
+def _table(
+    level: NDArray[np.int64], configuration: NDArray[np.int64], cluster: NDArray[np.int64], seconds: Array
+) -> RunTable:
+    def column(codes: NDArray[np.int64], *names: str) -> Column:
+        return Column(codes.astype(np.int32), names or tuple(f"L{n}" for n in range(int(codes.max()) + 1)))
+
+    rows = np.arange(len(level))
+    columns = {
+        "workload": column(0 * rows, "terasort"),
+        "origin": column(0 * rows, "simulated"),
+        "status": column(0 * rows, "valid"),
+        "cluster": column(cluster),
+        "configuration": column(configuration),
+        "level": column(level),
+    }
+    return RunTable(rows, columns, {"duration_s": seconds, "started_unix_s": rows.astype(np.float64)})
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Shares of tables whose intervals hold the truth, by question; NaN where none was given."""
+
+    these: float
+    here: float
+    single: float
+    elsewhere: float
+    together: float
+
+
+_NAMES = {HoldsFor.THESE: "these", HoldsFor.HERE: "here", HoldsFor.ELSEWHERE: "elsewhere"}
+
+
+def coverage(clusters: int, sets: int, runs: int, *, tables: int, seed: int) -> Held:
+    """Return how often each interval holds its truth."""
+    rng = np.random.default_rng(seed)
+    inside: dict[str, list[bool]] = {field.name: [] for field in fields(Held)}
+
+    def held(name: str, truth: float, low: float | None, high: float | None) -> None:
+        if low is not None and high is not None:
+            inside[name].append(bool(low <= np.exp(truth) <= high))
+
+    for _ in range(tables):
+        truth = drawn(rng, Design(clusters, sets, runs))
+        matched = match(truth.table, "level")
+        found = pairs(side(matched, 0), side(matched, 1), matched.deployment)
+        for one in answers_of(found, matched.cluster[found.sets]):
+            name = _NAMES[one.holds_for]
+            held(name, getattr(truth, name), one.low, one.high)
+            if one.holds_for is HoldsFor.HERE:
+                held("single", truth.single, one.one_low, one.one_high)
+        mixed = drawn(rng, Design(1, clusters * sets, runs, levels=4, held=2))
+        row = next((s for s in speedups_of(match(mixed.table, "level"), "L0") if s.candidate == "L1"), None)
+        if row is not None and row.together is not None:
+            held("together", mixed.here, row.together.low, row.together.high)
+    return Held(**{name: float(np.mean(found)) if found else float("nan") for name, found in inside.items()})
+
+
+def kept(levels: int, sets: int, held: int, runs: int, *, tables: int, seed: int) -> float:
+    """Return the share of tables of equal levels in which the first may be the fastest, of those that compare it."""
+    rng = np.random.default_rng(seed)
+    stayed = []
+    for _ in range(tables):
+        truth = drawn(rng, Design(1, sets, runs, levels, held, gain=1.0, apart=0.0))
+        best = best_of(match(truth.table, "level"))[0]
+        if "L0" not in best.never_compared:
+            stayed.append("L0" in best.may_be_best)
+    return float(np.mean(stayed))
+
+
+def verdicts(levels: int, sets: int, runs: int, gain: float, *, tables: int, seed: int) -> tuple[float, float]:
+    """Return the share of tables with any wrong verdict, and of levels that are rightly called faster.
+
+    A verdict for these configurations is wrong where the level's mean gain in them is the other way round.
+    """
+    rng = np.random.default_rng(seed)
+    wrong = found = 0
+    for _ in range(tables):
+        truth = drawn(rng, Design(1, sets, runs, levels, levels, gain, apart=0.0))
+        said = speedups_of(match(truth.table, "level"), "L0")
+        found += sum(one.conclusion is Conclusion.FASTER for one in said)
+        signs = {Conclusion.FASTER: 1.0, Conclusion.SLOWER: -1.0}
+        told = [(signs[one.conclusion], one) for one in said if one.conclusion in signs]
+        gains = [
+            truth.of_these[int(one.candidate[1:])] if one.holds_for is HoldsFor.THESE else np.log(gain)
+            for _, one in told
+        ]
+        wrong += any(sign * true <= 0 for (sign, _), true in zip(told, gains, strict=True))
+    return wrong / tables, found / tables / (levels - 1)
+
+
+def _share(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.1%}"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--tables", type=int, default=1000)
+    tables, seed = parser.parse_args().tables, 7
+    print("| clusters | configurations on each | runs a side | " + " | ".join(f.name for f in fields(Held)) + " |")
+    print("|---" * (3 + len(fields(Held))) + "|")
+    for clusters, sets, runs in (
+        (1, 2, 3),
+        (1, 3, 3),
+        (1, 5, 1),
+        (1, 5, 3),
+        (1, 20, 1),
+        (2, 10, 2),
+        (3, 2, 2),
+        (3, 10, 2),
+        (5, 10, 1),
+        (10, 5, 1),
+    ):
+        found = coverage(clusters, sets, runs, tables=tables, seed=seed)
+        cells = [_share(getattr(found, field.name)) for field in fields(Held)]
+        print(f"| {clusters} | {sets} | {runs} | " + " | ".join(cells) + " |", flush=True)
+    print("\n| levels | sets | levels in each | runs a side | the fastest stays in |\n|---|---|---|---|---|")
+    for levels, sets, held, runs in (
+        (2, 3, 2, 1),
+        (4, 3, 4, 3),
+        (8, 2, 8, 3),
+        (8, 3, 8, 1),
+        (8, 3, 8, 3),
+        (8, 5, 8, 3),
+        (8, 6, 4, 1),
+        (8, 12, 3, 1),
+        (8, 40, 2, 1),
+    ):
+        share = kept(levels, sets, held, runs, tables=tables, seed=seed)
+        print(f"| {levels} | {sets} | {held} | {runs} | {share:.1%} |", flush=True)
+    print("\n| sets | runs a side | all equal: any verdict wrong | 1.2: any wrong way round | 1.2: found |")
+    print("|---|---|---|---|---|")
+    for sets, runs in ((3, 3), (5, 1), (5, 3), (10, 1), (20, 1)):
+        equal, _ = verdicts(9, sets, runs, 1.0, tables=tables, seed=seed)
+        wrong, power = verdicts(9, sets, runs, GAIN, tables=tables, seed=seed)
+        print(f"| {sets} | {runs} | {equal:.1%} | {wrong:.1%} | {power:.1%} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

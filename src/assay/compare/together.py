@@ -1,0 +1,180 @@
+"""What was compared with what, and all of it estimated together.
+
+In: matched sets. Out: for each group the pairs between levels (how many sets have both, and what these say alone),
+which levels are connected at all, and one fit of all levels over all sets (``statistics/blocks.py``).
+
+Rows of a table of speedups rest each on the sets that have the baseline and that candidate. Where these are not the
+same sets, two rows can't be set against each other: 4.4 over 201 easy configurations and 3.3 over 60 hard ones do not
+make the second slower. The pair of the two says what the sets that have both show. Estimated together, every set
+counts for every level that it has, and levels that share no set are compared by way of others: right where gains differ
+from set to set at random, drawn towards the answer of the pair where they differ with who was compared. With one
+candidate, or where all sets have all levels, all three are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Strata, between_sets
+from assay.statistics.blocks import BlockFit, fit_blocks
+from assay.statistics.intervals import Estimate, Floats, Ints, means_by
+from assay.statistics.run_table import ABSENT
+
+TOGETHER = "least squares over all matched sets, errors by set (CR2)"
+
+
+@dataclass(frozen=True, slots=True)
+class LevelPair:
+    """Two levels that matched sets have both: what these sets alone say, and all sets together."""
+
+    baseline: str
+    candidate: str
+    sets: int
+    ratio: float
+    """Time of ``baseline`` / time of ``candidate``."""
+    low: float | None
+    high: float | None
+    """95 %, for another configuration here; None for one set."""
+    together: Estimate | None
+    """The same estimated from all levels over all sets."""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedLevels:
+    """What was compared with what in one group."""
+
+    group: str
+    origin: str
+    lab_scale: str | None
+    levels: tuple[str, ...]
+    pairs: tuple[LevelPair, ...]
+    parts: tuple[tuple[str, ...], ...]
+    """Levels that sets connect, directly or by way of others; nothing compares levels of different parts."""
+    same_sets: bool
+    """Whether all rows against the baseline rest on the same sets, so that they can be set against each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """All levels of one group, estimated together over all its matched sets."""
+
+    codes: Ints
+    """The levels (codes of the factor) that occur."""
+    logs: Floats
+    """Mean log times: a row a set, a column a level; NaN where the set has no run of the level."""
+    rounding: Floats
+    """How far the times' rounding can move the mean log time of each level."""
+    blocks: BlockFit
+
+    def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
+        """Return the log speedups of ``second`` over ``first`` (places); None where nothing connects them."""
+        found = self.blocks.contrasts(first, second)
+        rounding = self.rounding[first] + self.rounding[second]
+        columns = zip(*(x.tolist() for x in (found.mean, found.error, found.degrees, rounding)), strict=True)
+        return [
+            LogMean(mean, error, degrees, TOGETHER, HoldsFor.HERE, near) if np.isfinite(mean) else None
+            for mean, error, degrees, near in columns
+        ]
+
+    def against(self, baseline: int) -> Mapping[int, Estimate]:
+        """Return the speedup of every level over ``baseline`` (codes), for another configuration here."""
+        at = np.flatnonzero(self.codes == baseline)
+        if len(at) == 0:
+            return {}
+        others = np.flatnonzero(self.codes != baseline)
+        found = self.contrasts(np.repeat(at, len(others)), others)
+        return {
+            int(self.codes[place]): mean.ratio for place, mean in zip(others, found, strict=True) if mean is not None
+        }
+
+
+def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
+    """Return the fit of each stratum, in their order."""
+    levels = len(matched.table.columns[matched.factor].levels)
+    parts = [_cells(matched, code) for code in range(levels)]
+    sets, logs, rounding = (np.concatenate([part[at] for part in parts]) for at in range(3))
+    level = np.repeat(np.arange(levels), [len(part[0]) for part in parts])
+    stratum = strata.of_set[sets]
+    order = np.argsort(stratum, kind="stable")
+    bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
+    found = []
+    for at in range(len(strata.counts)):
+        rows = order[bounds[at] : bounds[at + 1]]
+        codes, place = np.unique(level[rows], return_inverse=True)
+        known, of_set = np.unique(sets[rows], return_inverse=True)
+        table = np.full((len(known), len(codes)), np.nan)
+        table[of_set, place] = logs[rows]
+        off = means_by(rounding[rows], place, len(codes)).mean
+        found.append(Fit(codes, table, off, fit_blocks(of_set, place, logs[rows], len(codes))))
+    return found
+
+
+def _cells(matched: MatchedSets, level: int) -> tuple[Ints, Floats, Floats]:
+    """Return the sets that have a level, its mean log time in each, and how far rounding can move that."""
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    n = np.bincount(of_set, minlength=count)
+    there = np.flatnonzero(n)
+    logs = np.bincount(of_set, weights=matched.logs[rows], minlength=count)[there] / n[there]
+    return there, logs, np.bincount(of_set, weights=matched.rounding[rows], minlength=count)[there] / n[there]
+
+
+def compared_levels(matched: MatchedSets, strata: Strata, found: list[Fit], baseline: str) -> list[ComparedLevels]:
+    """Return what was compared with what in each group that has something to compare."""
+    column = matched.table.columns[matched.factor]
+    told = []
+    for stratum, fit in enumerate(found):
+        pairs = _pairs(fit, column.levels)
+        if pairs:
+            level = strata.levels(matched.table, stratum)
+            told.append(
+                ComparedLevels(
+                    group=(level.get(strata.by) or "") if strata.by else "",
+                    origin=level.get("origin") or "",
+                    lab_scale=level.get("lab_scale"),
+                    levels=tuple(column.levels[code] for code in fit.codes),
+                    pairs=tuple(pairs),
+                    parts=_parts(fit, column.levels),
+                    same_sets=_same_sets(fit, column.code(baseline)),
+                )
+            )
+    return told
+
+
+def _pairs(fit: Fit, levels: tuple[str, ...]) -> list[LevelPair]:
+    columns = np.asfortranarray(fit.logs).T
+    first, second = np.triu_indices(len(fit.codes), 1)
+    pairs = []
+    for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
+        apart = columns[a] - columns[b]
+        apart = apart[np.isfinite(apart)]
+        if len(apart):
+            off = np.full(len(apart), fit.rounding[a] + fit.rounding[b])
+            ratio = between_sets(apart, off).ratio
+            names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
+            pairs.append(
+                LevelPair(
+                    *names, len(apart), ratio.value, ratio.low, ratio.high, mean.ratio if mean is not None else None
+                )
+            )
+    return pairs
+
+
+def _parts(fit: Fit, levels: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Return the levels that are connected, the largest part first."""
+    parts: dict[int, list[str]] = {}
+    for code, part in zip(fit.codes.tolist(), fit.blocks.part.tolist(), strict=True):
+        parts.setdefault(part, []).append(levels[code])
+    return tuple(tuple(part) for part in sorted(parts.values(), key=len, reverse=True))
+
+
+def _same_sets(fit: Fit, baseline: int) -> bool:
+    """Tell whether every set that has the baseline and any other level has the same levels."""
+    if baseline == ABSENT or baseline not in fit.codes:
+        return True
+    has = np.isfinite(fit.logs)
+    compared = has[has[:, fit.codes == baseline][:, 0] & (has.sum(axis=1) > 1)]
+    return bool((compared == compared[:1]).all())
