@@ -1,8 +1,9 @@
 """The wheel's build hook: the parts that are not Python, made and put into the package's folder ``shipped``.
 
 Needs cargo, and Maven with a JDK. What is made: the emulated disks' daemon (linked statically, so that it runs whatever
-C library a machine has), the jar of assay's own jobs, the list of Hadoop's jars with their checksums, the examples, and
-the commit. An editable installation needs none of that and gets none: it uses the source tree's own.
+C library a machine has), the jar of assay's own jobs, the list of Hadoop's jars with their checksums, the sources of
+the Spark programs (compiled where Spark is), the examples, and the commit. An editable installation needs none of that
+and gets none: it uses the source tree's own.
 
 ``assay.installation`` says where each part is looked for.
 """
@@ -41,6 +42,8 @@ class ShippedParts(BuildHookInterface):
             "hadoop-jars.txt": _hadoop_jars(root, work),
             "hadoop-distribution.pom.xml": root / "java" / "hadoop-distribution" / "pom.xml",
         }
+        spark = root / "java" / "spark-jobs"
+        parts |= {f"spark-jobs/{path.relative_to(spark)}": path for path in sorted(spark.rglob("*.java"))}
         for path in sorted((root / "examples").rglob("*")):
             name = path.relative_to(root)
             # What was measured with them is for reading in the source tree.

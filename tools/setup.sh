@@ -83,3 +83,5 @@ elif ! built=$(cargo build --release --offline --manifest-path rust/Cargo.toml 2
 fi
 
 .venv/bin/assay hadoop fetch >&2
+# Tests of Spark need it; they skip, and say so, where it can't be had.
+[ "$purpose" != test ] || .venv/bin/assay spark fetch >&2 || say "going on without Spark: its tests will be skipped"

@@ -62,6 +62,11 @@ class Installation:
         return self._part(None, "java/jobs")
 
     @property
+    def spark_sources(self) -> Path | None:
+        """The sources of assay's own Spark programs, which are compiled for the Spark that runs them."""
+        return self._part("spark-jobs", "java/spark-jobs")
+
+    @property
     def commit(self) -> str | None:
         """The commit that this is made from, with ``-dirty`` behind it when files were changed; None when unknown."""
         written = self.package / "shipped" / "commit"

@@ -73,7 +73,11 @@ def test_restarts_are_where_the_engine_says_that_daemons_need_them(tmp_path: Pat
         ("engine: toy", "engine: hadoop", "plan.yaml:5: echo has no program for hadoop; valid: toy"),
         ("[a, b]\nlayout", "[a, b]\n  toy.shell: [sh, fish]\nlayout", "plan.yaml:9: toy.shell: it is not sh"),
         ("toy.job: [a, b]", "toy.not.one: [a, b]", "plan.yaml:8: none of the toy's (layout=SSD toy.daemon=a"),
-        ("toy.job: [a, b]", "containers: [2, 4]", "plan.yaml:8: unknown factor 'containers'; valid: layout, network"),
+        (
+            "toy.job: [a, b]",
+            "containers: [2, 4]",
+            "plan.yaml:8: unknown factor 'containers'; valid: layout, engine, network",
+        ),
         (
             "layout: SSD",
             "layout: x\nlayouts:\n  x: {hdfs: [ssd1], intermediate: [ssd1], policy: HOT}",

@@ -287,9 +287,9 @@ MISTAKES = [
     (
         "terasort.reduces:",
         "reduces:",
-        "plan.yaml:11: unknown factor 'reduces'; valid: layout, network, workers, containers, compression, an engine "
-        "parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
-        "that set several of these",
+        "plan.yaml:11: unknown factor 'reduces'; valid: layout, engine, network, workers, containers, compression, "
+        "an engine parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own "
+        "with levels that set several of these",
     ),
     (
         "dfs.replication: 3",
@@ -303,7 +303,11 @@ MISTAKES = [
         "network, workers, containers, compression",
     ),
     ("cluster: cluster.yaml", "cluster: clutser.yaml", "plan.yaml:2: cluster: clutser.yaml: there is no such file"),
-    ("layouts:", "engine: spark\nlayouts:", "plan.yaml:12: engine: unknown engine 'spark'; valid: hadoop"),
+    (
+        "layouts:",
+        "engine: spork\nlayouts:",
+        "plan.yaml:12: engine: unknown engine 'spork'; did you mean 'spark'? valid: hadoop, spark",
+    ),
     (
         "layouts:",
         "timeout: 10\nlayouts:",

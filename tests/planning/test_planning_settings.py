@@ -12,7 +12,7 @@ from assay.model.layout import StoragePolicy
 from assay.model.plan import Configuration, Plan
 from assay.planning.estimate import expected_s
 from assay.planning.expansion import expand
-from assay.planning.order import schedule
+from assay.planning.order import restarts, schedule
 from assay.planning.plan_reader import load_plan
 from assay.spec import load_cluster
 
@@ -237,7 +237,7 @@ MISTAKES = [
     (
         "network: [ETH, 40Gbit/s]",
         "netwrok: [ETH]",
-        "plan.yaml:7: unknown factor 'netwrok'; did you mean 'network'? valid: layout, network, workers, "
+        "plan.yaml:7: unknown factor 'netwrok'; did you mean 'network'? valid: layout, engine, network, workers, "
         "containers, compression, an engine parameter such as dfs.blocksize, WORKLOAD.option such as terasort.reduces, "
         "or a name of your own with levels that set several of these",
     ),
@@ -365,3 +365,22 @@ def test_real_hosts_have_only_the_networks_that_are_described(tmp_path: Path) ->
         "plan.yaml:7: network: unknown network '40Gbit/s'; valid: ETH, IB; the cluster file describes them under "
         "'networks'"
     ]
+
+
+def test_an_engine_is_a_factor_and_the_one_that_has_both_is_provided(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    text = "plan: p\ncluster: cluster.yaml\nworkloads:\n  - terasort: {data: 2GB, waves: 1}\n"
+    (tmp_path / "plan.yaml").write_text(f"{text}factors:\n  engine: [hadoop, spark]\n  layout: [HD2, SS1]\n")
+    plan = load_plan(tmp_path / "plan.yaml")
+    assert plan.engine == "spark"
+    runs = schedule(plan, expand(plan))
+    assert {run.configuration.engine for run in runs} == {"hadoop", "spark"}
+    assert sum(why is not None for why in restarts(runs, plan)) == 4, "the engine alone restarts nothing"
+    reduces = {run.configuration.engine: run.workload.parameters["reduces"] for run in runs}
+    assert reduces == {"hadoop": "11", "spark": "6"}, "a wave is as many tasks as each engine runs at once"
+    (tmp_path / "plan.yaml").write_text(f"{text}layout: HD2\nfactors:\n  engine: [hadoop, flink]\n")
+    with pytest.raises(SpecificationError, match=r"unknown engine 'flink'; valid: hadoop, spark"):
+        load_plan(tmp_path / "plan.yaml")
+    (tmp_path / "plan.yaml").write_text(f"{text}engine: hadoop\nlayout: HD2\nfactors:\n  engine: [hadoop, spark]\n")
+    with pytest.raises(SpecificationError, match="none of hadoop brings them all"):
+        load_plan(tmp_path / "plan.yaml")

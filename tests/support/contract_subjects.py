@@ -17,11 +17,12 @@ import pytest
 from assay.engines.catalogue import engine_kind
 from assay.engines.contract import Engine, EngineKind, Provider
 from assay.engines.hadoop import containers
+from assay.engines.spark.distribution import find as find_spark
 from assay.hosts.local import LocalTransport
 from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
-from assay.model.program import Program
+from assay.model.program import OWN_SPARK, Program
 from campaign_support import java_processes
 from toy_engine import TOY
 
@@ -55,6 +56,8 @@ class Subject:
     """What of it still runs on this machine with the given home, in any form that is false when there is nothing."""
     disturb: Callable[[Engine, Path], None] | None = None
     """Breaks it, so that it is in trouble."""
+    lacking: Callable[[], str | None] = lambda: None
+    """Why it can't be had on this machine; None where it can."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """What it can't do, with the reason."""
 
@@ -73,7 +76,9 @@ class Subject:
         return Cluster(f"contract-{self.name}-{home.parent.name}", Placement.LOCAL, (node,), home=str(home))
 
     def provider(self, home: Path) -> Provider:
-        """Return its provider on that cluster, reached without SSH."""
+        """Return its provider on that cluster, reached without SSH. Skips the test where the engine can't be had."""
+        if lacking := self.lacking():
+            pytest.skip(f"{self.name}: {lacking}")
         cluster = self.cluster(home)
         return self.kind.provider_of(cluster)(cluster, {"node": LocalTransport("node")})
 
@@ -129,5 +134,30 @@ TOY_SUBJECT = Subject(
     gaps={"daemons": "it has none, so that none can die"},
 )
 
-SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP}
-PARAMETERS = [pytest.param("toy"), pytest.param("hadoop", marks=pytest.mark.hadoop)]
+
+def _spark(name: str, *arguments: object) -> Program:
+    return Program(f"{OWN_SPARK}{name}", tuple(map(str, arguments)), engine="spark")
+
+
+def _spark_subject(master: str) -> Subject:
+    base = {**HADOOP.base, "spark.master": master, "spark.executor.cores": "1"}
+    return Subject(
+        name=f"spark-{master}",
+        kind=engine_kind("spark"),
+        base=base,
+        carried={"spark.io.compression.codec": "zstd"},
+        restarting=HADOOP.restarting,
+        impossible={"spark.executor.memory": "999999m"},
+        writes=lambda path: _spark("Rows", DATA_BYTES, 2, path),
+        checks=HADOOP.checks,
+        fails=lambda path: _spark("TeraSort", path, f"{path}-out", 2),
+        endless=lambda path: _spark("Rows", 10**12, 1, path),
+        left=HADOOP.left,
+        disturb=HADOOP.disturb,
+        lacking=lambda: None if find_spark() else "there is no Spark here: `assay spark fetch`, or set SPARK_HOME",
+    )
+
+
+SPARK_MASTERS = ("yarn", "standalone")
+SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP} | {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
+PARAMETERS = [pytest.param(name, marks=[] if name == "toy" else pytest.mark.hadoop) for name in SUBJECTS]

@@ -12,12 +12,17 @@ from assay.workloads.workload import Size
 from paths import ROOT
 
 TEXT = (ROOT / "docs" / "workloads.md").read_text()
-TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**What a write leaves")]
+TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**On Spark**")]
 ROWS = {
     cells[0].strip("`"): cells
     for line in TABLE.splitlines()[2:]
     if (cells := [cell.strip() for cell in line.strip("|").split("|")])[0]
 }
+
+
+def test_those_that_run_on_spark_are_named() -> None:
+    [named] = re.findall(r"^\*\*On Spark\*\*, too: ([^.]*)\.", TEXT, re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", named) == [name for name, one in workloads().items() if "spark" in one.engines]
 
 
 def test_the_table_has_every_workload() -> None:

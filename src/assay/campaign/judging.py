@@ -68,7 +68,8 @@ def status_of(
         return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
     if gathered.trouble:
         return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
-    broken = [check for check in (gathered.judgement.checks if gathered.judgement else ()) if not check.passed]
+    told = gathered.judgement.checks if gathered.judgement else ()
+    broken = [check for check in (*gathered.finished.checks, *told) if not check.passed]
     if broken or gathered.judgement is None:
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
         unjudged = gathered.judgement.unjudged if gathered.judgement else None

@@ -17,7 +17,7 @@ from assay.campaign.aggregate import gated_metrics
 from assay.campaign.judging import status_of
 from assay.campaign.setting import Around, Gathered, Published, Setting
 from assay.compare.differences import CPU_LIMIT_SHARE
-from assay.engines.contract import Engine
+from assay.engines.contract import Engine, EngineFacts
 from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.model.cluster import Cluster, Role
@@ -60,7 +60,7 @@ def recorded(
     metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster)
     if finished:
         metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
-    facts = setting.provider.facts
+    facts = _facts(planned, setting)
     run = Run(
         run_id=attempted.run_id,
         campaign_id=setting.campaign_id,
@@ -87,7 +87,7 @@ def recorded(
         data_bytes=data_bytes,
         metrics=metrics,
         phases=finished.phases if finished else (),
-        checks=judgement.checks if judgement else (),
+        checks=(*(finished.checks if finished else ()), *(judgement.checks if judgement else ())),
         caches=gathered.caches,
         warnings=tuple(_warnings(gathered, metrics)),
         environment=_environment(planned, setting, gathered),
@@ -109,7 +109,7 @@ def _metrics(
     finished, judgement = gathered.finished, gathered.judgement
     if finished is None:
         return {}, {}
-    metrics = dict(judgement.metrics) if judgement else {}
+    metrics = {**finished.metrics, **(judgement.metrics if judgement else {})}
     made = {figure.metric: figure.source for figure in workload.figures}
     sources = {**finished.sources, **{name: made[name] for name in metrics if name in made}}
     if finished.outcome.duration_s > 0:
@@ -151,10 +151,20 @@ def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWar
 def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:
     return {
         **setting.environment.tree,
+        "engine": _facts(planned, setting).record(),
         "cluster": _cluster_facts(setting.cluster, planned.configuration.layout).tree(),
         **({"network": gathered.network} if gathered.network else {}),
         "parameters": _effective(planned, setting.provider.engine),
     }
+
+
+def _facts(planned: PlannedRun, setting: Setting) -> EngineFacts:
+    """Return what the run's own engine is: of those that a plan varies, the one that was to run it."""
+    provider = setting.provider
+    wanted = planned.configuration.engine or provider.facts.name
+    if provider.engine and provider.engine.facts.name == wanted:
+        return provider.engine.facts
+    return provider.facts if provider.facts.name == wanted else replace(provider.facts, name=wanted, version="")
 
 
 def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:

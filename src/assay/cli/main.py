@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "serve": ("assay.cli.serve", "serve", "Show the repository in a browser, and offer it to pull and push."),
     "schema": ("assay.cli.schema", "schema", "Print the JSON Schema of a specification file."),
     "device": ("assay.cli.device", "device", "Put a disk of your own into the lab: from fio's report to its numbers."),
+    "spark": ("assay.cli.spark", "spark", "Fetch Spark, or show which one is used."),
     "hadoop": ("assay.cli.hadoop", "hadoop", "Fetch the Hadoop distribution, or show which one is used."),
 }
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
 from assay.model.run import RunStatus
-from assay.statistics.factors import default_baseline
+from assay.statistics.factors import FOLLOWING, default_baseline
 from assay.statistics.intervals import (
     Estimate,
     Means,
@@ -142,7 +142,8 @@ def match(
         require_factor(table, name)
     if ignore & set(STRATA) or factor in STRATA:
         raise SpecificationError("origins and lab scales are never mixed", hint="filter the runs first")
-    names = [name for name in table.factors if name != factor and name not in ignore]
+    passed_over = {factor, *FOLLOWING.get(factor, ()), *ignore}
+    names = [name for name in table.factors if name not in passed_over]
     within = [DEPLOYMENT] if deployments and DEPLOYMENT in table.columns else []
     groups = groups_by(table, [*names, *within])
     good = usable(table)

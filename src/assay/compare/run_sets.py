@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
-from assay.model.plan import LAYOUT_FACTOR
+from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR
 from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
 from assay.statistics.factors import RESERVED, in_order, level_of
@@ -45,7 +45,7 @@ def run_sets(runs: Sequence[Run], factor: str) -> list[RunSet]:
     ordered = sorted((run for run in runs if level_of(run, factor) is not None), key=in_order)
     if not ordered:
         return []
-    name = factor if factor == LAYOUT_FACTOR or factor not in RESERVED else f"level:{factor}"
+    name = factor if factor in (LAYOUT_FACTOR, ENGINE_FACTOR) or factor not in RESERVED else f"level:{factor}"
     told = table_of(ordered)
     table = RunTable(told.rows, {**told.columns, name: coded([level_of(run, factor) for run in ordered])}, told.values)
     matched = match(table, name)

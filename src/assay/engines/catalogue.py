@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assay.engines.contract import EngineKind, Provider, ProviderKind, Rules
 from assay.engines.hadoop.rules import HadoopRules
+from assay.engines.spark.rules import SparkRules
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.spec.fields import unknown
@@ -31,7 +32,11 @@ def engine_kind(name: str) -> EngineKind:
 
 def _kinds() -> dict[str, EngineKind]:
     """Return name to engine; the first is what a plan gets that names none."""
-    return {"hadoop": EngineKind(HadoopRules(), {ProviderKind.DEPLOYED: _hadoop})}
+    hadoop = HadoopRules()
+    return {
+        "hadoop": EngineKind(hadoop, {ProviderKind.DEPLOYED: _hadoop}),
+        "spark": EngineKind(SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark}),
+    }
 
 
 def all_rules() -> dict[str, Rules]:
@@ -43,3 +48,9 @@ def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.hadoop.deployed import DeployedHadoop
 
     return DeployedHadoop(cluster, transports)
+
+
+def _spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    from assay.engines.spark.deployed import DeployedSpark
+
+    return DeployedSpark(cluster, transports)

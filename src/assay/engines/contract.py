@@ -106,7 +106,11 @@ class Finished:
     logs: Mapping[str, bytes] = field(default_factory=dict)
     """Raw files for the bundle, what the client printed among them: name to content."""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """Where ``duration_s``, ``phases`` and ``tasks`` come from, in words."""
+    """Where ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics`` come from, in words."""
+    checks: tuple[Check, ...] = ()
+    """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """What the engine counted over the whole program, by the names of metrics."""
 
 
 class Storage(FileSystem, Protocol):

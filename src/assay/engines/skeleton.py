@@ -44,6 +44,7 @@ class PlainRules:
     defaults: tuple[Default, ...] = ()
     restarting: tuple[str, ...] = ()
     """The parameters that no job can carry: a new value needs a restart."""
+    includes: tuple[str, ...] = ()
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # rules are about configurations, and plans carry them
     from assay.model.rules import Rules
 
 LAYOUT_FACTOR = "layout"
+ENGINE_FACTOR = "engine"
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 CONTAINERS = "containers"
@@ -61,8 +62,8 @@ class WorkloadSpec:
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """Something that a plan varies: ``layout``, ``network``, ``workers``, ``containers``, ``compression``, an engine
-    parameter (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under a name.
+    """Something that a plan varies: ``layout``, ``engine``, ``network``, ``workers``, ``containers``, ``compression``,
+    an engine parameter (``dfs.blocksize``), ``WORKLOAD.parameter``, or several of these joined under a name.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Plan:
     name: str
     cluster: Cluster
     rules: Rules
-    """Those of the engine that runs the workloads."""
+    """Those of the engine that is provided, and that runs the workloads where no factor says otherwise."""
     workloads: tuple[WorkloadSpec, ...]
     factors: tuple[Factor, ...]
     layouts: dict[str, Layout]
@@ -113,11 +114,17 @@ class Plan:
     """The cluster file as the plan names it."""
     cluster_source: str = ""
     """The cluster file's text, kept with the campaign."""
+    varied_engines: dict[str, Rules] = field(default_factory=dict)
+    """Name to rules of the engines that a factor varies; empty where none does."""
 
     @property
     def engine(self) -> str:
-        """The name of the engine."""
+        """The name of the engine that is provided."""
         return self.rules.name
+
+    def rules_of(self, configuration: Configuration) -> Rules:
+        """Return the rules of the engine that runs the workloads in ``configuration``."""
+        return self.varied_engines.get(configuration.engine, self.rules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,8 @@ class Configuration:
     """A network of the cluster by name, or in a lab a link rate such as ``1Gbit/s``; None: as the cluster is."""
     workers: int | None = None
     """How many workers are used, the first ones; None: all."""
+    engine: str = ""
+    """The engine that runs the workloads, where the plan varies it; empty: the plan's."""
 
     @property
     def key(self) -> str:

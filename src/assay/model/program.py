@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+OWN_SPARK = "io.github.assay.spark."
+"""Package of assay's own Spark programs, from the sources in java/spark-jobs."""
 OWN_JOBS = "io.github.assay.jobs."
 """Package of the programs that are assay's own: what stock Hadoop lacks, from the sources in java/jobs."""
 _FRAME = re.compile(r"^\s*(at \S+\(|\.\.\. \d+ more|$)")

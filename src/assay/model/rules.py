@@ -50,6 +50,11 @@ class Rules(Protocol):
         ...
 
     @property
+    def includes(self) -> tuple[str, ...]:
+        """The engines whose daemons this one stands on, by name: a plan can vary which of them runs its workloads."""
+        ...
+
+    @property
     def defaults(self) -> tuple[Default, ...]:
         """What assay sets by itself; a plan's parameters override it."""
         ...

@@ -57,13 +57,15 @@ MEASURED_NOWHERE = Overheads()
 
 
 def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
-    """Return the valid runs of the same workload and layout on the plan's cluster at its scale."""
+    """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale."""
     scale = plan.cluster.lab.scale if plan.cluster.lab else None
-    wanted = (plan.cluster.name, scale, planned.workload.key, planned.configuration.layout.name)
+    engine = planned.configuration.engine or plan.engine
+    wanted = (plan.cluster.name, scale, engine, planned.workload.key, planned.configuration.layout.name)
     return [
         run
         for run in history
-        if run.status is RunStatus.VALID and (run.cluster, run.lab_scale, run.workload, run.layout) == wanted
+        if run.status is RunStatus.VALID
+        and (run.cluster, run.lab_scale, run.engine, run.workload, run.layout) == wanted
     ]
 
 

@@ -6,7 +6,16 @@ import itertools
 from collections.abc import Iterable, Mapping
 
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor, Plan, WorkloadSpec
+from assay.model.plan import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    NETWORK_FACTOR,
+    WORKERS_FACTOR,
+    Configuration,
+    Factor,
+    Plan,
+    WorkloadSpec,
+)
 from assay.model.rules import Rules
 from assay.workloads.catalogue import workloads
 
@@ -35,14 +44,17 @@ def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str,
     """Return the configuration in which ``settings`` hold, with the engine's words resolved into its parameters."""
     own = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None
-    return Configuration(dict(levels), layout, rules.parameters(own), settings.get(NETWORK_FACTOR), workers)
+    engine = levels.get(ENGINE_FACTOR, "")
+    return Configuration(dict(levels), layout, rules.parameters(own), settings.get(NETWORK_FACTOR), workers, engine)
 
 
 def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
     """Return what a factor's level sets, of what the engine and the cluster have."""
     if factor.settings:
         return factor.settings[level]
-    elsewhere = factor.name == LAYOUT_FACTOR or workload_option(factor.name, plan.workloads) is not None
+    elsewhere = (
+        factor.name in (LAYOUT_FACTOR, ENGINE_FACTOR) or workload_option(factor.name, plan.workloads) is not None
+    )
     return {} if elsewhere else {factor.name: level}
 
 

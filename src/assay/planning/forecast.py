@@ -89,7 +89,7 @@ def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) 
 
     With ``refuse``, raises :class:`SpecificationError` where a call that makes all that is left can't but fail.
     """
-    told = [plan.rules.warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
+    told = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
     lines = list(dict.fromkeys(line for lines in told for line in lines))
     left = [planned for planned, _ in todo.left]
     if left:

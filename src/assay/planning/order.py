@@ -137,6 +137,6 @@ def _in_waves(plan: Plan, workload: str, waves: int, configuration: Configuratio
 
     def tasks(option: str) -> int:
         kind = "reduce" if option == _REDUCES else "map"
-        return plan.rules.tasks_of_a_wave(configuration.parameters, kind, workers)
+        return plan.rules_of(configuration).tasks_of_a_wave(configuration.parameters, kind, workers)
 
     return {option: str(waves * tasks(option)) for option in workloads()[workload].waved}

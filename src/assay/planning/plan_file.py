@@ -141,13 +141,13 @@ class PlanFile(Section):
     cluster: Text
     """The cluster file; a relative path starts at the plan file."""
     engine: str
-    """What runs the workloads."""
+    """What runs the workloads, where it is not a factor."""
     parameters: dict[ParameterName, Scalar] = Field(default_factory=dict)
     """Engine parameters for all runs, and network, workers, containers and compression where they are not varied."""
     workloads: list[Any]
     """What is run, in this order."""
     factors: dict[FactorName, Annotated[Levels, Form(_parse_levels, _LEVELS_SCHEMA)]] = Field(default_factory=dict)
-    """What is varied, with its levels: layout, network, workers, containers, compression, an engine parameter,
+    """What is varied, with its levels: layout, engine, network, workers, containers, compression, an engine parameter,
     WORKLOAD.option, or a name of your own, whose levels say what they set.
     """
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
@@ -178,7 +178,7 @@ def _plan_file(engines: tuple[str, ...], _declared: tuple[Workload, ...]) -> typ
     named: dict[str, Any] = {
         "engine": (
             Annotated[str, choice("engine", engines)],
-            Field(default=engines[0], description="What runs the workloads."),
+            Field(default=engines[0], description="What runs the workloads, where it is not a factor."),
         ),
         "workloads": (
             GenericAlias(list, (workload_entry(),)),

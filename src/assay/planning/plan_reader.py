@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
 from assay.model.rules import Rules
 from assay.model.run import FailureClass
 from assay.planning.expansion import expand, workload_option
@@ -33,6 +33,9 @@ from assay.spec.section import parse
 from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
+_OWN = (LAYOUT_FACTOR, ENGINE_FACTOR)
+"""Factors that choose something else than a setting."""
+_ENGINES: Location = ("factors", ENGINE_FACTOR)
 
 
 def load_plan(path: str | Path, engines: Mapping[str, Rules] | None = None) -> Plan:
@@ -73,7 +76,9 @@ def checked(plan: Plan) -> Plan:
 
     Raises :class:`SpecificationError` for what can't be, as of a file; see :func:`made_plan`.
     """
-    return made_plan(content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules})
+    return made_plan(
+        content_of(plan), plan.cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines}
+    )
 
 
 def _plan(
@@ -84,8 +89,8 @@ def _plan(
     cluster: Cluster,
     cluster_source: str,
 ) -> Plan:
-    rules = engines[file.engine]
-    workloads = _workloads(file, len(cluster.workers), problems)
+    rules, varied = _engines(file, engines, problems)
+    workloads = _workloads(file, list(varied) or [rules.name], len(cluster.workers), problems)
     factors = _factors(file, workloads, rules, problems)
     layouts = _layouts(file, cluster, rules, problems)
     check_settings(file.parameters, factors, cluster, rules, problems)
@@ -110,10 +115,26 @@ def _plan(
         retries=retries,
         cluster_file=file.cluster,
         cluster_source=cluster_source,
+        varied_engines=varied,
     )
     check_configurations(plan, expand(plan), problems)
     problems.raise_if_any()
     return fingerprinted(plan)
+
+
+def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -> tuple[Rules, dict[str, Rules]]:
+    """Return the rules of the engine that is provided, and those of the engines that a factor varies."""
+    levels = list(file.factors.get(ENGINE_FACTOR, []))
+    for index, level in enumerate(levels):
+        if level not in engines:
+            problems.add((*_ENGINES, index), unknown("engine", level, engines))
+    varied = {level: engines[level] for level in levels if level in engines}
+    named = [file.engine] if "engine" in file.model_fields_set or not varied else list(engines)
+    able = [name for name in named if varied.keys() <= {name, *engines[name].includes}]
+    if not able:
+        words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} brings them all"
+        problems.add(_ENGINES, words)
+    return engines[(able or named)[0]], varied
 
 
 def _until(file: PlanFile, problems: Problems) -> Until | None:
@@ -149,7 +170,7 @@ def _load_cluster(file: PlanFile, folder: Path, problems: Problems) -> tuple[Clu
         raise
 
 
-def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[WorkloadSpec, ...]:
+def _workloads(file: PlanFile, engines: Sequence[str], workers: int, problems: Problems) -> tuple[WorkloadSpec, ...]:
     workloads = tuple(workload_of(entry, workers) for entry in file.workloads)
     seen: set[str] = set()
     for index, workload in enumerate(workloads):
@@ -157,8 +178,9 @@ def _workloads(file: PlanFile, workers: int, problems: Problems) -> tuple[Worklo
             problems.add(("workloads", index), f"workload {workload.key!r} is given twice; tell them apart by a label")
         elif workload.label in declared() and workload.label != workload.name:
             problems.add(("workloads", index), f"label {workload.label!r} is the name of another workload")
-        if file.engine not in (able := declared()[workload.name].engines):
-            words = f"{workload.name} has no program for {file.engine}; valid: {', '.join(able)}"
+        able = declared()[workload.name].engines
+        if lacking := [engine for engine in engines if engine not in able]:
+            words = f"{workload.name} has no program for {' and '.join(lacking)}; valid: {', '.join(able)}"
             problems.add(("workloads", index), words)
         seen.add(workload.key)
         for option in declared()[workload.name].waved if "waves" in workload.parameters else ():
@@ -193,13 +215,13 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
         if level in factor.levels[:index]:
             problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
     if factor.settings:
-        if "." in factor.name or factor.name == LAYOUT_FACTOR:
+        if "." in factor.name or factor.name in _OWN:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
-    if "." not in factor.name and factor.name not in (LAYOUT_FACTOR, *words_of(rules)):
+    if "." not in factor.name and factor.name not in (*_OWN, *words_of(rules)):
         problems.add(
             at,
-            f"{unknown('factor', factor.name, (LAYOUT_FACTOR, *words_of(rules)))}, an engine parameter such as "
+            f"{unknown('factor', factor.name, (*_OWN, *words_of(rules)))}, an engine parameter such as "
             "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
         )

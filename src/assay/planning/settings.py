@@ -105,7 +105,7 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
     written = [name for _, name, _ in given]
     for configuration in configurations:
         workers = configuration.workers or len(plan.cluster.workers)
-        for mistake in plan.rules.mistakes(configuration.parameters, plan.cluster, workers, written):
+        for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
             at = _place(mistake.names, configuration, given, plan.rules)
             problems.add(at, f"{mistake.words} ({configuration.key})")
             return

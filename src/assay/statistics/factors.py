@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from assay.model.layout_code import HDD, devices_of_text, devices_text, named
-from assay.model.plan import LAYOUT_FACTOR, TARGETS
+from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS
 from assay.model.run import Run
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import waved_of
@@ -52,6 +52,12 @@ RESERVED = frozenset(
 """Properties of every run: a factor of the same name does not take their place."""
 
 
+_OWN_FIELDS = (LAYOUT_FACTOR, ENGINE_FACTOR)
+"""Factors whose levels every run has as fields, varied by its plan or not."""
+FOLLOWING = {ENGINE_FACTOR: ("engine_version",)}
+"""Factor to the properties that differ whenever it does, and so do not set runs apart."""
+
+
 def in_order(run: Run) -> tuple[object, ...]:
     """Return what runs are sorted by: when they started; those that do not tell come last, in their file's order."""
     return not run.started_at, run.started_at, run.campaign_id, run.position, run.run_id
@@ -59,8 +65,8 @@ def in_order(run: Run) -> tuple[object, ...]:
 
 def level_of(run: Run, factor: str) -> str | None:
     """Return the run's level of ``factor``, or None when the factor does not apply to it."""
-    if factor == LAYOUT_FACTOR:
-        return run.layout
+    if factor in _OWN_FIELDS:
+        return run.layout if factor == LAYOUT_FACTOR else run.engine
     if factor in run.parameters:
         return run.parameters[factor]
     workload, dot, option = factor.partition(".")
@@ -150,10 +156,10 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
         "origin": str(run.origin),
     }
     found |= {"data_bytes": str(run.data_bytes), "lab_scale": str(run.lab_scale)}
-    levels = {name: level for name, level in run.levels.items() if name != LAYOUT_FACTOR and "." not in name}
+    levels = {name: level for name, level in run.levels.items() if name not in _OWN_FIELDS and "." not in name}
     found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
     found |= {name: value for name, value in run.parameters.items() if name not in derived}
     options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
     found |= {name: value for name, value in options.items() if name not in derived}
     found.pop(factor, None)
-    return found
+    return {name: text for name, text in found.items() if name not in FOLLOWING.get(factor, ())}

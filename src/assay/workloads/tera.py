@@ -18,6 +18,7 @@ from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program
 from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.spark_options import spark_program
 from assay.workloads.workload import (
     MAPS,
     PAYLOAD,
@@ -138,7 +139,13 @@ class TeraSort(_OfRows):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Sort them."""
-        return {"hadoop": _terasort(size, input_path or "", _SORTED)}
+        partitions = size.reduces or DEFAULT_MAPS
+        return {
+            "hadoop": _terasort(size, input_path or "", _SORTED),
+            "spark": spark_program(
+                "TeraSort", input_path or "", _SORTED, partitions, options={"dfs.replication": str(_copies(size))}
+            ),
+        }
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Read the output in order."""

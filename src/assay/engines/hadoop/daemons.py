@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
@@ -255,16 +255,21 @@ class Daemons:
 
     async def dead(self) -> list[str]:
         """Return ``node: daemon`` for every daemon that should run and does not."""
+        cluster = self.deployment.cluster
+        masters = [(cluster.master.name, list(MASTER_DAEMONS))]
+        return await self.dead_of([*masters, *((worker.name, list(WORKER_DAEMONS)) for worker in cluster.workers)])
 
-        async def on(node: Node) -> list[str]:
-            wanted = list(MASTER_DAEMONS if Role.MASTER in node.roles else {})
-            wanted += list(WORKER_DAEMONS if Role.WORKER in node.roles else {})
-            answer = await self.transports[node.name].run(
-                ["sh", "-c", _DEAD, "sh", self.home, *wanted], timeout_s=_COMMAND_TIMEOUT_S, check=False
+    async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+        """Return ``node: daemon`` for each daemon that was spawned on a node (by its name) and does not run."""
+
+        async def on(node: str, names: Sequence[str]) -> list[str]:
+            answer = await self.transports[node].run(
+                ["sh", "-c", _DEAD, "sh", self.home, *names], timeout_s=_COMMAND_TIMEOUT_S, check=False
             )
-            return [f"{node.name}: {name}" for name in answer.stdout.decode().split()]
+            return [f"{node}: {name}" for name in answer.stdout.decode().split()]
 
-        return [name for names in await asyncio.gather(*map(on, self.deployment.cluster.nodes)) for name in names]
+        found = await asyncio.gather(*(on(node, names) for node, names in wanted))
+        return [name for names in found for name in names]
 
     async def raise_for_dead(self) -> None:
         """Raise EngineError with the last words of the first daemon that has died; return when all live."""
@@ -290,8 +295,16 @@ class Daemons:
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
+        cluster = self.deployment.cluster
+        wanted = [(cluster.master.name, d) for d in MASTER_DAEMONS]
+        return await self.last_lines(
+            [*wanted, *((worker.name, d) for worker in cluster.workers for d in WORKER_DAEMONS)]
+        )
 
-        async def last_lines(node: str, daemon: str) -> tuple[str, bytes]:
+    async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
+        """Return the same of these daemons alone, each by its node and name."""
+
+        async def lines(node: str, daemon: str) -> tuple[str, bytes]:
             try:
                 got = await self.transports[node].run(
                     ["tail", "-n", "400", self._log(daemon)], timeout_s=20, check=False
@@ -300,10 +313,7 @@ class Daemons:
                 return f"{node}-{daemon}.log", str(error).encode()
             return f"{node}-{daemon}.log", got.stdout
 
-        cluster = self.deployment.cluster
-        wanted = [(cluster.master.name, d) for d in MASTER_DAEMONS]
-        wanted += [(worker.name, d) for worker in cluster.workers for d in WORKER_DAEMONS]
-        return dict(await asyncio.gather(*(last_lines(node, daemon) for node, daemon in wanted)))
+        return dict(await asyncio.gather(*(lines(node, daemon) for node, daemon in wanted)))
 
     async def stop(self) -> None:
         """End every process of this deployment on every node.

@@ -11,22 +11,22 @@ import asyncio
 import hashlib
 import re
 import socket
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from assay.engines.contract import EngineFacts, Show
 from assay.engines.hadoop.class_archive import ClassArchive
 from assay.engines.hadoop.configuration import Deployment, Ports, daemon_parameters
 from assay.engines.hadoop.daemons import Daemons
-from assay.engines.hadoop.distribution import Distribution, require
+from assay.engines.hadoop.distribution import require
 from assay.engines.hadoop.engine import HadoopEngine
 from assay.engines.hadoop.jobs import Jobs, ship
 from assay.engines.hadoop.memory import in_memory, let_go
 from assay.engines.hadoop.rules import HadoopRules
+from assay.engines.shipping import ship_jars
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, HeldProvider
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster, Placement
+from assay.model.cluster import Placement
 from assay.model.layout import Layout, StoragePolicy
 from assay.model.plan import Configuration
 
@@ -63,7 +63,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
         distribution = await asyncio.to_thread(require, cluster.hadoop_home, show)
         java = f"{cluster.java_home}/bin/java" if cluster.java_home else "java"
         versions = await asyncio.gather(*(_java_version(transport, java) for transport in transports.values()))
-        home = await _install(transports, cluster, distribution, show)
+        home = await ship_jars(transports, distribution.home, f"{cluster.home}/hadoop-{distribution.version}", show)
         jobs = await ship(transports, cluster.home, show)
         ports = _free_ports() if cluster.placement is Placement.LOCAL else Ports()
         shared = cluster.placement is not Placement.SSH and home == str(distribution.home)
@@ -168,29 +168,6 @@ async def _java_version(transport: Transport, java: str) -> int:
             hint="set java_home in the cluster file",
         )
     return version
-
-
-async def _install(
-    transports: Mapping[str, Transport], cluster: Cluster, distribution: Distribution, show: Show
-) -> str:
-    """Return where the distribution lies, the same path on every host; it is copied to hosts that do not see ours."""
-    jars = sorted(path.name for path in distribution.home.rglob("*.jar"))
-    expected = hashlib.sha256("".join(f"{jar}\n" for jar in jars).encode()).hexdigest()
-    script = 'cd "$1" 2>/dev/null && find . -name "*.jar" -exec basename {} \\; | LC_ALL=C sort | sha256sum'
-
-    async def lacking(path: str) -> list[Transport]:
-        command = ["sh", "-c", script, "sh", path]
-        hosts = list(transports.values())
-        answers = await asyncio.gather(*(t.run(command, timeout_s=COMMAND_TIMEOUT_S, check=False) for t in hosts))
-        return [t for t, a in zip(hosts, answers, strict=True) if not a.stdout.decode().startswith(expected)]
-
-    if not await lacking(str(distribution.home)):
-        return str(distribution.home)
-    target = f"{cluster.home}/hadoop-{distribution.version}-{expected[:8]}"
-    for transport in await lacking(target):
-        show(f"copying Hadoop {distribution.version} to {transport.name}")
-        await transport.put_tree(distribution.home, target)
-    return target
 
 
 def _free_ports() -> Ports:

@@ -103,7 +103,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         command = self.daemons.command(program.main_class, *arguments, java_options=_CLIENT_JAVA_OPTIONS)
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
         if ended.outcome.exit_status != 0:
-            await self._kill_applications()
+            await self.end_applications()
         job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", ended.outcome.output)))
         required = ended.outcome.exit_status == 0
         return _with(ended, *await self._histories(job_ids, ended.started_unix_s, required=required))
@@ -124,7 +124,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         maps, reduces = float(job.get("mapProgress", 0)), float(job.get("reduceProgress", 0))
         return f"{app['name']}: map {maps:.0f} %, reduce {reduces:.0f} %"
 
-    async def _kill_applications(self) -> None:
+    async def end_applications(self) -> None:
         """End what the ResourceManager still runs; a master that is gone has nothing running."""
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")

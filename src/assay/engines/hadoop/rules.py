@@ -43,6 +43,7 @@ class HadoopRules:
     """The rules of MapReduce on YARN over HDFS."""
 
     name: str = "hadoop"
+    includes: tuple[str, ...] = ()
 
     @property
     def defaults(self) -> tuple[Default, ...]:

@@ -27,9 +27,10 @@ from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.formats.spark.codecs import codec_of, unpacked
 from assay.formats.spark.events import Application, read_application
+from assay.formats.spark.figures import metrics_of, phases_of
 from assay.formats.spark.parameters import spark_parameters
 from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Phase, Run, RunStatus
+from assay.model.run import Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
 
 _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
@@ -39,21 +40,6 @@ _STATUS: Final = re.compile(r"appstatus_.+", re.DOTALL)
 DURATION_MAX_S: Final = 366 * 86_400
 """Longer than this is refused, as is a start before 2010 (Spark's first year) or after 2100."""
 _START_S: Final = (1_262_304_000, 4_102_444_800)
-_METRICS: Final = {
-    "executor_run_s": ("run_ms", 1000),
-    "cpu_s": ("cpu_ns", 1_000_000_000),
-    "gc_s": ("gc_ms", 1000),
-    "input_bytes": ("input_bytes", 1),
-    "output_bytes": ("output_bytes", 1),
-    "shuffle_read_bytes": ("shuffle_read_bytes", 1),
-    "shuffle_remote_read_bytes": ("shuffle_remote_read_bytes", 1),
-    "shuffle_write_bytes": ("shuffle_write_bytes", 1),
-    "shuffle_fetch_wait_s": ("shuffle_wait_ms", 1000),
-    "shuffle_write_s": ("shuffle_write_ns", 1_000_000_000),
-    "memory_spilled_bytes": ("memory_spilled_bytes", 1),
-    "disk_spilled_bytes": ("disk_spilled_bytes", 1),
-}
-"""Metric to the total that it is, and what to divide by."""
 
 
 @dataclass(slots=True)
@@ -142,7 +128,7 @@ def _run(application: Application, compacted: bool) -> Run:
     duration_s = application.duration_s
     assert duration_s is not None
     status, cause = _status(application, compacted)
-    totals, odd = ({}, []) if compacted else _metrics(application)
+    totals, odd = ({}, []) if compacted else metrics_of(application)
     return foreign_run(
         engine="spark",
         engine_version=application.spark_version,
@@ -153,7 +139,7 @@ def _run(application: Application, compacted: bool) -> Run:
         parameters=spark_parameters(application.properties),
         started_at=datetime.fromtimestamp(application.start_unix_s, UTC).isoformat(timespec="milliseconds"),
         metrics=totals,
-        phases=() if compacted else _phases(application, duration_s),
+        phases=() if compacted else phases_of(application, duration_s),
         warnings=(*odd, *_warnings(application, compacted)),
         environment={
             "job": {"id": application.app_id, "name": application.name[:LENGTH_MAX]},
@@ -180,7 +166,7 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
     if application.exit_code:
         return RunStatus.FAILED, f"the application ended with exit code {application.exit_code}"
     if application.exit_code is None:
-        failed = {job: why for job, why in application.jobs.items() if why != ""}
+        failed = {number: job.failure for number, job in application.jobs.items() if job.failure != ""}
         if failed:
             job, why = next(iter(failed.items()))
             more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -189,44 +175,6 @@ def _status(application: Application, compacted: bool) -> tuple[RunStatus, str |
     if not application.jobs and not compacted:
         return RunStatus.INVALID, "the application ran no job"
     return RunStatus.VALID, None
-
-
-def _metrics(application: Application) -> tuple[dict[str, float], list[CodedWarning]]:
-    """Return the sums over all attempts, and a warning for each that can't be."""
-    metrics: dict[str, float] = {}
-    warnings: list[CodedWarning] = []
-    for metric, (total, divisor) in _METRICS.items():
-        value = application.totals.get(total)
-        if value is not None and value < 0:
-            words = f"the tasks' {metric} add up to {value / divisor}: left out"
-            warnings.append(CodedWarning(WarningCode.LEFT_OUT, words))
-        elif value is not None:
-            metrics[metric] = value / divisor
-    metrics["jobs"] = len(application.jobs)
-    metrics["stages"] = len(application.stages)
-    metrics["tasks"] = len({task.task_id for task in application.tasks})
-    metrics["task_attempts_failed"] = sum(task.status == "failed" for task in application.tasks)
-    if application.executor_cores:
-        metrics["executors"] = len(application.executor_cores)
-    return metrics, warnings
-
-
-def _phases(application: Application, duration_s: float) -> tuple[Phase, ...]:
-    """Return setup (until the first stage begins), each stage attempt that ran, and cleanup (after the last)."""
-    ran = [
-        (stage, stage.start_s, stage.end_s)
-        for stage in application.stages
-        if stage.start_s is not None and stage.end_s is not None and 0 <= stage.start_s <= stage.end_s
-    ]
-    if not ran:
-        return (Phase("setup", 0.0, duration_s),)
-    ran.sort(key=lambda each: (each[1], each[0].stage_id, each[0].attempt))
-    first_s, last_s = ran[0][1], max(end_s for _, _, end_s in ran)
-    stages = (
-        Phase(f"stage {stage.stage_id}" + (f".{stage.attempt}" if stage.attempt else ""), start_s, end_s)
-        for stage, start_s, end_s in ran
-    )
-    return (Phase("setup", 0.0, first_s), *stages, Phase("cleanup", last_s, max(last_s, duration_s)))
 
 
 def _warnings(application: Application, compacted: bool) -> Iterator[CodedWarning]:

@@ -27,6 +27,7 @@ from assay.model.run import Task
 _Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 _TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
+_WORDS_MAX: Final = 300
 _KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
 
 
@@ -70,6 +71,7 @@ class _ExecutorAdded(Struct):
 
 class _JobStart(Struct):
     job_id: _Number = _named("Job ID")
+    submitted_ms: _TimeMs | None = _named("Submission Time", None)
     stage_ids: list[_Number] = msgspec.field(name="Stage IDs", default_factory=list)
 
 
@@ -85,6 +87,7 @@ class _JobResult(Struct):
 class _JobEnd(Struct):
     job_id: _Number = _named("Job ID")
     result: _JobResult = _named("Job Result")
+    completed_ms: _TimeMs | None = _named("Completion Time", None)
 
 
 class _StageInfo(Struct):
@@ -152,6 +155,16 @@ class _Metrics(Struct):
 
 class _Reason(Struct):
     reason: str = _named("Reason")
+    class_name: str = _named("Class Name", "")
+    description: str | None = _named("Description", None)
+    loss: str | None = _named("Loss Reason", None)
+    message: str | None = _named("Message", None)
+
+    def words(self) -> str:
+        """Return why an attempt failed, in one line."""
+        told = self.description or self.loss or self.message or ""
+        first = next((line.strip() for line in told.splitlines() if line.strip()), "")
+        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:_WORDS_MAX]
 
 
 class _TaskEnd(Struct):
@@ -176,6 +189,17 @@ class Stage:
     failure: str | None
 
 
+@dataclass(slots=True)
+class SparkJob:
+    """One job of an application; times in seconds from the application's start, None where the log does not tell."""
+
+    stage_ids: tuple[int, ...]
+    submit_s: float | None = None
+    end_s: float | None = None
+    failure: str | None = None
+    """Why it failed: empty when it succeeded, None when it had not ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Application:
     """One Spark application. ``start_unix_s`` is seconds since 1970; all other times count from it."""
@@ -191,8 +215,8 @@ class Application:
     """None when the log ends before the application does."""
     exit_code: int | None
     """What Spark 4 and later tell."""
-    jobs: dict[int, str | None]
-    """Job id to why it failed: empty when it succeeded, None when it had not ended."""
+    jobs: dict[int, SparkJob]
+    """By the number that Spark gives them, in the order of their submission."""
     stages: tuple[Stage, ...]
     tasks: tuple[Task, ...]
     """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
@@ -202,6 +226,8 @@ class Application:
     """Sums over all attempts that tell, in the units of their names; what no attempt tells is absent."""
     missing_ends: int
     """Successful task attempts that completed stages had and the log does not: Spark dropped their events."""
+    first_failure: str
+    """Why the first attempt that failed did, in words; empty when none did."""
 
 
 def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
@@ -226,7 +252,7 @@ class _Reader:
     end: _ApplicationEnd | None = None
     spark_version: str = ""
     environment: _Environment | None = None
-    jobs: dict[int, str | None] = field(default_factory=dict)
+    jobs: dict[int, SparkJob] = field(default_factory=dict)
     job_of_stage: dict[int, int] = field(default_factory=dict)
     stages: dict[tuple[int, int], _StageInfo] = field(default_factory=dict)
     started: dict[int, _TaskStart] = field(default_factory=dict)
@@ -272,14 +298,19 @@ class _Reader:
     def on_job_start(self, event: _JobStart) -> None:
         if event.job_id in self.jobs:
             raise _ContradictionError(f"job {event.job_id} starts a second time")
-        self.jobs[event.job_id] = None
+        self.jobs[event.job_id] = SparkJob(tuple(event.stage_ids), self._since_start_s(event.submitted_ms))
         for stage_id in event.stage_ids:
             self.job_of_stage.setdefault(stage_id, event.job_id)
 
     def on_job_end(self, event: _JobEnd) -> None:
         failure = event.result.exception
         told = next((line.strip() for line in ((failure and failure.message) or "").splitlines() if line.strip()), "")
-        self.jobs[event.job_id] = "" if event.result.result == "JobSucceeded" else told or event.result.result
+        job = self.jobs.setdefault(event.job_id, SparkJob(()))
+        job.failure = "" if event.result.result == "JobSucceeded" else told or event.result.result
+        job.end_s = self._since_start_s(event.completed_ms)
+
+    def _since_start_s(self, time_ms: int | None) -> float | None:
+        return None if time_ms is None or self.start is None else (time_ms - self.start.time_ms) / 1000
 
     def on_stage(self, event: _StageCompleted) -> None:
         self.stages[event.info.stage_id, event.info.attempt] = event.info
@@ -318,6 +349,7 @@ class _Reader:
             executor_cores=self.executor_cores,
             totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
             missing_ends=self._missing_ends(),
+            first_failure=next((event.reason.words() for event in self.ended.values() if event.info.failed), ""),
         )
 
     def _tasks(self, start_ms: int, end_ms: int | None) -> Iterable[Task]:

@@ -1,0 +1,190 @@
+"""Spark that runs: programs started by their driver on the master, and what their event log tells afterwards.
+
+It stands on Hadoop's daemons. Storage, health and Hadoop's own programs (which make inputs and check outputs) are
+Hadoop's; what is here is the driver's command, the fetched event log, and what becomes of both.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from assay.engines.contract import EngineFacts, Finished, Show
+from assay.engines.hadoop.engine import HadoopEngine
+from assay.engines.hadoop.hdfs import Hdfs
+from assay.engines.hadoop.rules import HadoopRules
+from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
+from assay.engines.spark import settings
+from assay.engines.spark.history import Recorded, recorded
+from assay.engines.spark.rules import SparkRules
+from assay.engines.spark.standalone import Standalone
+from assay.errors import EngineError, HostError
+from assay.model.program import Program
+
+SUBMIT = "org.apache.spark.deploy.SparkSubmit"
+_NO_JAR = "spark-internal"
+"""What SparkSubmit takes in the place of a jar whose classes are on the class path already."""
+_COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """Where Spark and assay's own programs lie on every host."""
+
+    facts: EngineFacts
+    jars: str
+    """The folder of Spark's jars."""
+    programs: str
+    """The jar of assay's own Spark programs."""
+    jobs: str
+    """The jar of assay's Hadoop jobs, whose records the programs read."""
+
+    @property
+    def classpath(self) -> str:
+        """What drivers and executors have beside the configuration."""
+        return f"{self.programs}:{self.jobs}:{self.jars}/*"
+
+    @property
+    def beside(self) -> str:
+        """What executors have beside Spark's own jars."""
+        return f"{self.programs}:{self.jobs}"
+
+
+class SparkEngine(ClientEngine[Hdfs]):
+    """Spark on one Hadoop that runs: on its YARN, or on ``standalone`` daemons where those run."""
+
+    rules = SparkRules(HadoopRules())
+
+    def __init__(self, installed: Installed, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
+        super().__init__(installed.facts, hadoop.storage, hadoop.cluster, hadoop.daemons.transports)
+        self.hadoop = hadoop
+        self.standalone = standalone
+        self._installed = installed
+
+    def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
+        """Say whether it stands on just these daemons."""
+        return self.hadoop is hadoop and self.standalone is standalone
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """Hadoop's: executors reach each other by the same."""
+        return self.hadoop.addresses
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """Hadoop's: shuffle files lie in the NodeManagers' directories, or in Spark's own below the same."""
+        return self.hadoop.data_directories
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return Hadoop's, and every setting that a Spark program with ``parameters`` gets."""
+        own = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
+        return {**own, **self._settings(parameters)}
+
+    def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        installed = self._installed
+        fixed = {
+            "spark.executor.extraClassPath": installed.beside,
+            settings.MASTER: self.standalone.url if self.standalone else settings.YARN,
+            "spark.yarn.jars": f"local:{installed.jars}/*",
+        }
+        return settings.program_settings(self.hadoop.daemons.deployment, parameters, fixed)
+
+    async def trouble(self) -> str | None:
+        """Return what is wrong with Hadoop's daemons, or with Spark's own."""
+        if trouble := await self.hadoop.trouble():
+            return trouble
+        return await self.standalone.trouble() if self.standalone else None
+
+    async def logs(self) -> dict[str, bytes]:
+        """Return ``node-daemon.log`` to its last lines, of Hadoop's daemons and of Spark's own."""
+        own = await self.standalone.logs() if self.standalone else {}
+        return await self.hadoop.logs() | own
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> Finished:
+        """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
+        if program.engine == self.hadoop.facts.name:
+            own = settings.of_hadoop(parameters)
+            return await self.hadoop.run(program, own, timeout_s=timeout_s, label=label, show=show)
+        return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> Finished:
+        """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
+        if program.engine == self.hadoop.facts.name:
+            own = settings.of_hadoop(parameters)
+            return await self.hadoop.check(program, own, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+        return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+
+    async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
+        """Run a driver on the master and fetch its event log."""
+        daemons = self.hadoop.daemons
+        events = settings.event_directory(daemons.deployment)
+        await self.master.run(["rm", "-rf", events], timeout_s=COMMAND_TIMEOUT_S)
+        await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
+        address = daemons.deployment.host(daemons.deployment.cluster.master)
+        folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
+        command = self._command(program, parameters)
+        ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
+        if ended.outcome.exit_status != 0:
+            await self.hadoop.end_applications()
+        return _with(ended, recorded(await self._event_log(events), ended.started_unix_s))
+
+    def _command(self, program: Program, parameters: Mapping[str, str]) -> list[str]:
+        """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM."""
+        daemons = self.hadoop.daemons
+        deployment, own = daemons.deployment, {**self._settings(parameters), **program.options}
+        options = [*settings.MODULE_OPTIONS, *settings.driver_java_options(deployment, own)]
+        path = f"{daemons.configuration_directory()}:{self._installed.classpath}"
+        chosen = [part for name, value in sorted(own.items()) for part in ("--conf", f"{name}={value}")]
+        command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
+        return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
+
+    @property
+    def _log_settings(self) -> str:
+        return f"{self.hadoop.daemons.configuration_directory()}/{settings.LOG_FILE}"
+
+    async def _event_log(self, folder: str) -> dict[str, bytes]:
+        """Return the event log's files by name, without checksums; none where there are none, or the host is gone."""
+        try:
+            listed = await self.master.run(
+                ["find", folder, "-type", "f", "-name", "[!.]*"], timeout_s=COMMAND_TIMEOUT_S, check=False
+            )
+            paths = sorted(listed.stdout.decode().splitlines())
+            contents = await asyncio.gather(*(self.master.read_file(path) for path in paths))
+        except HostError:
+            return {}
+        return {path.rsplit("/", 1)[-1]: content for path, content in zip(paths, contents, strict=True)}
+
+    async def progress(self) -> str | None:
+        """Return what YARN says of the application; None without one, and on Spark's own master."""
+        try:
+            answer = await self.hadoop.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
+        except (EngineError, HostError):
+            return None
+        apps = (answer.get("apps") or {}).get("app") or []
+        if not apps:
+            return None
+        return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
+
+
+def _with(ended: Finished, told: Recorded) -> Finished:
+    """Return what ended with what the event log tells, in the words that all engines share."""
+    found = _COUNTER.findall(ended.outcome.output)
+    counters = {"assay": {name: int(value) for name, value in found}} if found else {}
+    names = ["phases"] * bool(told.phases) + ["tasks"] * bool(told.tasks)
+    return replace(
+        ended,
+        outcome=replace(ended.outcome, counters=counters, failed_tasks=told.failed_tasks),
+        jobs=told.jobs,
+        tasks=told.tasks,
+        phases=told.phases,
+        logs={**ended.logs, **told.files},
+        sources={**ended.sources, **dict.fromkeys([*names, *told.metrics], "Spark event log")},
+        checks=told.checks if ended.outcome.exit_status == 0 else (),
+        metrics=told.metrics,
+    )

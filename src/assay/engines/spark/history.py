@@ -1,0 +1,108 @@
+"""What a Spark program did, by its event log: jobs, tasks, phases and sums, and whether the log has all of it.
+
+In: the log's files as the driver left them, and when the driver was started. Out: the same as the model's values, with
+times in seconds from that start.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from assay.errors import FormatError
+from assay.formats.spark.codecs import unpacked
+from assay.formats.spark.events import Application, read_application
+from assay.formats.spark.figures import metrics_of, phases_of
+from assay.model.run import Check, Job, Phase, Task
+
+_CHECK = "event log"
+_NAME_MAX = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What the event log tells; empty where there is none."""
+
+    files: Mapping[str, bytes]
+    jobs: tuple[Job, ...] = ()
+    tasks: tuple[Task, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    failed_tasks: int = 0
+
+
+def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
+    """Return what the log in ``files`` tells. A log that can't be read is a check that did not pass."""
+    parts = {name: content for name, content in files.items() if not name.startswith("appstatus_")}
+    if not parts:
+        return Recorded(files, checks=(Check(_CHECK, False, "there is none: nobody knows what the tasks did"),))
+    try:
+        application = read_application((name, unpacked(parts[name], name)) for name in sorted(parts, key=_number))
+    except FormatError as error:
+        return Recorded(files, checks=(Check(_CHECK, False, str(error)),))
+    shift_s = application.start_unix_s - started_unix_s
+    tasks = tuple(
+        replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
+    )
+    ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
+    phases = phases_of(application, ended_s, begin_s=-shift_s)
+    metrics, _ = metrics_of(application)
+    failed = sum(task.status == "failed" for task in tasks)
+    return Recorded(
+        files,
+        jobs=_jobs(application, shift_s),
+        tasks=tasks,
+        phases=tuple(Phase(one.name, max(0.0, one.start_s + shift_s), one.end_s + shift_s) for one in phases),
+        metrics=metrics,
+        checks=tuple(_checks(application)),
+        failed_tasks=failed,
+    )
+
+
+def _number(name: str) -> tuple[int, str]:
+    """Return the place of a rolled log's file: ``events_12_app`` is the twelfth."""
+    parts = name.split("_")
+    return (int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else 0, name)
+
+
+def _checks(application: Application) -> list[Check]:
+    """Return whether the log has the application's end and the ends of all tasks, and why a task failed."""
+    open_jobs = sum(job.failure is None for job in application.jobs.values())
+    if application.duration_s is None or open_jobs:
+        found = [Check(_CHECK, False, f"it ends before the application did, with {open_jobs} jobs under way")]
+    elif application.missing_ends:
+        words = f"{application.missing_ends} tasks that succeeded are not in it: Spark dropped their events"
+        found = [Check(_CHECK, False, words)]
+    else:
+        found = [Check(_CHECK, True, f"every end of {len(application.tasks)} task attempts is there")]
+    if application.first_failure:
+        found.append(Check("task attempts", False, f"the first that failed: {application.first_failure}"))
+    return found
+
+
+def _jobs(application: Application, shift_s: float) -> tuple[Job, ...]:
+    kinds = Counter((task.job_id, task.kind) for task in application.tasks if task.status == "succeeded")
+    names = {stage.stage_id: stage.name for stage in application.stages}
+    last_s = application.duration_s or 0.0
+    found = []
+    for number, job in application.jobs.items():
+        told = [names[stage] for stage in job.stage_ids if stage in names]
+        failed = "error" if job.failure is None else "failed"
+        submit_s = (job.submit_s or 0.0) + shift_s
+        found.append(
+            Job(
+                job_id=str(number),
+                name=(told[-1] if told else f"{application.name} {number}")[:_NAME_MAX],
+                status="succeeded" if job.failure == "" else failed,
+                submit_s=round(submit_s, 3),
+                launch_s=round(submit_s, 3),
+                finish_s=round((job.end_s if job.end_s is not None else last_s) + shift_s, 3),
+                maps=kinds[str(number), "shuffle_map"],
+                reduces=kinds[str(number), "result"],
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,194 @@
+"""Spark at plan time and around its programs: settings, what never fits, where it comes from, its log's gaps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.engines.catalogue import engine_kind
+from assay.engines.spark import distribution, settings
+from assay.engines.spark.history import recorded
+from assay.errors import EngineError
+from assay.model.cluster import Cluster
+from assay.model.rules import Rules
+from assay.spec import load_cluster
+from paths import EXAMPLES
+
+RULES: Rules = engine_kind("spark").rules
+EVENTS: list[dict[str, object]] = [
+    {"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"},
+    {
+        "Event": "SparkListenerApplicationStart",
+        "App Name": "TeraSort",
+        "App ID": "app-1",
+        "Timestamp": 1_700_000_002_000,
+    },
+    {"Event": "SparkListenerJobStart", "Job ID": 0, "Submission Time": 1_700_000_003_000, "Stage IDs": [0]},
+    {
+        "Event": "SparkListenerTaskEnd",
+        "Stage ID": 0,
+        "Stage Attempt ID": 0,
+        "Task Type": "ResultTask",
+        "Task End Reason": {"Reason": "Success"},
+        "Task Info": {
+            "Task ID": 0,
+            "Index": 0,
+            "Launch Time": 1_700_000_003_500,
+            "Finish Time": 1_700_000_004_000,
+            "Host": "w1",
+        },
+    },
+    {
+        "Event": "SparkListenerStageCompleted",
+        "Stage Info": {
+            "Stage ID": 0,
+            "Stage Name": "save",
+            "Number of Tasks": 1,
+            "Submission Time": 1_700_000_003_000,
+            "Completion Time": 1_700_000_004_000,
+        },
+    },
+    {
+        "Event": "SparkListenerJobEnd",
+        "Job ID": 0,
+        "Completion Time": 1_700_000_004_000,
+        "Job Result": {"Result": "JobSucceeded"},
+    },
+    {"Event": "SparkListenerApplicationEnd", "Timestamp": 1_700_000_005_000, "ExitCode": 0},
+]
+
+
+def log(events: list[dict[str, object]]) -> dict[str, bytes]:
+    return {"events_1_app-1": b"".join(json.dumps(event).encode() + b"\n" for event in events), "appstatus_app-1": b""}
+
+
+def without(name: str) -> list[dict[str, object]]:
+    return [event for event in EVENTS if event["Event"] != f"SparkListener{name}"]
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return load_cluster(EXAMPLES / "lab" / "cluster.yaml")
+
+
+def test_a_whole_log_tells_jobs_tasks_and_phases_from_the_drivers_start() -> None:
+    told = recorded(log(EVENTS), 1_700_000_000.0)
+    assert [(job.job_id, job.name, job.status, job.submit_s, job.finish_s) for job in told.jobs] == [
+        ("0", "save", "succeeded", 3.0, 4.0)
+    ]
+    assert [(task.node, task.start_s, task.end_s) for task in told.tasks] == [("w1", 3.5, 4.0)]
+    assert [(phase.name, phase.start_s, phase.end_s) for phase in told.phases] == [
+        ("setup", 0.0, 3.0),
+        ("stage 0", 3.0, 4.0),
+        ("cleanup", 4.0, 5.0),
+    ]
+    assert [check.passed for check in told.checks] == [True]
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        (without("TaskEnd"), "1 tasks that succeeded are not in it: Spark dropped their events"),
+        (without("JobEnd"), "it ends before the application did, with 1 jobs under way"),
+        (without("ApplicationEnd"), "it ends before the application did"),
+        ([], "no application starts in this log"),
+    ],
+)
+def test_a_log_with_a_gap_is_a_check_that_fails(events: list[dict[str, object]], words: str) -> None:
+    [check] = recorded(log(events), 1_700_000_000.0).checks
+    assert not check.passed
+    assert words in check.detail
+
+
+def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None:
+    [cut] = recorded({"events_1_app": log(EVENTS)["events_1_app-1"][:-20]}, 0.0).checks
+    assert "cut off" in cut.detail
+    [none] = recorded({}, 0.0).checks
+    assert not none.passed
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"spark.executor.memory": "4g"}, "an executor of 4224 MiB never fits on a node that gives 1536 MiB"),
+        ({"spark.executor.memory": "300m"}, "less than the 450 MiB that Spark needs"),
+        (
+            {"spark.executor.instances": "9"},
+            "9 executors of 768 MiB are wanted, and 5 fit beside the ApplicationMaster's",
+        ),
+    ],
+)
+def test_what_never_fits_is_told_before_anything_starts(
+    cluster: Cluster, parameters: dict[str, str], words: str
+) -> None:
+    assert not [*RULES.mistakes({"dfs.replication": "2"}, cluster, 3)]
+    found = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
+    assert words in found[0].words
+    assert set(parameters) <= set(found[0].names)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("spark.executor.cores", "two", "not a whole number"),
+        ("spark.executor.memory", "2 GiB RAM", "is no size"),
+        ("spark.master", "mesos", "valid: yarn, standalone"),
+        ("spark.io.compression.codec", "brotli", "valid: snappy, lz4, lzf, zstd"),
+        ("compression", "brotli", "valid: none, snappy, lz4, lzf, zstd"),
+        ("spark.dynamicAllocation.enabled", "perhaps", "not true or false"),
+        ("dfs.replication", "0", "not a number of copies"),
+    ],
+)
+def test_a_setting_that_can_not_be_is_named(cluster: Cluster, name: str, value: str, words: str) -> None:
+    assert words in (RULES.setting_mistake(name, value, cluster) or "")
+
+
+def test_compression_sets_both_engines_alike() -> None:
+    assert RULES.parameters({"compression": "zstd"}) == {
+        "spark.shuffle.compress": "true",
+        "spark.shuffle.spill.compress": "true",
+        "spark.io.compression.codec": "zstd",
+    }
+    both = RULES.parameters({"compression": "snappy"})
+    assert both["mapreduce.map.output.compress.codec"].endswith("SnappyCodec")
+    assert both["spark.io.compression.codec"] == "snappy"
+    assert RULES.parameters({"compression": "none"}) == {
+        "mapreduce.map.output.compress": "false",
+        "spark.shuffle.compress": "false",
+        "spark.shuffle.spill.compress": "false",
+    }
+
+
+@pytest.mark.parametrize(("text", "mib"), [("640m", 640), ("2g", 2048), ("512", 512), ("1024k", 1), ("2GiB", None)])
+def test_sizes_are_read_as_spark_writes_them(text: str, mib: float | None) -> None:
+    assert settings.memory_mb(text) == mib
+
+
+def test_a_named_spark_is_taken_as_it_is_or_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    with pytest.raises(EngineError, match="not a complete Spark: spark-core_"):
+        distribution.find()
+    (tmp_path / "jars").mkdir()
+    for name in ("core", "sql", "yarn"):
+        (tmp_path / "jars" / f"spark-{name}_2.12-2.4.8.jar").touch()
+    with pytest.raises(EngineError, match=r"Spark 2\.4\.8 is too old"):
+        distribution.find()
+    (tmp_path / "jars" / "spark-core_2.12-2.4.8.jar").rename(tmp_path / "jars" / "spark-core_2.12-3.5.1.jar")
+    found = distribution.find()
+    assert found is not None
+    assert (found.version, found.major) == ("3.5.1", 3)
+
+
+def test_a_spark_that_pip_can_not_bring_is_told_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setenv("ASSAY_CACHE", str(tmp_path))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(EngineError, match="pip could not bring Spark") as caught:
+        distribution.fetch(lambda _: None)
+    assert "SPARK_HOME" in str(caught.value)
+    assert not [*tmp_path.iterdir()]
