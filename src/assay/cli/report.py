@@ -75,6 +75,7 @@ def _packed(
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option("--title", help="The report's title instead of the generated one.")
 @click.option("--question", help="The question that it answers instead of the generated one.")
+@click.option("--author", help="Who answers for it: a person, a team.")
 @click.option(
     "--plan",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -98,6 +99,7 @@ def report(
     prices: Path | None,
     title: str | None,
     question: str | None,
+    author: str | None,
     plan: Path | None,
     matched: bool | None,
     repository: Path,
@@ -118,7 +120,7 @@ def report(
     from assay.report.compose import compose
 
     opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
-    asked = ReportQuestion(factor, baseline or "", workload, prices.name if prices else None, title, question)
+    asked = ReportQuestion(factor, baseline or "", workload, prices.name if prices else None, title, question, author)
     answer, frame = report_of(opened, table, asked, book, matched=matched)
     document = compose(answer, frame)
     _write(document, output, charts, as_json)

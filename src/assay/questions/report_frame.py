@@ -9,6 +9,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 import numpy as np
 
@@ -58,6 +59,8 @@ class ReportFrame:
     provenance: tuple[Fact, ...]
     plans: tuple[PlanText, ...]
     commands: tuple[str, ...]
+    written_on: str
+    """The day, as people write it."""
 
 
 def present(table: RunTable, name: str) -> list[str]:
@@ -150,7 +153,7 @@ def _files(facts: ImportFacts) -> str:
 def report_command(asked: ReportQuestion) -> str:
     """Return the command that writes the report."""
     options = ["--by", asked.factor, "--baseline", asked.baseline]
-    for name in ("workload", "prices", "title", "question"):
+    for name in ("workload", "prices", "title", "question", "author"):
         value = getattr(asked, name)
         options += [f"--{name}", value] if value else []
     return shlex.join(["assay", "report", "-o", "report.html", *options])
@@ -172,6 +175,7 @@ def frame_of(
     plans: Sequence[PlanText] = (),
     imports: Sequence[ImportFacts] = (),
     assay_version: str = "",
+    today: date | None = None,
 ) -> ReportFrame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
     campaigns = present(table, "campaign_id")
@@ -189,4 +193,5 @@ def frame_of(
         provenance=_provenance(examples, imports, assay_version),
         plans=shown,
         commands=_commands(asked, shown, imports),
+        written_on=(today or datetime.now(UTC).date()).isoformat(),
     )

@@ -6,7 +6,7 @@ it, if any. Out: a :class:`MatchedReport`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,12 +19,13 @@ from assay.compare.threats import threats
 from assay.compare.verdict import Conclusion
 from assay.model.warning import CodedWarning
 from assay.questions.planes import PlaneView
-from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
+from assay.questions.report_parts import Fact
+from assay.questions.report_summary import Report, WorkloadAnswer, faster, sure_of
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics.facets import counts_by
 from assay.statistics.run_table import RunTable
-from assay.wording.language import plural
+from assay.wording.language import joined, plural
 from assay.wording.numbers import NOTHING
 from assay.wording.ratios import format_ratio
 from assay.wording.titles import workload_title
@@ -65,23 +66,24 @@ def _answer(overall: Sequence[Speedup], sections: Sequence[MatchedSection], base
     if not known:
         return f"No matched sets say how anything compares with {baseline}.", "No two runs are equal in all else."
     best = max(known, key=lambda s: (s.conclusion is Conclusion.FASTER, s.ratio or 0.0))
-    where = f", over {plural(len(sections), 'workload')}" if len(sections) > 1 else f", on {sections[0].title}"
+    on = {section.title for section in sections for s in section.speedups if s.candidate == best.candidate}
+    where = f", over {plural(len(on), 'workload')}" if len(on) > 1 else f", on {on.pop()}"
     if best.conclusion is Conclusion.FASTER:
-        return faster(best, where), sure_of(best)
+        near = [s.candidate for s in known if s is not best and s.conclusion is Conclusion.FASTER and _overlap(s, best)]
+        tie = f" {joined(near)} {'is' if len(near) == 1 else 'are'} not shown to be slower." if near else ""
+        return faster(best, where), sure_of(best) + tie
     nearest = f"The nearest is {best.candidate}, {format_ratio(best.ratio or 0.0)}. {sure_of(best)}"
     return f"Nothing is shown to be faster than {baseline}{where}.", nearest
 
 
-def _tiles(overall: Sequence[Speedup], sections: Sequence[MatchedSection]) -> tuple[Tile, ...]:
-    """Return the largest gain over all workloads, and then the largest of single ones."""
+def _overlap(one: Speedup, other: Speedup) -> bool:
+    """Return whether the intervals of both have a ratio in common."""
+    return max(one.low or 0.0, other.low or 0.0) <= min(one.high or 0.0, other.high or 0.0)
 
-    def largest(found: Iterable[tuple[str, Speedup]]) -> list[tuple[str, Speedup]]:
-        return sorted(found, key=lambda pair: -(pair[1].ratio or 0.0))
 
-    together = largest(("{}, all workloads", s) for s in overall) if len(sections) > 1 else []
-    single = largest((f"{part.title}, {{}}", s) for part in sections for s in part.speedups if s.low is not None)
-    shown = [*together[:1], *single][:TILES_MAX]
-    return tuple(tile_of(s, label.format(f"{s.candidate} against {s.baseline}")) for label, s in shown)
+def _fastest(best: BestSet | None) -> tuple[str, ...]:
+    """Return the levels that may be the fastest, of those that anything is known of."""
+    return tuple(x for x in best.may_be_best if x not in best.never_compared) if best else ()
 
 
 def _levels(table: RunTable, *names: str) -> str:
@@ -170,7 +172,10 @@ def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView
         baseline=baseline,
         levels=(baseline, *shown_levels),
         runs=len(table),
-        tiles=_tiles(overall, sections),
+        workloads=tuple(
+            WorkloadAnswer(part.title, part.speedups, _fastest(part.best)) for part in sections if part.speedups
+        ),
+        points=(),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
         tables=tuple(tables_of(found, view.compared, view.best, workload_title)),

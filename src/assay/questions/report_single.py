@@ -21,6 +21,7 @@ from assay.explain.devices import Purpose
 from assay.explain.limits import Limits
 from assay.explain.phases import Occupancy, occupancy, rank
 from assay.explain.profile import Profile, profile
+from assay.explain.reasons import SideSeen, reasons
 from assay.explain.run_detail import RunDetail
 from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
@@ -30,12 +31,12 @@ from assay.model.run import Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.limits import limits_of_seen
-from assay.questions.report_parts import TILES_MAX, Fact, Report, Tile, faster, sure_of, tile_of
+from assay.questions.report_parts import Fact
+from assay.questions.report_summary import Report, WorkloadAnswer, answer_of, money_facts
 from assay.questions.whole_run import WholeRun
 from assay.statistics.factors import levels_of
 from assay.statistics.run_table import table_of
 from assay.wording.language import moment, plural
-from assay.wording.ratios import format_ratio, interval, ratio
 from assay.wording.titles import origins_text, scale_text, workload_title
 
 COMPARISONS_MAX = 40
@@ -82,6 +83,11 @@ class WorkloadSection:
     traffic: tuple[RunTraffic, ...]
     views: tuple[RunView, ...] = ()
 
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why the others are faster or slower than the first: sentences on one typical run of each."""
+        return reasons([SideSeen(view.level, view.duration_s, view.detail) for view in self.views]).sentences
+
     def phase_names(self) -> list[str]:
         """Return the phases that any of the views has, in their order."""
         names = {phase.name for view in self.views for phase in view.detail.breakdown.phases}
@@ -105,39 +111,47 @@ class SingleReport(Report):
     """What each workload does with data and CPU; None where the runs do not tell."""
 
 
-def _answer(best: Comparison | None, baseline: str) -> tuple[str, str]:
+def _answer(found: Sequence[WorkloadAnswer], best: Comparison | None, baseline: str, factor: str) -> tuple[str, str]:
+    known = answer_of(found, baseline, factor)
+    if known is not None:
+        return known
     if best is None:
         return f"There is nothing to compare with {baseline} yet.", "All runs so far are of one configuration."
-    title = workload_title(best.workload, best.context)
     if best.ratio is None:
+        title = workload_title(best.workload, best.context)
         return f"{title}: not enough runs to compare {best.candidate} with {best.baseline}.", best.verdict
-    if best.low is None or best.high is None:
-        return f"Not enough runs to say how {best.candidate} compares with {best.baseline}.", best.verdict
-    how, sure = format_ratio(best.ratio), sure_of(best)
-    if best.conclusion is Conclusion.FASTER:
-        return faster(best, f" on {title}"), sure
-    if best.conclusion is Conclusion.SLOWER:
-        return f"{best.candidate} is slower than {best.baseline} on {title}: {how} times as fast.", sure
-    if best.conclusion is Conclusion.NO_DIFFERENCE_SHOWN:
-        clearest = f"The clearest case is {title}, with a ratio of {how}. {sure}"
-        return f"No difference shown between {best.candidate} and {best.baseline}.", clearest
     return f"Not enough runs to be sure how {best.candidate} compares with {best.baseline}.", best.verdict
 
 
-def _tiles(comparisons: Sequence[Comparison], best: Comparison | None, cost: CostView | None) -> tuple[Tile, ...]:
-    shown = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: c is not best)
-    tiles = [tile_of(c, f"{workload_title(c.workload, c.context)}, {c.candidate} against {c.baseline}") for c in shown]
-    if cost is None or best is None or not cost.ratios:
-        return tuple(tiles[:TILES_MAX])
-    title = workload_title(best.workload, best.context)
-    same = (r for r in cost.ratios if (cost.titles[r.workload], r.candidate) == (title, best.candidate))
-    job = next(same, cost.ratios[0])
-    change = Tile(
-        label=f"Cost of a {cost.titles[job.workload]} job, {job.candidate} against {job.baseline}",
-        figure=ratio(job.ratio),
-        detail=f"95 % interval {interval(job.ratio_low, job.ratio_high)}, at {ratio(job.price_ratio)} the price",
-    )
-    return (*tiles[: TILES_MAX - 1], change)
+def _workloads(
+    runs: Sequence[Run], comparisons: Sequence[Comparison], factor: str, cost: CostView | None
+) -> tuple[WorkloadAnswer, ...]:
+    """Return what was found on each workload; the levels are compared with each other, too, for the fastest."""
+    baseline = {c.baseline for c in comparisons}
+    levels = dict.fromkeys(c.candidate for c in comparisons)
+    others = [c for level in levels for c in compare(runs, factor=factor, baseline=level)] if len(levels) > 1 else []
+    beaten = {(c.workload, c.context, c.baseline) for c in others if c.conclusion is Conclusion.FASTER}
+    beaten |= {(c.workload, c.context, c.baseline) for c in comparisons if c.conclusion is Conclusion.FASTER}
+    beaten |= {(c.workload, c.context, c.candidate) for c in comparisons if c.conclusion is Conclusion.SLOWER}
+    found = []
+    for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
+        own = tuple(c for c in comparisons if (c.workload, c.context) == key)
+        sure = {c.candidate for c in own if c.low is not None and c.conclusion is not Conclusion.NOT_ENOUGH_RUNS}
+        fastest = tuple(
+            level for level in [*baseline, *levels] if level in baseline | sure and (*key, level) not in beaten
+        )
+        title = workload_title(*key)
+        costs = tuple(r for r in cost.ratios if cost.titles[r.workload] == title) if cost else ()
+        found.append(WorkloadAnswer(title, own, fastest, costs))
+    return tuple(found)
+
+
+def _why(sections: Sequence[WorkloadSection], best: Comparison | None) -> tuple[Fact, ...]:
+    """Return why the clearest case is as it is, of one typical run each."""
+    title = workload_title(best.workload, best.context) if best else ""
+    section = next((section for section in sections if section.title == title), None)
+    told = section.reasons if section else ()
+    return (Fact(f"Why, on {title}", " ".join(told)),) if told else ()
 
 
 def _step_s(summaries: Sequence[LevelSummary], runs: dict[str, Run]) -> float:
@@ -307,9 +321,10 @@ def single_report(
     best = most_telling(comparisons)
     of_layouts = comparisons if factor == LAYOUT_FACTOR else ()
     cost = cost_view(runs, book, years=years, baseline=baseline, comparisons=of_layouts) if book else None
-    answer, detail = _answer(best, baseline)
+    found = _workloads(runs, comparisons, factor, cost)
+    answer, detail = _answer(found, best, baseline, factor)
     levels = [baseline, *(level for level in levels_of(runs, factor) if level != baseline)]
-    by_id = {run.run_id: run for run in runs}
+    sections = _sections(comparisons, {run.run_id: run for run in runs}, trace_of, observed_of)
     return SingleReport(
         title=f"{' and '.join(levels[1:]) or 'Nothing'} against {baseline}",
         answer=answer,
@@ -319,8 +334,9 @@ def single_report(
         factor=factor,
         baseline=baseline,
         levels=tuple(levels),
-        tiles=_tiles(comparisons, best, cost),
-        sections=_sections(comparisons, by_id, trace_of, observed_of),
+        workloads=found,
+        points=(*money_facts(found), *_why(sections, best)),
+        sections=sections,
         cost=cost,
         method=_method(runs, comparisons),
         threats=tuple(threats(table_of(runs), comparisons, [w for c in comparisons for w in c.warnings], runs)),

@@ -9,15 +9,16 @@ from assay.questions.report_frame import ReportFrame
 from assay.questions.report_matched import MatchedReport
 from assay.questions.report_single import SingleReport
 from assay.report.chapters import appendix_chapter, findings_chapter, kept, reproduce_chapter, threats_chapter
-from assay.report.document import ReportDocument
+from assay.report.document import ReportDocument, numbered
 from assay.report.matched import matched_parts
+from assay.report.opening import opening
 from assay.report.single import single_parts
 
 
 def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportDocument:
     """Return the report as a document."""
     parts = single_parts(report) if isinstance(report, SingleReport) else matched_parts(report)
-    return ReportDocument(
+    document = ReportDocument(
         title=frame.asked.title or report.title,
         kicker=parts.kicker,
         question=frame.question,
@@ -25,7 +26,7 @@ def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportD
         detail=report.detail,
         notes=parts.notes,
         origin=report.origin,
-        tiles=report.tiles,
+        opening=opening(report),
         chapters=kept(
             parts.method,
             *parts.results,
@@ -35,6 +36,8 @@ def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportD
             appendix_chapter(frame, parts.runs),
             reproduce_chapter(frame),
         ),
+        byline=" · ".join(filter(None, (frame.asked.author, frame.written_on))),
         footer=f"Written by assay {report.assay_version}.",
         palette=parts.palette,
     )
+    return numbered(document)

@@ -137,7 +137,7 @@ def planes_chapter(
 def _plane(title: str, view: PlaneView, name: str, palette: Mapping[str, str], width_px: int) -> ReportFigure:
     caption = (
         f"{title}: time and cost of a run, with 95 % intervals; {language.plural(len(view.rows), 'row')}, each of "
-        "all its valid runs. Large points are on the front."
+        "all its valid runs. The larger a point, the more runs; the dashed line joins the front."
     )
     return ReportFigure(name, lambda width: cost_plane(view.rows, palette, view.currency, width), caption, width_px)
 

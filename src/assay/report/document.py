@@ -7,11 +7,11 @@ write them, so that all three say the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from assay.charts.style import HALF_PX, Spec
-from assay.questions.report_parts import Fact, Tile
+from assay.questions.report_parts import Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +149,12 @@ class ReportDocument:
     detail: str
     notes: tuple[str, ...]
     origin: str
-    tiles: tuple[Tile, ...]
+    opening: tuple[Block, ...]
+    """What stands on page one below the answer."""
     chapters: tuple[Chapter, ...]
     footer: str
+    byline: str = ""
+    """Who wrote it, and when."""
     palette: Mapping[str, str] = field(default_factory=dict)
     """Configuration to its colour."""
 
@@ -170,7 +173,7 @@ def figures_of(blocks: Sequence[Block]) -> Iterator[ReportFigure]:
 
 def charts_of(document: ReportDocument) -> list[ReportFigure]:
     """Return every chart of the document in its order."""
-    return [figure for chapter in document.chapters for figure in figures_of(chapter.blocks)]
+    return [*figures_of(document.opening), *(f for chapter in document.chapters for f in figures_of(chapter.blocks))]
 
 
 def plain_text(line: Line) -> str:
@@ -178,3 +181,43 @@ def plain_text(line: Line) -> str:
     return "".join(
         part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text for part in line
     )
+
+
+class _Numbers:
+    """Tables and figures counted from one, in the order of the document."""
+
+    def __init__(self) -> None:
+        self._last = {"Table": 0, "Figure": 0}
+        self._title = ""
+
+    def _caption(self, kind: str, caption: str) -> str:
+        self._last[kind] += 1
+        return f"{kind} {self._last[kind]}. {caption or self._title}"
+
+    def chapter(self, chapter: Chapter) -> Chapter:
+        self._title = chapter.title
+        return replace(chapter, blocks=self.blocks(chapter.blocks))
+
+    def blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
+        return tuple(self._block(block) for block in blocks)
+
+    def _block(self, block: Block) -> Block:
+        match block:
+            case Heading():
+                self._title = block.text
+            case Table():
+                return replace(block, caption=self._caption("Table", block.caption))
+            case ReportFigure():
+                return replace(block, caption=self._caption("Figure", block.caption))
+            case Pair():
+                return replace(block, cells=tuple(self.blocks(cell) for cell in block.cells))
+            case Fold():
+                return replace(block, blocks=self.blocks(block.blocks))
+        return block
+
+
+def numbered(document: ReportDocument) -> ReportDocument:
+    """Return the document with every table and figure numbered; a table without a caption takes the title above it."""
+    count = _Numbers()
+    opening = count.blocks(document.opening)
+    return replace(document, opening=opening, chapters=tuple(count.chapter(one) for one in document.chapters))

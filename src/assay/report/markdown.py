@@ -110,7 +110,8 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 
 def markdown(document: ReportDocument, folder: str) -> str:
     """Return the text; ``folder`` is where its charts are, seen from it."""
-    lines = [f"# {escaped(document.title)}", "", f"{escaped(document.kicker)} · {escaped(document.origin)}", ""]
+    about = (document.kicker, document.byline, document.origin)
+    lines = [f"# {escaped(document.title)}", "", " · ".join(escaped(text) for text in about if text), ""]
     lines += [
         f"**Question.** {escaped(document.question)}",
         "",
@@ -118,9 +119,7 @@ def markdown(document: ReportDocument, folder: str) -> str:
     ]
     for text in document.notes:
         lines += ["", escaped(text)]
-    if document.tiles:
-        lines += ["", "| | | |", "| --- | ---: | --- |"]
-        lines += [f"| {escaped(t.label)} | **{escaped(t.figure)}** | {escaped(t.detail)} |" for t in document.tiles]
+    lines += _blocks(document.opening, folder, 2)
     for chapter in document.chapters:
         lines += ["", f"{'###' if chapter.inner else '##'} {escaped(chapter.title)}"]
         lines += _blocks(chapter.blocks, folder, 4 if chapter.inner else 3)

@@ -82,6 +82,7 @@ def _claims(section: WorkloadSection) -> list[Block]:
         counts = ((c.excluded_invalid, "invalid"), (c.excluded_failed, "failed"), (c.excluded_warm, "warm"))
         dropped = ", ".join(f"{number} {what}" for number, what in counts if number)
         blocks += [Paragraph(line(f"Not counted: {dropped}."), "soft")] if dropped else []
+    blocks += [Paragraph(line(f"Why, of one typical run each: {' '.join(section.reasons)}"))] if section.reasons else []
     return blocks
 
 
@@ -130,7 +131,7 @@ def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]
     ]
     rows.append(("the whole run", [numbers.seconds(view.duration_s) for view in section.views]))
     levels = [view.level for view in section.views]
-    return (Heading("Where the time went"), figure, _by_level("Phase", levels, "s", rows))
+    return (Heading("Where the time went"), Pair(((figure,), (_by_level("Phase", levels, "s", rows),))))
 
 
 def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]:
@@ -151,7 +152,8 @@ def _requests(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ..
     note = "A disk that holds both can't tell what was which: the kernel counts requests by device."
     limits = request_limits_note(view.detail for view in section.views)
     notes = (note if shared else None, limits)
-    return (Heading("Size of disk requests"), figure, told, *(Paragraph(line(n), "soft") for n in notes if n))
+    said = tuple(Paragraph(line(note), "soft") for note in notes if note)
+    return (Heading("Size of disk requests"), *((Pair(((figure,), said)),) if said else (figure,)), told)
 
 
 def _limits(section: WorkloadSection) -> tuple[Block, ...]:
@@ -197,16 +199,12 @@ def _closely(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ..
     named: list[str | Level | Code] = []
     for place, view in enumerate(section.views):
         named += [", " if place else "", Level(view.level), " is run ", Code(view.run_id)]
-    cells = []
-    if drawn.shares:
-        cells.append(_shares(section, drawn.shares))
-    if drawn.requests:
-        cells.append(_requests(section, drawn.requests))
     blocks: list[Block] = [
         Paragraph((*named, ". ", Code("assay show RUN"), " has more of each."), "soft"),
-        Pair(tuple(cells)),
+        *(_shares(section, drawn.shares) if drawn.shares else ()),
+        *(_requests(section, drawn.requests) if drawn.requests else ()),
+        *_limits(section),
     ]
-    blocks += _limits(section)
     if drawn.occupancy:
         blocks += [Heading("Tasks in each phase"), drawn.occupancy]
     if drawn.timelines:
