@@ -81,9 +81,9 @@ def _overlap(one: Speedup, other: Speedup) -> bool:
     return max(one.low or 0.0, other.low or 0.0) <= min(one.high or 0.0, other.high or 0.0)
 
 
-def _fastest(best: BestSet | None) -> tuple[str, ...]:
-    """Return the levels that may be the fastest, of those that anything is known of."""
-    return tuple(x for x in best.may_be_best if x not in best.never_compared) if best else ()
+def _fastest(best: Sequence[BestSet]) -> tuple[str, ...]:
+    """Return the levels that may be the fastest by the widest of what is told: what holds for more says less."""
+    return max((one.may_be_best for one in best), key=len, default=())
 
 
 def _levels(table: RunTable, *names: str) -> str:
