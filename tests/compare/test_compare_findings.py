@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.compare.effects import RateOf
 from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.model.run import Origin, Run
-from assay.statistics.run_table import table_of
+from assay.statistics.keys import Floats
+from assay.statistics.run_table import RunTable, table_of
 from builders import make_run
 
 MAPS = "mapreduce.tasktracker.map.tasks.maximum"
@@ -41,8 +43,14 @@ def study(pace: Callable[[str, str, bool, int, str], float], **changes: Any) -> 
     ]
 
 
-def by_name(runs: list[Run]) -> dict[str, Finding]:
-    (found,) = findings(table_of(runs)).values()
+def tenth_dearer(configurations: RunTable) -> Floats:
+    """An hour with InfiniBand costs a tenth more."""
+    network = configurations.columns["network"]
+    return np.where(network.codes == network.code("IB"), 1.1, 1.0)
+
+
+def by_name(runs: list[Run], rate_of: RateOf | None = None) -> dict[str, Finding]:
+    (found,) = findings(table_of(runs), rate_of).values()
     return {finding.name: finding for finding in found}
 
 
@@ -54,7 +62,7 @@ def test_a_world_as_the_papers_tell_it_supports_their_claims() -> None:
         seconds *= 0.8 if network == "IB" and layout.startswith("S") else 1.0
         return seconds * (0.7 if maps == 16 and layout in ("HD5", "SS2") else 1.0)
 
-    answers = {name: finding.answer for name, finding in by_name(study(pace)).items()}
+    answers = {name: finding.answer for name, finding in by_name(study(pace), tenth_dearer).items()}
     assert answers == dict.fromkeys(answers, ClaimAnswer.SUPPORTED)
     assert len(answers) == 5
 
@@ -66,7 +74,7 @@ def test_the_opposite_world_contradicts_them() -> None:
         seconds = 200.0 if layout.startswith("H") else 400.0 if not zipped else 210.0
         return seconds * (0.8 if network == "IB" else 1.0) * (0.7 if maps == 16 else 1.0)
 
-    answers = {name: finding.answer for name, finding in by_name(study(pace)).items()}
+    answers = {name: finding.answer for name, finding in by_name(study(pace), tenth_dearer).items()}
     assert answers == dict.fromkeys(answers, ClaimAnswer.CONTRADICTED)
 
 
@@ -127,7 +135,7 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
     assert needed.answer is ClaimAnswer.SUPPORTED
     several, one = needed.evidence
     assert several.ratio == pytest.approx(1 / 0.7, rel=0.02)
-    assert one.sets == 4  # HDD-1 and SSD are one disk each
+    assert one.sets == 2  # HDD-1; beside the one SSD there are not several
 
 
 def test_all_hdd_and_all_ssd_are_told_apart_and_single_runs_give_no_interval() -> None:
@@ -155,3 +163,85 @@ def test_ties_of_whole_seconds_do_not_make_a_claim_certain() -> None:
     (evidence,) = claim.evidence
     assert (evidence.low or 2) < 1 < (evidence.high or 0)
     assert claim.answer is ClaimAnswer.UNDECIDED
+
+
+def network_pays(gain_ssd: float, gain_hdd: float) -> list[Run]:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        gain = gain_ssd if layout.startswith("S") else gain_hdd
+        return 200.0 / (gain if network == "IB" else 1.0)
+
+    return study(pace)
+
+
+def test_infiniband_pays_where_it_is_faster_than_it_is_dearer() -> None:
+    """An eighth faster does not pay what costs a fifth more: the break-even is the ratio of the prices."""
+
+    def fifth_dearer(configurations: RunTable) -> Floats:
+        return np.asarray(tenth_dearer(configurations) ** (np.log(1.2) / np.log(1.1)))
+
+    found = by_name(network_pays(1.3, 1.125), fifth_dearer)["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.SUPPORTED
+    assert "costs 1.20 to 1.20 times as much" in found.judged
+    assert found.evidence[0].ratio == pytest.approx(1.3 / 1.2, rel=0.01)
+    assert by_name(network_pays(1.3, 1.125), tenth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
+    assert by_name(network_pays(1.3, 1.25), fifth_dearer)["infiniband-needs-ssd"].answer is ClaimAnswer.CONTRADICTED
+
+
+def test_without_prices_nobody_can_say_what_pays() -> None:
+    found = by_name(network_pays(1.3, 1.0))["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.UNDECIDED
+    assert "hangs on prices" in found.judged
+    assert found.evidence[0].ratio == pytest.approx(1.3, rel=0.01)
+
+
+def test_making_the_input_is_no_workload_of_a_claim() -> None:
+    """InfiniBand copies a generated input fast; that says nothing of the jobs that people run."""
+    made = [
+        replace(
+            run,
+            workload=f"prep_{run.workload}",
+            duration_s=run.duration_s / (3 if run.levels["network"] == "IB" else 1),
+        )
+        for run in network_pays(1.0, 1.0)
+    ]
+    found = by_name([*network_pays(1.3, 1.0), *made], tenth_dearer)["infiniband-needs-ssd"]
+    assert found.answer is ClaimAnswer.SUPPORTED
+    assert {name for one in found.evidence for name in one.workloads} == {"terasort", "wordcount"}
+
+
+def test_disks_and_containers_are_compared_within_clusters() -> None:
+    """One cluster of many disks gains by containers, another of one disk does not: they differ in more than disks."""
+
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 200.0 * (0.7 if maps == 16 and layout == "HD5" else 1.0)
+
+    apart = [
+        replace(run, cluster="large" if run.layout == "HD5" else "small")
+        for run in study(pace)
+        if run.layout in ("HDD", "HD5")
+    ]
+    needed = by_name(apart)["containers-need-disks"]
+    assert needed.answer is ClaimAnswer.UNDECIDED
+    assert [one.sets for one in needed.evidence] == [0, 0]
+    together = [replace(run, cluster="one") for run in apart]
+    assert by_name(together)["containers-need-disks"].answer is ClaimAnswer.SUPPORTED
+
+
+def test_that_compression_hides_nothing_can_be_shown() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return (400.0 if layout.startswith("H") else 200.0) * (0.8 if zipped else 1.0)
+
+    hides = by_name(study(pace))["compression-hides"]
+    assert hides.answer is ClaimAnswer.CONTRADICTED
+    assert "by a margin of 10%" in hides.judged
+    ratio = hides.evidence[0]
+    assert ratio.low is not None
+    assert ratio.low_90 is not None
+    assert ratio.low < ratio.low_90 < (ratio.high_90 or 0) < (ratio.high or 0) < 1.1
+
+
+def test_the_layouts_that_a_gain_pools_are_named() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 100.0
+
+    assert "(SSD and SS2 against HDD and HD5)" in by_name(study(pace))["ssd-helps-shuffle"].evidence[0].label

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from assay.campaign.plan_texts import PlanText
+from assay.compare.findings import findings
 from assay.model.warning import CodedWarning
+from assay.questions.findings import FindingsView
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
 from assay.questions.report_parts import ReportQuestion
@@ -17,10 +19,22 @@ from assay.report.document import ReportDocument
 from assay.statistics.run_table import RunTable, table_of
 
 
+def claims_of(table: RunTable) -> FindingsView:
+    return FindingsView({origin: tuple(found) for origin, found in findings(table).items()}, 0, False, None)
+
+
 def single_frame(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportFrame:
     prices = "prices.yaml" if report.cost else None
     asked = ReportQuestion(report.factor, report.baseline, prices=prices, question=question)
-    return frame_of(table_of(report.runs), report.runs, asked, levels=report.levels, plans=plans, assay_version="0")
+    return frame_of(
+        table_of(report.runs),
+        report.runs,
+        asked,
+        claims_of(table_of(report.runs)),
+        levels=report.levels,
+        plans=plans,
+        assay_version="0",
+    )
 
 
 def single(report: SingleReport, question: str | None = None, plans: Sequence[PlanText] = ()) -> ReportDocument:
@@ -34,4 +48,4 @@ def matched_of(table: RunTable, baseline: str, warnings: Sequence[CodedWarning] 
 
 def matched(report: MatchedReport, table: RunTable) -> ReportDocument:
     asked = ReportQuestion(report.factor, report.baseline)
-    return compose(report, frame_of(table, (), asked, levels=report.levels, assay_version="0"))
+    return compose(report, frame_of(table, (), asked, claims_of(table), levels=report.levels, assay_version="0"))

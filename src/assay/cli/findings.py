@@ -10,30 +10,47 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
 from assay.wording.numbers import NOTHING
-from assay.wording.titles import run_id_text
+from assay.wording.titles import run_id_text, runs_flagged
 
 
 @click.command()
+@click.option(
+    "--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): what pays is judged by it."
+)
+@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
 @where_option
 @json_option
 @repository_option
-def findings(where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+def findings(
+    prices: Path | None, include_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
+) -> None:
     """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
-    from assay.compare.findings import findings as test_claims
+    from assay.questions.findings import findings_view
     from assay.statistics.facets import counts_by
 
-    _, _, table = read_flagged(repository, where)
-    found = test_claims(table)
+    book = None
+    if prices is not None:
+        from assay.spec import load_prices  # imported here: the specification reader is slow to load
+
+        book = load_prices(prices)
+    opened, _, table = read_flagged(repository, where)
+    view = findings_view(opened, table, book, include_flagged=include_flagged)
     if as_json:
-        print_json(json_value(found))
+        print_json(json_value(view))
         return
-    for origin, items in found.items():
-        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if len(found) == 1 else origin)
+    for origin, items in view.by_origin.items():
+        alone = len(view.by_origin) == 1
+        click.echo(f"{origin} ({counts_by(table, 'status').get('valid', 0)} valid runs)" if alone else origin)
         for item in items:
             click.echo(f"\n  {item.claim} {str(item.answer).upper()} [{item.source}]")
             for evidence in item.evidence:
                 click.echo(f"    {evidence}")
+            if item.how:
+                click.echo(f"    {item.judged}")
         click.echo()
+    if view.flagged:
+        how = "they count here" if view.flagged_count else "left out; --include-flagged lets them count"
+        click.echo(f"{runs_flagged(view.flagged)}: {how}.")
 
 
 @click.command()

@@ -89,7 +89,9 @@ def on_front(times_s: Floats, costs: Floats) -> NDArray[np.bool_]:
 
 def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.random.Generator) -> Floats:
     """Return draws × configurations of the geometric mean time."""
-    away = generator.standard_t(np.maximum(errors.degrees, 1), (draws, len(times.n))) * errors.error
+    shape = draws, len(times.n)
+    away = generator.standard_t(np.maximum(errors.degrees, 1), shape) * errors.error
+    away += generator.uniform(-1.0, 1.0, shape) * times.rounding
     drawn = times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX))
     return np.asarray(drawn, dtype=np.float64)
 

@@ -21,7 +21,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.intervals import LEVEL
+from assay.statistics.intervals import LEVEL, rounding_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]
@@ -42,6 +42,8 @@ class Times:
     log_deviation: Floats
     """Standard deviation of the logarithm of the run times (n - 1); NaN for a single run."""
     fastest_s: Floats
+    rounding: Floats
+    """How far the logarithm of each mean can be off because times are rounded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,14 @@ def mean_errors(times: Times, variance: float, degrees: float) -> MeanErrors:
 
 
 def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
-    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it."""
+    """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it.
+
+    It is never narrower than what the rounding of times allows.
+    """
     from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
 
     with np.errstate(over="ignore"):
-        half = stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error
+        half = np.maximum(stdtrit(np.maximum(errors.degrees, 1), 0.5 + LEVEL / 2) * errors.error, times.rounding)
         return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
 
 
@@ -99,11 +104,12 @@ def times_of(durations_s: Floats, codes: Codes, configurations: int) -> Times:
         mean_log = np.bincount(codes, weights=logs, minlength=configurations) / n
         squares = np.bincount(codes, weights=(logs - mean_log[codes]) ** 2, minlength=configurations)
         deviation = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
+        rounding = np.bincount(codes, weights=rounding_of(durations_s), minlength=configurations) / n
     fastest = np.full(configurations, np.inf)
     np.minimum.at(fastest, codes, durations_s)
     # exp(log(348)) is not 348: where all runs took as long, they are their mean.
     mean = np.where(squares == 0, fastest, np.exp(mean_log))
-    return Times(n, np.where(n > 0, mean, np.nan), deviation, np.where(n > 0, fastest, np.nan))
+    return Times(n, np.where(n > 0, mean, np.nan), deviation, np.where(n > 0, fastest, np.nan), rounding)
 
 
 def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:

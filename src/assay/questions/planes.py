@@ -211,6 +211,17 @@ def facts_told(hosts: Iterable[tuple[str, str, Environment]]) -> dict[tuple[str,
     return found
 
 
+def facts_of_places(repository: Repository, table: RunTable) -> dict[tuple[str, str], ClusterFacts]:
+    """Return what one run on each cluster and layout says of its cluster."""
+    places = [name for name in ("cluster", "layout") if name in table.columns]
+    rows = first_rows(groups_by(table, places)).tolist()
+    names = (
+        [table.columns[name].text(row) or "" if name in places else "" for row in rows]
+        for name in ("cluster", "layout")
+    )
+    return facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
+
+
 def default_factors(table: RunTable) -> tuple[str, ...]:
     """Return what rows are made by when nobody says: layout, network, and the cluster if there are several."""
     names = [name for name in (LAYOUT_FACTOR, "network") if name in table.columns]
@@ -409,12 +420,6 @@ def cost_planes(
 ) -> list[PlaneView]:
     """Return the cost-effectiveness plane of each job, from one run's word on each cluster and layout."""
     table = with_factors(table, by)
-    places = [name for name in ("cluster", "layout") if name in table.columns]
-    rows = first_rows(groups_by(table, places)).tolist()
-    names = (
-        [table.columns[name].text(row) or "" if name in places else "" for row in rows]
-        for name in ("cluster", "layout")
-    )
-    facts = facts_told(zip(*names, repository.environments_at(table, rows), strict=True))
+    facts = facts_of_places(repository, table)
     factors = tuple(by) or default_factors(table)
     return plane_views(table, facts, book, replace(options or PlaneOptions(), by=factors))

@@ -18,6 +18,7 @@ from assay.model.price import PriceBook
 from assay.model.run import Run
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
+from assay.questions.findings import findings_view
 from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
@@ -66,7 +67,7 @@ def _matched(
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
     costs = cost_planes(repository, table, book, PlaneOptions((), take="all")) if book else []
     report = matched_report(table, view, costs)
-    return report, _frame(repository, table, examples_of(repository, table), asked, report)
+    return report, _frame(repository, table, examples_of(repository, table), asked, report, book)
 
 
 def _single(
@@ -82,7 +83,7 @@ def _single(
         observed_of=partial(whole_run, repository),
         book=book,
     )
-    return report, _frame(repository, table, runs, asked, report)
+    return report, _frame(repository, table, runs, asked, report, book)
 
 
 def _frame(
@@ -91,11 +92,13 @@ def _frame(
     examples: Sequence[Run],
     asked: ReportQuestion,
     report: SingleReport | MatchedReport,
+    book: PriceBook | None,
 ) -> ReportFrame:
     return frame_of(
         table,
         examples,
         replace(asked, baseline=report.baseline),
+        findings_view(repository, table, book),
         levels=report.levels,
         plans=plan_texts(repository.folders.campaigns),
         imports=imports_of(repository),

@@ -14,9 +14,9 @@ from datetime import UTC, date, datetime
 import numpy as np
 
 from assay.campaign.plan_texts import PlanText
-from assay.compare.findings import Finding, findings
 from assay.model.environment import NodeFacts
 from assay.model.run import Run
+from assay.questions.findings import FindingsView
 from assay.questions.report_parts import Fact, ReportQuestion
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
@@ -52,8 +52,8 @@ class ReportFrame:
 
     asked: ReportQuestion
     question: str
-    findings: dict[str, tuple[Finding, ...]]
-    """Origin to the claims of the published studies, tested on these runs."""
+    findings: FindingsView
+    """The claims of the published studies, tested on these runs."""
     settings: tuple[LeveledFactor, ...]
     hosts: tuple[Fact, ...]
     provenance: tuple[Fact, ...]
@@ -170,6 +170,7 @@ def frame_of(
     table: RunTable,
     examples: Sequence[Run],
     asked: ReportQuestion,
+    claims: FindingsView,
     *,
     levels: Sequence[str],
     plans: Sequence[PlanText] = (),
@@ -177,7 +178,9 @@ def frame_of(
     assay_version: str = "",
     today: date | None = None,
 ) -> ReportFrame:
-    """Return the frame. ``examples``: runs with their environments, all of them or one of each kind."""
+    """Return the frame. ``examples``: runs with their environments, all of them or one of each kind; ``claims``: what
+    the runs say to the studies' claims.
+    """
     campaigns = present(table, "campaign_id")
     shown = tuple(plan for plan in plans if plan.campaign_id in campaigns)
     titles = [workload_title(name) for name in present(table, "workload")]
@@ -187,7 +190,7 @@ def frame_of(
     return ReportFrame(
         asked=asked,
         question=question,
-        findings={origin: tuple(found) for origin, found in findings(table).items()},
+        findings=claims,
         settings=settings_of(table),
         hosts=_hosts(examples),
         provenance=_provenance(examples, imports, assay_version),

@@ -29,6 +29,7 @@ from assay.report.document import (
     TableColumn,
 )
 from assay.wording import language, numbers, ratios
+from assay.wording.titles import runs_flagged
 
 _EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
 
@@ -83,7 +84,7 @@ def method_chapter(title: str, facts: Sequence[Fact], notes: Sequence[Block] = (
 
 def findings_chapter(frame: ReportFrame) -> Chapter | None:
     """Return what the runs say to the published claims; None where there is not even a claim to test."""
-    if not frame.findings:
+    if not frame.findings.by_origin:
         return None
     blocks: list[Block] = [
         Paragraph(
@@ -95,20 +96,28 @@ def findings_chapter(frame: ReportFrame) -> Chapter | None:
             )
         )
     ]
-    for origin, found in frame.findings.items():
+    by_origin = frame.findings.by_origin
+    for origin, found in by_origin.items():
         told = [finding for finding in found if any(one.ratio is not None for one in finding.evidence)]
         if told:
             rows = [
-                (f.claim, language.capitalised(f.answer.value), "; ".join(str(one) for one in f.evidence), f.source)
+                (
+                    f.claim,
+                    language.capitalised(f.answer.value),
+                    f"{'; '.join(str(one) for one in f.evidence)}. {f.judged}".rstrip(),
+                    f.source,
+                )
                 for f in told
             ]
             blocks.append(
-                table(("Claim", "Answer", "Numbers", "Claimed by"), rows, origin if len(frame.findings) > 1 else "")
+                table(("Claim", "Answer", "Numbers", "Claimed by"), rows, origin if len(by_origin) > 1 else "")
             )
         silent = [finding.claim.rstrip(".") for finding in found if finding not in told]
         if silent:
             assert all(f.answer is ClaimAnswer.UNDECIDED for f in found if f not in told)
             blocks.append(Paragraph(line(f"These runs can't tell: {'; '.join(silent)}. {_EVIDENCE_NONE}"), "soft"))
+    if frame.findings.flagged:
+        blocks.append(Paragraph(line(f"{runs_flagged(frame.findings.flagged)}, and left out here."), "soft"))
     return Chapter("findings", "Findings", tuple(blocks))
 
 

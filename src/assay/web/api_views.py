@@ -15,13 +15,12 @@ from fastapi import APIRouter, Depends, Query
 from assay.campaign.plan_texts import PlanText
 from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
-from assay.compare.findings import Finding
-from assay.compare.findings import findings as test_claims
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.comparison import comparisons
+from assay.questions.findings import FindingsView, findings_view
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.runs import selected
@@ -132,15 +131,23 @@ def speedup_published(
     return figures(context, method, by, baseline, where)
 
 
-def claims(context: Context, where: Sequence[str]) -> dict[str, list[Finding]]:
-    """Return what the runs say to the field's claims."""
-    return context.store.answer(("findings", tuple(where)), lambda table: test_claims(selected(table, where)))
+def claims(context: Context, where: Sequence[str], *, include_flagged: bool = False) -> FindingsView:
+    """Return what the runs say to the field's claims; what pays is judged by the server's own price book."""
+    return context.ask(
+        lambda repository, table: findings_view(repository, table, context.book, include_flagged=include_flagged),
+        where,
+        ("findings", include_flagged),
+    )
 
 
 @router.get("/findings")
-def findings(context: ContextOf, where: Where = []) -> dict[str, list[Finding]]:  # noqa: B006
+def findings(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006
+    include_flagged: Annotated[bool, Query(description="Let runs count that are flagged as odd.")] = False,
+) -> FindingsView:
     """Tell what the runs say to the field's common claims, by origin."""
-    return claims(context, where)
+    return claims(context, where, include_flagged=include_flagged)
 
 
 def _book(context: Context, text: str | None) -> PriceBook:

@@ -46,7 +46,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     """Show what there is, who leads, and what the runs say to common claims."""
     table = context.store.table()
     summary = api_runs.summary_of(context)
-    found = api_views.claims(context, ()) if len(table) else {}
+    found = api_views.claims(context, ()) if len(table) else None
     listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
     known = {campaign.pid for campaign in listed if campaign.running}
     started = api_plan.started_of(context)

@@ -1,0 +1,69 @@
+"""What the runs say to the studies' claims: the one question that terminal, pages and report ask.
+
+In: a repository, its flagged table of runs, and a price book where there is one. Out: the findings by origin, and how
+many runs were left out as their times are flagged. What an hour of a configuration costs is asked of the price book,
+for its cluster, layout and whatever else prices depend on; what the book does not price has no cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from assay.compare.findings import Finding, findings
+from assay.cost.parts import counts_from_facts
+from assay.cost.rate import hourly_rate
+from assay.errors import SpecificationError
+from assay.model.plan import LAYOUT_FACTOR
+from assay.model.price import PriceBook
+from assay.quality.flagging import odd_times
+from assay.questions.planes import PlaceFacts, facts_of_places
+from assay.repository import Repository
+from assay.statistics.keys import Floats, first_rows, groups_by
+from assay.statistics.run_table import RunTable
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsView:
+    """Every claim with its answer."""
+
+    by_origin: dict[str, tuple[Finding, ...]]
+    """``measured``, or ``measured, lab scale 0.05``: origins are never mixed."""
+    flagged: int
+    """Runs whose times are flagged as odd."""
+    flagged_count: bool
+    """Whether these count all the same."""
+    book: str | None
+    """The price book by which what pays is judged."""
+
+
+def findings_view(
+    repository: Repository, table: RunTable, book: PriceBook | None = None, *, include_flagged: bool = False
+) -> FindingsView:
+    """Return what the runs of ``table`` say to every claim."""
+    odd = odd_times(table)
+    kept = table if include_flagged or not odd.any() else table.taken(~odd)
+    rate_of = partial(_rates_per_h, facts_of_places(repository, kept), book) if book is not None else None
+    found = findings(kept, rate_of)
+    told = {origin: tuple(items) for origin, items in found.items()}
+    return FindingsView(told, int(odd.sum()), include_flagged, book.name if book else None)
+
+
+def _rates_per_h(facts: PlaceFacts, book: PriceBook, configurations: RunTable) -> Floats:
+    """Return what an hour of each configuration costs; NaN where the book does not price it."""
+    depends = {factor for item in book.items for factor in item.when}
+    names = [name for name in ("cluster", LAYOUT_FACTOR, *sorted(depends)) if name in configurations.columns]
+    groups = groups_by(configurations, list(dict.fromkeys(names)))
+    rates = np.full(groups.count, np.nan)
+    for number, row in enumerate(first_rows(groups).tolist()):
+        texts = {name: configurations.columns[name].text(row) for name in names}
+        levels = {name: text for name, text in texts.items() if text is not None}
+        layout = levels.get(LAYOUT_FACTOR, "")
+        counts = counts_from_facts(facts.get((levels.get("cluster", ""), layout)), layout, levels)
+        try:
+            rates[number] = float(hourly_rate(book, counts, layout).per_h) or np.nan
+        except SpecificationError:  # not priced: it has no cost
+            continue
+    return rates[groups.of_row]
