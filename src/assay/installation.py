@@ -42,6 +42,17 @@ class Installation:
         return found if found and os.access(found, os.X_OK) else None
 
     @property
+    def simulator(self) -> Path | None:
+        """The program that simulates clusters."""
+        found = self._part("assay-simulate", "rust/target/release/assay-simulate")
+        return found if found and os.access(found, os.X_OK) else None
+
+    @property
+    def profiles(self) -> Path | None:
+        """The folder of profiles that come with assay."""
+        return self._part("examples/profiles", "examples/profiles")
+
+    @property
     def hadoop_pom(self) -> Path | None:
         """The POM from which Maven assembles Hadoop."""
         return self._part("hadoop-distribution.pom.xml", "java/hadoop-distribution/pom.xml")

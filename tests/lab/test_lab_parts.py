@@ -18,11 +18,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.devices.numbers import DIRTY_BYTES_MIN, dirty_seconds
 from assay.errors import LabError, SpecificationError
 from assay.lab import build, lifecycle, network, undo
 from assay.lab.cgroups import Controller, Limits, NodeGroup, find_controllers, throttle, throttle_directory
 from assay.lab.commands import run
-from assay.lab.disks import DIRTY_BYTES_MIN, dirty_seconds, scaled_disk
+from assay.lab.disks import scaled_disk
 from assay.lab.journal import JOURNAL, Header, Journal, Step, read_journal
 from assay.lab.lifecycle import Lab, labs
 from assay.lab.state import lab_directory, take_lab_lock

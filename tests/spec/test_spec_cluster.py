@@ -130,7 +130,7 @@ MISTAKES = [
         LAB,
         "    memory:",
         "    memroy:",
-        "cluster.yaml:6: unknown key 'memroy'; did you mean 'memory'? valid: cores, memory, nic, devices, price",
+        "cluster.yaml:6: unknown key 'memroy'; did you mean 'memory'? valid: cores, memory, nic, devices, price, cpu",
     ),
     (LAB, "16GB", "16", 'cluster.yaml:6: memory: \'16\' is not a size; write "64GB", "128MiB" or "512B"'),
     (

@@ -152,7 +152,7 @@ def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> d
     return {
         **setting.environment.tree,
         "engine": _facts(planned, setting).record(),
-        "cluster": _cluster_facts(setting.cluster, planned.configuration.layout).tree(),
+        "cluster": cluster_facts(setting.cluster, planned.configuration.layout).tree(),
         **({"network": gathered.network} if gathered.network else {}),
         "parameters": _effective(planned, setting.provider.engine),
     }
@@ -172,7 +172,7 @@ def _effective(planned: PlannedRun, engine: Engine | None) -> dict[str, str]:
     return engine.effective_parameters(parameters) if engine else dict(parameters)  # None: it never came up
 
 
-def _cluster_facts(cluster: Cluster, layout: Layout) -> ClusterFacts:
+def cluster_facts(cluster: Cluster, layout: Layout) -> ClusterFacts:
     """Return the counts that prices are multiplied by; devices are those of one worker that the layout uses."""
     devices = [device for device in cluster.workers[0].type.devices if device.name in layout.devices()]
     return ClusterFacts(

@@ -32,6 +32,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "anomalies": ("assay.cli.findings", "anomalies", "List the runs that are odd for their configuration."),
     "predict": ("assay.cli.predict", "predict", "How long a configuration will take that nobody ran, and how sure."),
     "changes": ("assay.cli.speedup", "changes", "Tell when configurations became faster or slower."),
+    "whatif": ("assay.cli.whatif", "whatif", "Predict what measured runs would take on another cluster."),
+    "learn": ("assay.cli.profiles", "learn", "Learn from measured runs what workloads cost, for simulations."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
     "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),
     "prices": ("assay.cli.prices", "prices", "Price books: storage by capacity and performance; ALOJA's clusters."),

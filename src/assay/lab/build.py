@@ -15,12 +15,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from assay.devices.numbers import dirty_seconds, model_numbers
 from assay.errors import LabError
 from assay.lab.cgroups import NodeGroup, throttle_directory
 from assay.lab.commands import parallel
-from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, dirty_seconds, scaled_disk
+from assay.lab.disks import DiskEmulator, EmulatedDisk, ThrottledLoop, scaled_disk
 from assay.lab.journal import Journal, Step
-from assay.lab.modelled import ModelledLoop, model_json
+from assay.lab.modelled import ModelledLoop
 from assay.lab.network import Network, make_network, plan_network
 from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
@@ -267,7 +268,7 @@ def _facts(
 
 
 def _disk_facts(disk: EmulatedDisk, kind: Disks) -> dict[str, Any]:
-    numbers = model_json(disk.spec) if kind is Disks.MODEL else asdict(disk.spec.limits)
+    numbers = model_numbers(disk.spec.device, disk.spec.scale) if kind is Disks.MODEL else asdict(disk.spec.limits)
     return {
         "block": str(disk.block),
         "major_minor": disk.major_minor,

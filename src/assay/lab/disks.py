@@ -16,11 +16,12 @@ is changed, as a loop device keeps its settings for its next user.
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from assay.devices.numbers import DIRTY_S
 from assay.errors import LabError
 from assay.lab.cgroups import Limits, throttle
 from assay.lab.commands import parallel, read_text, run, write_text
@@ -28,8 +29,6 @@ from assay.lab.journal import Journal, Step
 from assay.model.cluster import Device, DeviceKind, Disks
 from assay.model.requests import request_bytes
 
-DIRTY_S = 0.5
-DIRTY_BYTES_MIN = 2**20
 CAPACITY_BYTES_MIN = 64 * 2**20
 SYS_BLOCK = Path("/sys/block")
 
@@ -86,11 +85,6 @@ class DiskEmulator(Protocol):
     def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
         """Put the limits on; return in words what the kernel refused."""
         ...
-
-
-def dirty_seconds(devices: Iterable[Device], scale: float) -> float:
-    """Return how many seconds of its write rate each of a lab's disks may hold as dirty pages."""
-    return max(DIRTY_S, *(DIRTY_BYTES_MIN / (device.write_bytes_per_s * scale) for device in devices))
 
 
 def scaled_disk(

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from assay.devices.numbers import model_numbers
 from assay.lab.commands import parallel
 from assay.lab.diskd import Daemon
 from assay.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
 from assay.lab.journal import Journal, Step
-from assay.model.cluster import DeviceKind, Disks
+from assay.model.cluster import Disks
 
 SEED = 1
 
@@ -57,35 +58,9 @@ def file_name(spec: DiskSpec) -> str:
 
 def device_json(spec: DiskSpec) -> dict[str, Any]:
     """Return the daemon's description of a disk: bandwidth, capacity, caches at scale; times as they are."""
-    return {"name": file_name(spec), "image": str(spec.image), "size": spec.capacity_bytes, "model": model_json(spec)}
-
-
-def model_json(spec: DiskSpec) -> dict[str, Any]:
-    """Return the numbers of the disk's model at scale."""
-    rates = {"read_bytes_per_s": spec.limits.read_bytes_per_s, "write_bytes_per_s": spec.limits.write_bytes_per_s}
-    if spec.device.kind is DeviceKind.HDD:
-        hdd = spec.device.hdd_model
-        return {
-            "kind": "hdd",
-            **rates,
-            "inner_share": hdd.inner_share,
-            "seek_track_s": hdd.seek_track_s,
-            "seek_full_s": hdd.seek_full_s,
-            "rpm": hdd.rpm,
-            "queue_depth": hdd.queue_depth,
-            "write_cache_bytes": round(hdd.write_cache_bytes * spec.scale),
-        }
-    flash = spec.device.flash_model
-    burst_bytes_per_s = (flash.burst_write_bytes_per_s or spec.device.write_bytes_per_s) * spec.scale
-    caps = {"read_iops": spec.limits.read_iops, "write_iops": spec.limits.write_iops}
     return {
-        "kind": "ssd",
-        **rates,
-        "channels": flash.channels,
-        "read_latency_s": flash.read_latency_s,
-        "write_latency_s": flash.write_latency_s,
-        "burst_write_bytes_per_s": burst_bytes_per_s,
-        "burst_bytes": round(flash.burst_bytes * spec.scale),
-        "queue_depth": flash.queue_depth,
-        **{name: cap for name, cap in caps.items() if cap is not None},
+        "name": file_name(spec),
+        "image": str(spec.image),
+        "size": spec.capacity_bytes,
+        "model": model_numbers(spec.device, spec.scale),
     }

@@ -76,6 +76,10 @@ class NodeType:
     devices: tuple[Device, ...]
     nic: Nic
     price: Money | None = None
+    cpu_model: str = ""
+    """The processor, as its hosts name it; empty: not told."""
+    cpu_speed: float = 1.0
+    """How fast one of its cores is, relative to the machine that a profile's CPU seconds are of."""
 
     def devices_of(self, kind: DeviceKind) -> tuple[Device, ...]:
         """Return this type's devices of ``kind`` in the order of the file."""
@@ -160,6 +164,14 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Racks:
+    """How nodes are put into racks, in the order of the file, and what connects a rack with the others, each way."""
+
+    nodes: int
+    uplink_bits_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """A named set of nodes with one master at least, and one worker at least."""
 
@@ -174,6 +186,8 @@ class Cluster:
     networks: dict[str, Network] = field(default_factory=dict)
     attached: Attachment | None = None
     """How the engine is entered that stands there already and is somebody else's; None: assay deploys one."""
+    racks: Racks | None = None
+    """None: one rack for all, whose switch limits nobody."""
 
     @property
     def master(self) -> Node:

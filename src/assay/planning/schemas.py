@@ -10,12 +10,18 @@ from assay.planning.plan_file import plan_file
 from assay.spec.cluster_file import ClusterFile
 from assay.spec.fields import unknown
 from assay.spec.prices import PriceFile
+from assay.spec.profiles import ProfileFile
 from assay.spec.section import Section, schema_of
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a ``cluster``, ``plan`` or ``prices`` file."""
-    models: dict[str, type[Section]] = {"cluster": ClusterFile, "plan": plan_file(all_rules()), "prices": PriceFile}
+    """Return the JSON Schema (draft 2020-12) of a ``cluster``, ``plan``, ``prices`` or ``profile`` file."""
+    models: dict[str, type[Section]] = {
+        "cluster": ClusterFile,
+        "plan": plan_file(all_rules()),
+        "prices": PriceFile,
+        "profile": ProfileFile,
+    }
     if kind not in models:
         raise SpecificationError(unknown("kind of file", kind, models))
     return schema_of(models[kind])

@@ -21,12 +21,14 @@ from assay.model.cluster import (
     Node,
     NodeType,
     Placement,
+    Racks,
     Role,
 )
 from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
 from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
 from assay.spec.cluster_file import (
     ClusterFile,
+    CpuSection,
     DeviceGroup,
     LabSection,
     NetworkSection,
@@ -71,6 +73,7 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
         file.hadoop_home,
         networks,
         attached=_attachment(file, nodes) if file.attached else None,
+        racks=Racks(file.racks.nodes, file.racks.uplink) if file.racks else None,
     )
 
 
@@ -107,7 +110,8 @@ def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> 
         device for group_name, group in section.devices.items() for device in _devices(group_name, group, device_home)
     ]
     nic = Nic(section.nic.rate, section.nic.price)
-    return NodeType(name, section.cores, section.memory, tuple(devices), nic, section.price)
+    cpu = section.cpu or CpuSection()
+    return NodeType(name, section.cores, section.memory, tuple(devices), nic, section.price, cpu.model or "", cpu.speed)
 
 
 def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:

@@ -31,6 +31,7 @@ from assay.spec.fields import (
     Share,
     Size,
     SizeOrZero,
+    Speed,
     Text,
     UserName,
     choice,
@@ -128,6 +129,24 @@ class NicSection(_RateSection):
     """Price of the NIC."""
 
 
+class CpuSection(Section):
+    """A processor, for simulation."""
+
+    model: Text | None = None
+    """The processor's name."""
+    speed: Speed = 1.0
+    """How fast one core is, relative to the processor that a profile was learned on; 1 when absent."""
+
+
+class RacksSection(Section):
+    """Racks, for simulation: what a lab or real hosts have is measured."""
+
+    nodes: Count
+    """Nodes in each rack, in the file's order."""
+    uplink: BitRate
+    """Rate of what connects a rack with the others, in each direction."""
+
+
 class NodeTypeSection(Section):
     """A kind of machine."""
 
@@ -141,6 +160,8 @@ class NodeTypeSection(Section):
     """Disks by name; a worker needs at least one."""
     price: Price | None = None
     """Price of one machine without the devices and NICs that have prices of their own."""
+    cpu: CpuSection | None = None
+    """The processor, and how fast it is; only simulation asks."""
 
 
 class NodeGroup(Section):
@@ -230,6 +251,8 @@ class ClusterFile(Section):
     """How real hosts are reached."""
     networks: dict[Label, NetworkSection] = Field(default_factory=dict)
     """Networks that a plan can choose from, by name."""
+    racks: RacksSection | None = None
+    """Racks and their uplinks; only simulation asks. One rack for all when absent."""
     home: Directory | None = None
     """Directory on each host for assay's own files.
 

@@ -196,6 +196,9 @@ Percentage: TypeAlias = Annotated[
 _SHARE = _decimal(_PLAIN_NUMBER + r"\s*%", "1", "100", "a share", "55%")
 Share: TypeAlias = Annotated[float, Form(lambda value: float(_SHARE.parse(value) / 100), _SHARE.schema)]
 """At least 1 %, as a number up to 1."""
+_SPEED = _decimal(_PLAIN_NUMBER, "0.01", "100", "a relative speed", "0.6")
+Speed: TypeAlias = Annotated[float, Form(lambda value: float(_SPEED.parse(value)), {**_SPEED.schema, "default": 1.0})]
+"""How many times as fast as the reference."""
 Power: TypeAlias = Annotated[Decimal, _decimal(_PLAIN_NUMBER + r"\s*W", "0", "1000000000", "a power", "350W")]
 
 

@@ -1,0 +1,61 @@
+"""Draws of what is uncertain: CPU costs by their learned intervals, devices, links and fixed costs, and placement.
+
+In: what is asked, and a seed. Out: the same with factors drawn together, and a seed for the simulator's own chances.
+The same numbers are drawn for the same seed, whatever is asked, so that draws of two configurations are pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from assay.engines.simulated.scenario import Asked
+from assay.model.workload_profile import CostProfile, Uncertain
+
+DEVICE_SIGMA = 0.04
+"""Of a device's bandwidth against its description: fio's own runs scatter by so much (docs/calibration.md)."""
+LINK_SIGMA = 0.03
+_Z = 1.645
+_SIGMA_MAX = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """One draw: factors, and the simulator's seed."""
+
+    seed: int
+    cpu: float
+    disks: float
+    links: float
+    fixed: float
+
+    def of(self, asked: Asked) -> Asked:
+        """Return ``asked`` with this draw's factors."""
+        return replace(asked, cpu=self.cpu, disks=self.disks, links=self.links, fixed=self.fixed)
+
+
+def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
+    """Yield ``count`` draws; the first is at the middle of everything."""
+    chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
+    cpu, fixed = _cpu_sigma(profile), _sigma(profile.costs.job_start_s)
+    for number in range(count):
+        drawn = [0.0 if number == 0 else chance.gauss(0.0, 1.0) for _ in range(4)]
+        sigmas = (cpu, DEVICE_SIGMA, LINK_SIGMA, fixed)
+        factors = [math.exp(sigma * one) for sigma, one in zip(sigmas, drawn, strict=True)]
+        yield Draw(seed + number, *factors)
+
+
+def _sigma(value: Uncertain) -> float:
+    """Return the spread of the logarithm that an interval stands for."""
+    if value.value <= 0 or value.high <= value.value:
+        return 0.0
+    return min(_SIGMA_MAX, math.log(value.high / value.value) / _Z)
+
+
+def _cpu_sigma(profile: CostProfile) -> float:
+    """Return how sure the CPU of a task is: the costs of many runs stand for each other, so less than any of them."""
+    parts = [_sigma(profile.costs.task_cpu_s)]
+    parts += [_sigma(one.map_cpu_s_per_byte) for one in profile.workloads.values() if one.map_cpu_s_per_byte.value > 0]
+    return math.sqrt(sum(part * part for part in parts) / len(parts)) / 2

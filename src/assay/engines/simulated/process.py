@@ -1,0 +1,84 @@
+"""The simulator as a process: scenarios go in as JSON lines, results come out in the same order.
+
+In: scenarios (:mod:`assay.engines.simulated.scenario`). Out: :class:`Simulated` values. The program is a native part of
+this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and no file.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from assay.errors import HostError, SpecificationError
+from assay.installation import installation
+
+OVERRIDE = "ASSAY_SIMULATE"
+"""Environment variable that names another program instead."""
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One simulation's result; ``tree``: all of it, as docs/simulator.md has it."""
+
+    duration_s: float
+    limits: Mapping[str, float]
+    """Shares of the tasks' time by what was its limit; they add up to 1."""
+    assumptions: tuple[str, ...]
+    tree: Mapping[str, Any]
+
+
+def simulator() -> Path:
+    """Return the program. Raises HostError, with what to do, where there is none."""
+    named = os.environ.get(OVERRIDE)
+    found = Path(named) if named else installation().simulator
+    if found is None or not os.access(found, os.X_OK):
+        raise HostError(
+            "the simulator (assay-simulate) is not there",
+            where=str(found) if found else "",
+            hint="a wheel brings it; in a source tree `make setup` builds it (it needs cargo)",
+        )
+    return found
+
+
+def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_S) -> list[Simulated]:
+    """Return the results of ``scenarios``, in their order.
+
+    Raises SpecificationError for what can't be simulated, in the simulator's words, and HostError when it ends.
+    """
+    if not scenarios:
+        return []
+    lines = b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
+    try:
+        done = subprocess.run([str(simulator())], input=lines, capture_output=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise HostError(
+            f"the simulator did not end within {timeout_s:.0f} s", hint="simulate fewer tasks or a smaller cluster"
+        ) from error
+    answers = done.stdout.splitlines()
+    if done.returncode != 0 or len(answers) != len(scenarios):
+        words = done.stderr.decode(errors="replace").strip().splitlines()
+        raise HostError(
+            f"the simulator ended with {done.returncode} after {len(answers)} of {len(scenarios)} answers",
+            where=str(simulator()),
+            hint=words[-1] if words else "run it again; if it stays so, this is a mistake of assay",
+        )
+    return [_result(msgspec.json.decode(answer)) for answer in answers]
+
+
+def _result(tree: Mapping[str, Any]) -> Simulated:
+    if "error" in tree:
+        raise SpecificationError(f"this can't be simulated: {tree['error']}", where="scenario")
+    limits = tree.get("limits", {})
+    return Simulated(
+        duration_s=float(tree["duration_s"]),
+        limits={str(name): float(share) for name, share in (limits.get("shares") or {}).items()},
+        assumptions=tuple(str(words) for words in tree.get("assumptions", ())),
+        tree=tree,
+    )

@@ -1,0 +1,54 @@
+"""The profile that measured runs of a repository teach: what a simulation needs of a workload.
+
+In: a repository, narrowed by conditions. Out: a :class:`~assay.model.workload_profile.CostProfile`. What the conditions
+leave out is not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from assay.errors import HostError
+from assay.explain.learning import Watched, learned_profile
+from assay.installation import installation
+from assay.model.run import Run
+from assay.model.workload_profile import CostProfile
+from assay.questions.runs import selected
+from assay.questions.whole_run import whole_run
+from assay.repository import Repository
+from assay.spec.profiles import load_profile
+
+RUNS_MAX = 400
+"""Of how many runs a profile is learned at most: the newest."""
+
+
+def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None) -> CostProfile:
+    """Return the profile of the measured runs in the repository at ``root`` that match every condition."""
+    store = Repository.open(root)
+    table = selected(store.table(), where, "--where")
+    runs = store.runs_at(table, range(len(table)))[-RUNS_MAX:]
+    return profile_of(store, runs, name or root.name)
+
+
+def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile:
+    """Return the profile of these runs."""
+    return learned_profile([_watched(store, run) for run in runs], name)
+
+
+def _watched(store: Repository, run: Run) -> Watched:
+    seen = whole_run(store, run)
+    return Watched(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
+
+
+def shipped_profile() -> CostProfile:
+    """Return the profile that comes with assay. Raises HostError where this installation has none."""
+    found = installation().profiles
+    path = found / "lab.yaml" if found else None
+    if path is None or not path.is_file():
+        raise HostError(
+            "no profile came with this installation",
+            hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
+        )
+    return load_profile(path)

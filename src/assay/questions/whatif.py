@@ -1,0 +1,297 @@
+"""What if the cluster were another? Predicted times of measured runs with some things set otherwise.
+
+In: a repository, which measured runs are asked about, and changes. Out: one :class:`WhatIf` for each workload and
+configuration that was measured. The measured runs anchor it: the simulator is first asked for what was measured, and by
+the ratio of its two answers the measured time is changed. By how much it missed what was measured is told.
+
+The interval holds nine of ten run times if its parts are what they are said to be: draws of CPU, devices, links and
+fixed costs (the same for both sides), the scatter of the measured runs, the model's own error, and how it missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from statistics import fmean, median, stdev
+
+from assay.campaign.plan_texts import cluster_text, plan_texts
+from assay.campaign.recording import cluster_facts
+from assay.cost.parts import counts_from_facts
+from assay.cost.rate import hourly_rate
+from assay.cost.run_cost import cost_per_run
+from assay.engines.simulated.draws import draws
+from assay.engines.simulated.process import Simulated, simulate
+from assay.engines.simulated.scenario import Asked, Scenario, scenario_of
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.plan import Plan
+from assay.model.price import PriceBook
+from assay.model.run import Origin, Run, RunStatus
+from assay.model.workload_profile import CostProfile
+from assay.planning import device_space
+from assay.planning.altered import Change, altered, only_run
+from assay.planning.inputs import size_of
+from assay.planning.plan_reader import plan_of_texts
+from assay.planning.plan_text import PLAN_FILE
+from assay.questions.learning import profile_of
+from assay.questions.runs import selected
+from assay.repository import Repository
+from assay.spec.document import document_of
+
+DRAWS = 16
+SEED = 1
+MODEL_SIGMA = 0.08
+"""The model's own error, as a spread of the logarithm: docs/simulator.md has what it is from."""
+FAR_SIGMA = 0.06
+"""What each doubling beyond what was learned adds to that."""
+SCATTER_SIGMA = 0.05
+"""Of repeated runs, where a single one was measured."""
+MISS_SHARE = 0.5
+MISS_WARNED = 0.25
+_Z = 1.645
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIfQuestion:
+    """What is asked: changes, and of which measured runs."""
+
+    changes: tuple[Change, ...]
+    where: tuple[str, ...] = ()
+    target: str = ""
+    """The beginning of a run's id, a campaign's id, or a plan's name; empty: all that match."""
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """One answer. Times are in seconds of one run; ``ratio`` is the measured time over the predicted one."""
+
+    workload: str
+    configuration: str
+    """What was measured."""
+    changes: Mapping[str, str]
+    measured_s: float
+    n_measured: int
+    simulated_s: float
+    """The predicted time: simulated, and corrected by how the simulator missed what was measured."""
+    low_s: float
+    high_s: float
+    """With ``low_s``, nine of ten run times."""
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+    limit_before: str
+    """What limited the tasks most in the simulation of what was measured; ``limit_after``: with the changes."""
+    limit_after: str
+    limits_before: Mapping[str, float]
+    """Shares of the tasks' time by their limit."""
+    limits_after: Mapping[str, float]
+    cost_before: float | None
+    cost_after: float | None
+    """Of a run by the price book, in ``currency``; None without one."""
+    currency: str
+    simulated_before_s: float
+    """What the simulator said for what was measured, and ``miss``: that over the measured time, less 1."""
+    miss: float
+    origin: str
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Measured runs of one workload in one configuration of one campaign."""
+
+    plan: Plan
+    workload: str
+    runs: tuple[Run, ...]
+
+
+def what_if(
+    store: Repository, asked: WhatIfQuestion, book: PriceBook | None = None, profile: CostProfile | None = None
+) -> tuple[WhatIf, ...]:
+    """Return an answer for each workload and configuration. ``profile``: None learns it from the runs asked about.
+
+    Raises RepositoryError where no measured run is asked about, and SpecificationError for what can't be set, can't be,
+    or does not fit.
+    """
+    runs = _asked_runs(store, asked)
+    profile = profile or profile_of(store, runs, "these runs")
+    return tuple(_answer(group, asked.changes, profile, book) for group in _groups(store, runs))
+
+
+def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
+    table = selected(store.table(), asked.where, "--where")
+    every = store.runs_at(table, range(len(table)))
+    usable = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+    target = asked.target
+    found = [
+        run
+        for run in usable
+        if not target or run.run_id.startswith(target) or run.campaign_id.startswith(target) or run.plan == target
+    ]
+    if not found:
+        words = f" that is called {target!r} or belongs to it" if target else ""
+        raise RepositoryError(
+            f"there is no valid measured run{words}",
+            where=str(store.root),
+            hint="what was measured anchors the answer; `assay runs` lists what there is",
+        )
+    return found
+
+
+def _groups(store: Repository, runs: Sequence[Run]) -> list[_Group]:
+    plans: dict[str, Plan] = {}
+    by_key: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
+        by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
+        if run.campaign_id not in plans:
+            plans[run.campaign_id] = _plan_of(store, run)
+    return [_Group(plans[key[0]], key[1], tuple(own)) for key, own in by_key.items()]
+
+
+def _plan_of(store: Repository, run: Run) -> Plan:
+    """Return the plan that a run was made by, as its campaign keeps it."""
+    campaigns = store.folders.campaigns
+    text = next((one.text for one in plan_texts(campaigns) if one.campaign_id == run.campaign_id), "")
+    cluster = cluster_text(campaigns, run.campaign_id)
+    if not text or not cluster:
+        raise RepositoryError(
+            "the plan and the cluster that it was made with are not in this repository",
+            where=f"run {run.run_id[:13]}",
+            hint="they lie in the repository that the campaign was carried out with: ask there",
+        )
+    return plan_of_texts(document_of(text.encode(), PLAN_FILE).content, cluster)
+
+
+def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book: PriceBook | None) -> WhatIf:
+    levels = group.runs[0].levels
+    before, after = (altered(group.plan, levels, group.workload, some) for some in ((), changes))
+    if refused := device_space.refusal(after, [only_run(after)]):
+        raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
+    scenarios = [_scenario(plan, profile) for plan in (before, after)]
+    drawn = [_drawn(plan, profile) for plan in (before, after)]
+    results = simulate([tree for side in drawn for tree in side])
+    sides = results[:DRAWS], results[DRAWS:]
+    times = [[one.duration_s for one in side] for side in sides]
+    measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
+    ratios = sorted(a / b for b, a in zip(*times, strict=True))
+    middle_s = measured_s * median(ratios)
+    miss = median(times[0]) / measured_s - 1
+    far, far_words = _far(after, profile)
+    sigma = _sigma(group.runs, ratios, miss, far)
+    low_s, high_s = middle_s * math.exp(-_Z * sigma), middle_s * math.exp(_Z * sigma)
+    limits = [_limits(side) for side in sides]
+    costs = _costs(book, (before, after), (measured_s, middle_s))
+    return WhatIf(
+        workload=group.workload,
+        configuration=" ".join(f"{name}={level}" for name, level in levels.items()),
+        changes=dict(changes),
+        measured_s=measured_s,
+        n_measured=len(group.runs),
+        simulated_s=middle_s,
+        low_s=low_s,
+        high_s=high_s,
+        ratio=measured_s / middle_s,
+        ratio_low=measured_s / high_s,
+        ratio_high=measured_s / low_s,
+        limit_before=_largest(limits[0]),
+        limit_after=_largest(limits[1]),
+        limits_before=limits[0],
+        limits_after=limits[1],
+        cost_before=costs[0],
+        cost_after=costs[1],
+        currency=book.currency if book else "",
+        simulated_before_s=median(times[0]),
+        miss=miss,
+        origin=str(Origin.SIMULATED),
+        assumptions=_assumptions(scenarios, sides[1][0], profile, miss, far_words),
+    )
+
+
+def _asked(plan: Plan, profile: CostProfile) -> Asked:
+    run = only_run(plan)
+    return Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+
+
+def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
+    return scenario_of(_asked(plan, profile))
+
+
+def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, object]]:
+    asked = _asked(plan, profile)
+    return [
+        scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")
+        for number, draw in enumerate(draws(profile, DRAWS, SEED))
+    ]
+
+
+def _limits(side: Sequence[Simulated]) -> dict[str, float]:
+    names = dict.fromkeys(name for one in side for name in one.limits)
+    return {name.replace(":dfs", ":hdfs"): fmean(one.limits.get(name, 0.0) for one in side) for name in names}
+
+
+def _largest(limits: Mapping[str, float]) -> str:
+    return max(limits, key=lambda name: limits[name]) if limits else "not told"
+
+
+def _sigma(runs: Sequence[Run], ratios: Sequence[float], miss: float, far: float) -> float:
+    """Return the spread of the logarithm of a run's time about the answer."""
+    scatter = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
+    scatter = max(scatter, SCATTER_SIGMA / 2)
+    parts = (
+        stdev(map(math.log, ratios)),
+        scatter * math.sqrt(1 + 1 / len(runs)),
+        MODEL_SIGMA + far,
+        MISS_SHARE * math.log(1 + miss) / _Z if miss > -1 else 1.0,
+    )
+    return math.sqrt(sum(part * part for part in parts))
+
+
+def _far(plan: Plan, profile: CostProfile) -> tuple[float, list[str]]:
+    """Return what it adds to the spread that the answer lies outside of what was learned, and how far in words."""
+    run, learned = only_run(plan), profile.learned
+    own = profile.workloads[run.workload.name]
+    data, workers = size_of(run, plan).data_bytes, run.configuration.workers or len(plan.cluster.workers)
+    spans = (
+        ("data", data, own.data_bytes_min, own.data_bytes_max),
+        ("workers", workers, learned.workers_min, learned.workers_max),
+    )
+    sigma, words = 0.0, []
+    for name, value, low, high in spans:
+        beyond = max(value / high if high else 1.0, low / value if value else 1.0)
+        if beyond > 2.0:
+            sigma += FAR_SIGMA * math.log2(beyond)
+            words.append(f"{name}: {beyond:,.1f} times beyond what was learned; the interval is wider for it")
+    return sigma, words
+
+
+def _costs(
+    book: PriceBook | None, plans: Sequence[Plan], times_s: Sequence[float]
+) -> tuple[float | None, float | None]:
+    if book is None:
+        return None, None
+    found = []
+    for plan, time_s in zip(plans, times_s, strict=True):
+        run = only_run(plan)
+        cluster = plan.cluster.using(run.configuration.workers)
+        layout = run.configuration.layout
+        levels = {"cluster": plan.cluster.name, **plan.parameters, **run.configuration.levels}
+        counts = counts_from_facts(cluster_facts(cluster, layout), layout.name, levels)
+        found.append(
+            float(cost_per_run(hourly_rate(book, counts, layout.name).per_h, time_s).quantize(Decimal("1e-6")))
+        )
+    return found[0], found[1]
+
+
+def _assumptions(
+    scenarios: Sequence[Scenario], after: Simulated, profile: CostProfile, miss: float, far: Sequence[str]
+) -> tuple[str, ...]:
+    words = [f"profile {profile.name}: {profile.learned.source}"]
+    how = "longer" if miss >= 0 else "shorter"
+    words.append(
+        f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected by that"
+    )
+    if abs(miss) > MISS_WARNED:
+        words.append("so large a miss means that something is not understood: take the answer as a hint")
+    return tuple(dict.fromkeys([*words, *far, *scenarios[1].assumptions, *after.assumptions]))
