@@ -16,8 +16,19 @@ from assay.model.cluster import Address
 from assay.model.plan import Plan
 
 _DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
-_NOT_COUNTED = ("price", "home")
-_COUNTED_IF_GIVEN = ("policy", "settings", "networks", "data_per_node_bytes", "hdd", "flash", "disks", "attached")
+_NOT_COUNTED = ("price", "home", "cpu_model")
+_COUNTED_IF_GIVEN = (
+    "policy",
+    "settings",
+    "networks",
+    "data_per_node_bytes",
+    "hdd",
+    "flash",
+    "disks",
+    "attached",
+    "racks",
+    "cpu_speed",
+)
 """Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
 
 
@@ -28,13 +39,17 @@ def fingerprinted(plan: Plan) -> Plan:
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 
 
+def _counts(name: str, part: Any) -> bool:
+    return name not in _COUNTED_IF_GIVEN or (bool(part) and (name, part) != ("cpu_speed", 1.0))
+
+
 def _plain(value: Any) -> Any:
     """Return ``value`` as JSON's types, with sets sorted."""
     if isinstance(value, Address):
         return value.host
     if is_dataclass(value):
         counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _NOT_COUNTED}
-        return {name: _plain(part) for name, part in counted.items() if part or name not in _COUNTED_IF_GIVEN}
+        return {name: _plain(part) for name, part in counted.items() if _counts(name, part)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, frozenset):
