@@ -1,9 +1,9 @@
 """The wheel's build hook: the parts that are not Python, made and put into the package's folder ``shipped``.
 
-Needs cargo, and Maven with a JDK. What is made: the emulated disks' daemon (linked statically, so that it runs whatever
-C library a machine has), the jar of assay's own jobs, the list of Hadoop's jars with their checksums, the sources of
-the Spark programs (compiled where Spark is), the examples, and the commit. An editable installation needs none of that
-and gets none: it uses the source tree's own.
+Needs cargo, and Maven with a JDK. What is made: the emulated disks' daemon and the simulator (linked statically, so
+that they run whatever C library a machine has), the jar of assay's own jobs, the list of Hadoop's jars with their
+checksums, the sources of the Spark programs (compiled where Spark is), the examples, and the commit. An editable
+installation needs none of that and gets none: it uses the source tree's own.
 
 ``assay.installation`` says where each part is looked for.
 """
@@ -21,7 +21,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-_DAEMON = "assay-diskd"
+_PROGRAMS = ("assay-diskd", "assay-simulate")
 _JOBS_JAR = "assay-jobs.jar"
 _NAME_CHARS = 12
 
@@ -37,7 +37,7 @@ class ShippedParts(BuildHookInterface):
         work = root / "build" / "wheel"
         work.mkdir(parents=True, exist_ok=True)
         parts = {
-            _DAEMON: _daemon(root, work),
+            **_programs(root, work),
             _JOBS_JAR: _jobs(root),
             "hadoop-jars.txt": _hadoop_jars(root, work),
             "hadoop-distribution.pom.xml": root / "java" / "hadoop-distribution" / "pom.xml",
@@ -58,19 +58,21 @@ class ShippedParts(BuildHookInterface):
         build_data["tag"] = f"py3-none-{platform}"
 
 
-def _daemon(root: Path, work: Path) -> Path:
-    """Build the daemon; the host's triple is named because cargo would give a build script the same flags otherwise."""
-    told = _run(["rustc", "-vV"], root, "the emulated disks' daemon is built by Rust: install cargo and rustc")
+def _programs(root: Path, work: Path) -> dict[str, Path]:
+    """Build what is Rust; the triple is named because cargo would give a build script the same flags otherwise."""
+    told = _run(
+        ["rustc", "-vV"], root, "the disks' daemon and the simulator are built by Rust: install cargo and rustc"
+    )
     triple = next(line.removeprefix("host: ") for line in told.splitlines() if line.startswith("host: "))
     target = work / "rust"
     command = ["cargo", "build", "--release", "--locked", "--offline", "--manifest-path", "rust/Cargo.toml"]
     _run(
         [*command, "--target", triple, "--target-dir", str(target)],
         root,
-        "the emulated disks' daemon is built by Rust: install cargo",
+        "the disks' daemon and the simulator are built by Rust: install cargo",
         RUSTFLAGS="-C target-feature=+crt-static -C strip=symbols",
     )
-    return target / triple / "release" / _DAEMON
+    return {name: target / triple / "release" / name for name in _PROGRAMS}
 
 
 def _jobs(root: Path) -> Path:

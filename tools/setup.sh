@@ -1,7 +1,7 @@
 #!/bin/sh
 # Everything that `make demo` and `make test` need: system packages (as root on Debian-like systems), the virtual
-# environment in .venv, the emulated disks' daemon in rust/target, and the Hadoop distribution. Safe to run again; what is
-# there already is left alone. For `make test-fast` the virtual environment is enough.
+# environment in .venv, the emulated disks' daemon and the simulator in rust/target, and the Hadoop distribution. Safe to
+# run again; what is there already is left alone. For `make test-fast` the virtual environment is enough.
 # Usage: tools/setup.sh run|test|fast
 set -eu
 cd "$(dirname "$0")/.."
@@ -74,7 +74,10 @@ fi
 [ "$purpose" = fast ] && exit
 
 # Without it the lab goes on with throttled disks, that know nothing of seeks.
-no_daemon() { say "the emulated disks' daemon (rust/) was not built: $1"; say "the lab will use throttled disks instead"; }
+no_daemon() {
+    say "the emulated disks' daemon and the simulator (rust/) were not built: $1"
+    say "the lab will use throttled disks instead, and nothing can be simulated"
+}
 if ! command -v cargo >/dev/null 2>&1; then
     no_daemon "cargo is not installed"
 elif ! built=$(cargo build --release --offline --manifest-path rust/Cargo.toml 2>&1); then

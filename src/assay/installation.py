@@ -38,14 +38,12 @@ class Installation:
     @property
     def disks_daemon(self) -> Path | None:
         """The program that serves modelled disks."""
-        found = self._part("assay-diskd", "rust/target/release/assay-diskd")
-        return found if found and os.access(found, os.X_OK) else None
+        return self._program("assay-diskd")
 
     @property
     def simulator(self) -> Path | None:
-        """The program that simulates clusters."""
-        found = self._part("assay-simulate", "rust/target/release/assay-simulate")
-        return found if found and os.access(found, os.X_OK) else None
+        """The program that simulates jobs on a described cluster."""
+        return self._program("assay-simulate")
 
     @property
     def profiles(self) -> Path | None:
@@ -95,6 +93,10 @@ class Installation:
         """The version, with the commit in brackets where that is known: ``0.2.0 (8f3c2a91b7de)``."""
         commit = self.commit
         return f"{__version__} ({commit})" if commit else __version__
+
+    def _program(self, name: str) -> Path | None:
+        found = self._part(name, f"rust/target/release/{name}")
+        return found if found and os.access(found, os.X_OK) else None
 
     def _part(self, in_wheel: str | None, in_tree: str | None) -> Path | None:
         places = [self.package / "shipped" / in_wheel] if in_wheel else []

@@ -41,9 +41,8 @@ def test_this_suite_runs_from_a_source_tree() -> None:
 def test_parts_that_did_not_come_along_are_none(tmp_path: Path) -> None:
     own = _wheel(tmp_path)
     assert own.tree is None
-    assert [own.examples, own.disks_daemon, own.hadoop_pom, own.hadoop_jars, own.jobs_jar, own.jobs_sources] == [
-        None
-    ] * 6
+    programs = [own.disks_daemon, own.simulator]
+    assert [*programs, own.examples, own.hadoop_pom, own.hadoop_jars, own.jobs_jar, own.jobs_sources] == [None] * 7
     assert own.commit is None
     assert own.version == __version__
 
@@ -52,12 +51,14 @@ def test_a_wheel_has_its_parts_beside_the_package(tmp_path: Path) -> None:
     own = _wheel(tmp_path)
     shipped = own.package / "shipped"
     (shipped / "examples").mkdir()
-    for name in ("assay-diskd", "assay-jobs.jar", "hadoop-jars.txt", "hadoop-distribution.pom.xml"):
+    for name in ("assay-diskd", "assay-simulate", "assay-jobs.jar", "hadoop-jars.txt", "hadoop-distribution.pom.xml"):
         (shipped / name).touch()
     assert own.disks_daemon is None  # it can't be executed
-    (shipped / "assay-diskd").chmod(0o755)
+    for name in ("assay-diskd", "assay-simulate"):
+        (shipped / name).chmod(0o755)
     (shipped / "commit").write_text("8f3c2a91b7de\n")
     assert own.disks_daemon == shipped / "assay-diskd"
+    assert own.simulator == shipped / "assay-simulate"
     assert own.examples == shipped / "examples"
     assert own.jobs_jar == shipped / "assay-jobs.jar"
     assert own.hadoop_jars == shipped / "hadoop-jars.txt"

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_devices::{Completion, Device, Model, Ns, Request, Stats};
 
-use crate::json;
+use assay_spec::json;
 
 /// What to send when a request is done.
 pub enum Payload {

@@ -3,7 +3,6 @@
 //! In: a JSON specification (docs/devices.md). Out: the mount, one line `ready` on stdout, and `.stats` in the mount.
 
 mod engine;
-mod json;
 mod session;
 mod spec;
 mod sys;

@@ -1,0 +1,279 @@
+//! When does a disk finish what was asked of it? Reads that share it, and the kernel's write-back beside them.
+//!
+//! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for so many of them, and
+//! write-back drains the dirty pages at its rate. `requests`: each request goes through the device's model.
+
+use std::rc::Rc;
+
+use crate::fair::{Fair, PartId, INSTANT_S};
+use crate::load::{DiskSpec, Load, Step};
+use crate::series::Series;
+use crate::table::{Rates, Table};
+use crate::writeback::WriteBack;
+
+/// What a disk did, for results.
+#[derive(Debug, Default)]
+pub struct DiskTotals {
+    pub read_bytes: f64,
+    pub written_bytes: f64,
+    pub reads: f64,
+    pub writes: f64,
+    pub busy_s: f64,
+    pub traces: Option<Box<DiskTraces>>,
+}
+
+#[derive(Debug)]
+pub struct DiskTraces {
+    pub read: Series,
+    pub written: Series,
+    pub busy: Series,
+}
+
+impl DiskTotals {
+    fn add(&mut self, from: f64, to: f64, read: f64, written: f64, request_bytes: f64) {
+        self.read_bytes += read;
+        self.written_bytes += written;
+        self.reads += read / request_bytes;
+        self.writes += written / request_bytes;
+        if let Some(traces) = &mut self.traces {
+            traces.read.add(from, to, read);
+            traces.written.add(from, to, written);
+        }
+    }
+
+    fn busy(&mut self, from: f64, to: f64) {
+        self.busy_s += to - from;
+        if let Some(traces) = &mut self.traces {
+            traces.busy.add(from, to, to - from);
+        }
+    }
+}
+
+enum Service {
+    Fluid(Fluid),
+    Requests(Box<Requests>),
+}
+
+pub struct Disk {
+    service: Service,
+    pub back: WriteBack,
+    pub totals: DiskTotals,
+    request_bytes: f64,
+    slow: f64,
+    at: f64,
+}
+
+struct Fluid {
+    table: Rc<Table>,
+    readers: Fair,
+    rates: Rates,
+    flushing: bool,
+    burst_left_bytes: f64,
+    /// Bytes of contents for each byte that the readers' clock counts: jumps count as bytes there.
+    real_bytes: f64,
+    counted_bytes: f64,
+}
+
+struct Requests {
+    load: Load,
+    parts: Vec<PartId>,
+    step: Step,
+    in_flight_writes: f64,
+}
+
+impl Disk {
+    pub fn fluid(spec: &DiskSpec, table: Rc<Table>, slow: f64, back: WriteBack) -> Disk {
+        let fluid = Fluid {
+            burst_left_bytes: table.burst_bytes,
+            table,
+            readers: Fair::default(),
+            rates: Rates::default(),
+            flushing: false,
+            real_bytes: 0.0,
+            counted_bytes: 0.0,
+        };
+        Disk::with(Service::Fluid(fluid), spec, slow, back)
+    }
+
+    pub fn requests(spec: &DiskSpec, seed: u64, back: WriteBack) -> Disk {
+        let requests =
+            Requests { load: Load::new(spec, seed), parts: Vec::new(), step: Step::default(), in_flight_writes: 0.0 };
+        Disk::with(Service::Requests(Box::new(requests)), spec, 1.0, back)
+    }
+
+    fn with(service: Service, spec: &DiskSpec, slow: f64, back: WriteBack) -> Disk {
+        let totals = DiskTotals::default();
+        Disk { service, back, totals, request_bytes: spec.request_bytes.min(spec.readahead_bytes), slow, at: 0.0 }
+    }
+
+    /// Read `bytes` that lie in `runs` contiguous pieces.
+    pub fn read(&mut self, now: f64, part: PartId, bytes: f64, runs: f64) {
+        match &mut self.service {
+            Service::Fluid(fluid) => {
+                let counted = fluid.counted(bytes, runs);
+                fluid.real_bytes += bytes;
+                fluid.counted_bytes += counted;
+                fluid.readers.add(counted, part);
+            }
+            Service::Requests(requests) => {
+                let index = requests.load.read(now, bytes.max(1.0), (bytes / runs.max(1.0)).max(1.0)) as usize;
+                if requests.parts.len() <= index {
+                    requests.parts.resize(index + 1, part);
+                }
+                requests.parts[index] = part;
+            }
+        }
+        self.settle(now);
+    }
+
+    /// Write through the page cache; true when the writer needs not wait.
+    pub fn write(&mut self, now: f64, part: PartId, bytes: f64) -> bool {
+        let done = self.back.write(now, bytes, part);
+        self.settle(now);
+        done
+    }
+
+    /// A file was deleted whose last byte was written when `position` had been: what is dirty of it needs no device.
+    pub fn forget(&mut self, now: f64, bytes: f64, position: f64) {
+        self.back.forget(bytes, position);
+        self.settle(now);
+    }
+
+    pub fn cancel_read(&mut self, now: f64, part: PartId) {
+        match &mut self.service {
+            Service::Fluid(fluid) => fluid.readers.cancel(),
+            Service::Requests(requests) => {
+                if let Some(index) = requests.parts.iter().position(|&known| known == part) {
+                    requests.load.cancel(index as u32);
+                }
+            }
+        }
+        self.settle(now);
+    }
+
+    /// When something ends or changes next.
+    pub fn next_at(&self, now: f64) -> f64 {
+        match &self.service {
+            Service::Fluid(fluid) => {
+                let mut next = now + fluid.readers.next_s();
+                if fluid.flushing {
+                    let mut bytes = self.back.next_bytes();
+                    if fluid.burst_left_bytes > 0.0 {
+                        bytes = bytes.min(fluid.burst_left_bytes);
+                    }
+                    next = next.min(now + (bytes / fluid.rates.write).max(INSTANT_S));
+                } else {
+                    next = next.min(self.back.expires_at());
+                }
+                next
+            }
+            Service::Requests(requests) => {
+                let expires = if requests.in_flight_writes > 0.0 { f64::INFINITY } else { self.back.expires_at() };
+                requests.load.next_s().min(expires)
+            }
+        }
+    }
+
+    /// Go to `now`: count what was moved, and tell what ended.
+    pub fn advance(&mut self, now: f64, alive: impl Fn(PartId) -> bool + Copy, done: &mut Vec<PartId>) {
+        let from = self.at;
+        self.at = now;
+        match &mut self.service {
+            Service::Fluid(fluid) => {
+                if now > from {
+                    let busy = fluid.flushing || fluid.readers.streams() > 0;
+                    let (read, written) = fluid.moved(now, from, self.back.dirty_bytes);
+                    self.totals.add(from, now, read, written, self.request_bytes);
+                    if busy {
+                        self.totals.busy(from, now);
+                    }
+                    let slack_bytes = fluid.rates.write * INSTANT_S + 1e-6;
+                    self.back.drain(written, slack_bytes, alive, done);
+                }
+                fluid.readers.finish(alive, done);
+            }
+            Service::Requests(requests) => {
+                let busy = requests.load.is_busy();
+                let before = requests.load.stats();
+                requests.load.advance(now, &mut requests.step);
+                let after = requests.load.stats();
+                if busy {
+                    self.totals.busy(from, now);
+                }
+                let read = (after.read_bytes - before.read_bytes) as f64;
+                let written = std::mem::take(&mut requests.step.written_bytes);
+                self.totals.add(from, now, read, written, self.request_bytes);
+                requests.in_flight_writes = (requests.in_flight_writes - written).max(0.0);
+                self.back.drain(written, 1.0, alive, done);
+                for index in requests.step.ended.drain(..) {
+                    let part = requests.parts[index as usize];
+                    if alive(part) {
+                        done.push(part);
+                    }
+                }
+            }
+        }
+        self.settle(now);
+    }
+
+    /// After any change: what runs at which rate now.
+    fn settle(&mut self, now: f64) {
+        let flushing = self.back.flushes(now);
+        match &mut self.service {
+            Service::Fluid(fluid) => {
+                fluid.flushing = flushing;
+                fluid.rates = fluid.table.rates(fluid.readers.streams(), flushing);
+                if fluid.burst_left_bytes > 0.0 {
+                    fluid.rates.write *= fluid.table.burst_factor;
+                }
+                fluid.rates.read *= self.slow;
+                fluid.rates.write *= self.slow;
+                let streams = fluid.readers.streams().max(1);
+                fluid.readers.set_rate(fluid.rates.read / f64::from(streams));
+            }
+            Service::Requests(requests) => {
+                let allowed = if flushing { (self.back.dirty_bytes - requests.in_flight_writes).max(0.0) } else { 0.0 };
+                requests.in_flight_writes += allowed - requests.load.allow_writes(now, allowed);
+            }
+        }
+    }
+}
+
+impl Fluid {
+    /// Bytes at the readers' common rate that take as long as these do with their jumps. A jump within a shared disk is paid
+    /// for already, once for each readahead window.
+    fn counted(&self, bytes: f64, runs: f64) -> f64 {
+        if runs <= 1.0 || bytes <= 0.0 {
+            return bytes;
+        }
+        let table = &self.table;
+        let shared = table.rates(self.readers.streams() + 1, false).read;
+        let alone_s = bytes / table.read_bytes_per_s + runs * table.positioning_s;
+        bytes.max(alone_s * shared.min(table.read_bytes_per_s))
+    }
+
+    /// Bytes read and written since the last time.
+    fn moved(&mut self, now: f64, from: f64, dirty_bytes: f64) -> (f64, f64) {
+        let served = self.readers.served;
+        self.readers.advance(now);
+        let mut read = self.readers.served - served;
+        if read > 0.0 && self.counted_bytes > 0.0 {
+            let real = self.real_bytes * (read / self.counted_bytes).min(1.0);
+            self.counted_bytes -= read;
+            self.real_bytes -= real;
+            read = real;
+        }
+        let mut written = 0.0;
+        if self.flushing {
+            written = (self.rates.write * (now - from)).min(dirty_bytes);
+            self.burst_left_bytes = (self.burst_left_bytes - written).max(0.0);
+            if self.burst_left_bytes < 1.0 {
+                self.burst_left_bytes = 0.0;
+            }
+        } else if self.readers.streams() == 0 && self.table.burst_bytes > 0.0 {
+            let emptied = self.burst_left_bytes + (now - from) * self.table.sustained_write;
+            self.burst_left_bytes = emptied.min(self.table.burst_bytes);
+        }
+        (read, written)
+    }
+}

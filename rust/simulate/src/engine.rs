@@ -1,0 +1,442 @@
+//! What happens next? One loop over virtual time: activities use several resources at once, resources are shared fairly.
+//!
+//! An activity is a list of parts, each on one resource, that run side by side: a map reads its block from a disk, through
+//! two network interfaces, and computes. It goes through its parts in some pieces; a piece ends when its last part has
+//! ended, as nothing runs far ahead of what it depends on. With many pieces that is the max-min fair share of all
+//! resources together; with one it still keeps every resource's work. Each resource has at most one event in the heap.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::activity::{is_alive, Activity, ByLimit, Limit, Owner, Use, Wake, LIMITS};
+use crate::disk::Disk;
+use crate::fair::{Fair, PartId, INSTANT_S};
+use crate::series::Series;
+
+#[derive(Clone, Copy, Debug)]
+enum What<T> {
+    Cpu(u32),
+    Link(u32),
+    Disk(u32),
+    Part(PartId),
+    Timer(T),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event<T> {
+    at: f64,
+    order: u64,
+    what: What<T>,
+}
+
+impl<T> PartialEq for Event<T> {
+    fn eq(&self, other: &Event<T>) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl<T> Eq for Event<T> {}
+impl<T> PartialOrd for Event<T> {
+    fn partial_cmp(&self, other: &Event<T>) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Event<T> {
+    fn cmp(&self, other: &Event<T>) -> Ordering {
+        other.at.total_cmp(&self.at).then(other.order.cmp(&self.order))
+    }
+}
+
+/// A resource's place in the heap: the order of its one valid event, and the time of that.
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    order: u64,
+    at: f64,
+}
+
+const NEVER: Due = Due { order: 0, at: f64::INFINITY };
+
+struct Link {
+    fair: Fair,
+    bytes_per_s: f64,
+    due: Due,
+}
+
+struct Cpu {
+    fair: Fair,
+    cores: f64,
+    speed: f64,
+    weight: f64,
+    due: Due,
+}
+
+pub struct Engine<T> {
+    pub now: f64,
+    pub events: u64,
+    order: u64,
+    heap: BinaryHeap<Event<T>>,
+    activities: Vec<Activity>,
+    free: Vec<u32>,
+    cpus: Vec<Cpu>,
+    links: Vec<Link>,
+    disks: Vec<(Disk, Due)>,
+    pool_cores: Option<f64>,
+    ready: VecDeque<Wake<T>>,
+    done: Vec<PartId>,
+    pub limits: ByLimit,
+    limit_traces: Option<Vec<Series>>,
+}
+
+impl<T: Copy> Engine<T> {
+    pub fn new(pool_cores: Option<f64>) -> Engine<T> {
+        Engine {
+            now: 0.0,
+            events: 0,
+            order: 0,
+            heap: BinaryHeap::new(),
+            activities: Vec::new(),
+            free: Vec::new(),
+            cpus: Vec::new(),
+            links: Vec::new(),
+            disks: Vec::new(),
+            pool_cores,
+            ready: VecDeque::new(),
+            done: Vec::new(),
+            limits: ByLimit::default(),
+            limit_traces: None,
+        }
+    }
+
+    pub fn trace_limits(&mut self, interval_s: f64) {
+        self.limit_traces = Some(vec![Series::new(interval_s); LIMITS.len()]);
+    }
+
+    pub fn limit_traces(&self) -> &[Series] {
+        self.limit_traces.as_deref().unwrap_or(&[])
+    }
+
+    pub fn add_cpu(&mut self, cores: f64, speed: f64, weight: f64, trace: Option<Series>) -> u32 {
+        let fair = Fair::traced(trace);
+        self.cpus.push(Cpu { fair, cores, speed, weight, due: NEVER });
+        (self.cpus.len() - 1) as u32
+    }
+
+    pub fn add_link(&mut self, bytes_per_s: f64, trace: Option<Series>) -> u32 {
+        let fair = Fair::traced(trace);
+        self.links.push(Link { fair, bytes_per_s, due: NEVER });
+        (self.links.len() - 1) as u32
+    }
+
+    pub fn add_disk(&mut self, disk: Disk) -> u32 {
+        self.disks.push((disk, NEVER));
+        (self.disks.len() - 1) as u32
+    }
+
+    pub fn disk(&self, disk: u32) -> &Disk {
+        &self.disks[disk as usize].0
+    }
+
+    pub fn cpu(&self, node: u32) -> &Fair {
+        &self.cpus[node as usize].fair
+    }
+
+    pub fn link(&self, link: u32) -> &Fair {
+        &self.links[link as usize].fair
+    }
+
+    /// Call the driver back at a time.
+    pub fn timer(&mut self, at: f64, timer: T) {
+        self.push(at.max(self.now), What::Timer(timer));
+    }
+
+    /// Count waiting that no activity stands for.
+    pub fn waited(&mut self, from: f64, limit: Limit) {
+        self.count(from, self.now, limit);
+    }
+
+    fn count(&mut self, from: f64, to: f64, limit: Limit) {
+        if to <= from {
+            return;
+        }
+        let index = limit as usize;
+        self.limits[index] += to - from;
+        if let Some(traces) = &mut self.limit_traces {
+            traces[index].add(from, to, to - from);
+        }
+    }
+
+    /// Begin an activity; it tells its owner when it has ended.
+    pub fn start(&mut self, owner: Owner, parts: &[Use], pieces: u32) -> PartId {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.activities.push(Activity::default());
+            (self.activities.len() - 1) as u32
+        });
+        let activity = &mut self.activities[index as usize];
+        activity.lives = true;
+        activity.owner = Some(owner);
+        activity.parts.clear();
+        activity.parts.extend_from_slice(parts);
+        activity.pieces = pieces.max(1);
+        activity.pieces_left = activity.pieces;
+        activity.limits = ByLimit::default();
+        let id = PartId { activity: index, generation: activity.generation, slot: 0 };
+        self.next_piece(index);
+        self.settle_done();
+        id
+    }
+
+    /// Give an activity up. Nothing happens when it has ended.
+    pub fn cancel(&mut self, id: PartId) {
+        let activity = &mut self.activities[id.activity as usize];
+        if !activity.lives || activity.generation != id.generation {
+            return;
+        }
+        let (parts, ended) = (std::mem::take(&mut activity.parts), activity.ended);
+        activity.lives = false;
+        activity.generation += 1;
+        self.free.push(id.activity);
+        for (slot, part) in parts.iter().enumerate().filter(|(slot, _)| ended & (1 << slot) == 0) {
+            let part_id = PartId { slot: slot as u8, ..id };
+            match *part {
+                Use::Cpu { node, .. } => {
+                    self.cpus[node as usize].fair.advance(self.now);
+                    self.cpus[node as usize].fair.cancel();
+                    self.cpu_changed(node);
+                }
+                Use::Link { link, .. } => {
+                    self.links[link as usize].fair.advance(self.now);
+                    self.links[link as usize].fair.cancel();
+                    self.link_changed(link);
+                }
+                Use::Read { disk, .. } => {
+                    self.with_disk(disk, |disk, now| disk.cancel_read(now, part_id));
+                }
+                // What was written into the cache stays there; nobody waits for it.
+                Use::Write { .. } | Use::Wait { .. } => {}
+            }
+        }
+        self.activities[id.activity as usize].parts = parts;
+        self.settle_done();
+    }
+
+    /// A file was deleted: what was dirty of it needs no disk.
+    pub fn forget(&mut self, disk: u32, bytes: f64, position: f64) {
+        self.with_disk(disk, |disk, now| disk.forget(now, bytes, position));
+        self.settle_done();
+    }
+
+    /// Go on until somebody has to be told something; None when nothing is left.
+    pub fn next(&mut self) -> Option<Wake<T>> {
+        loop {
+            if let Some(wake) = self.ready.pop_front() {
+                return Some(wake);
+            }
+            let event = self.heap.pop()?;
+            if !self.is_valid(&event) {
+                continue;
+            }
+            self.events += 1;
+            self.now = self.now.max(event.at);
+            match event.what {
+                What::Timer(timer) => return Some(Wake::Timer(timer)),
+                What::Part(part) => self.done.push(part),
+                What::Cpu(node) => {
+                    let (activities, cpu) = (&self.activities, &mut self.cpus[node as usize]);
+                    cpu.due = NEVER;
+                    cpu.fair.advance(self.now);
+                    cpu.fair.finish(|part| is_alive(activities, part), &mut self.done);
+                    self.cpu_changed(node);
+                }
+                What::Link(link) => {
+                    let (activities, place) = (&self.activities, &mut self.links[link as usize]);
+                    place.due = NEVER;
+                    place.fair.advance(self.now);
+                    place.fair.finish(|part| is_alive(activities, part), &mut self.done);
+                    self.link_changed(link);
+                }
+                What::Disk(disk) => {
+                    self.disks[disk as usize].1 = NEVER;
+                    self.with_disk(disk, |_, _| ());
+                }
+            }
+            self.settle_done();
+        }
+    }
+
+    fn is_valid(&self, event: &Event<T>) -> bool {
+        match event.what {
+            What::Cpu(node) => self.cpus[node as usize].due.order == event.order,
+            What::Link(link) => self.links[link as usize].due.order == event.order,
+            What::Disk(disk) => self.disks[disk as usize].1.order == event.order,
+            What::Part(part) => is_alive(&self.activities, part),
+            What::Timer(_) => true,
+        }
+    }
+
+    fn push(&mut self, at: f64, what: What<T>) -> u64 {
+        self.order += 1;
+        self.heap.push(Event { at, order: self.order, what });
+        self.order
+    }
+
+    /// A resource's next event: a new one only if it comes sooner than the one that waits. One that comes too soon does
+    /// nothing but ask again.
+    fn schedule(&mut self, at: f64, due: Due, what: What<T>) -> Due {
+        if at >= due.at || at == f64::INFINITY {
+            return due;
+        }
+        Due { order: self.push(at, what), at }
+    }
+
+    fn link_changed(&mut self, link: u32) {
+        let place = &mut self.links[link as usize];
+        place.fair.set_rate(place.bytes_per_s / f64::from(place.fair.streams().max(1)));
+        let (at, due) = (self.now + place.fair.next_s(), place.due);
+        self.links[link as usize].due = self.schedule(at, due, What::Link(link));
+    }
+
+    fn cpu_changed(&mut self, node: u32) {
+        match self.pool_cores {
+            Some(cores) => self.share_pool(cores),
+            None => {
+                let cpu = &self.cpus[node as usize];
+                let share = (cpu.cores / f64::from(cpu.fair.streams().max(1))).min(1.0);
+                self.set_cpu_rate(node, cpu.speed * share);
+            }
+        }
+    }
+
+    fn set_cpu_rate(&mut self, node: u32, rate: f64) {
+        let cpu = &mut self.cpus[node as usize];
+        cpu.fair.set_rate(rate);
+        let (at, due) = (self.now + cpu.fair.next_s(), cpu.due);
+        self.cpus[node as usize].due = self.schedule(at, due, What::Cpu(node));
+    }
+
+    /// The machine's cores among the nodes, by weight, none more than it has threads: max-min by filling up.
+    fn share_pool(&mut self, cores: f64) {
+        let mut left = cores;
+        let mut open: Vec<u32> = (0..self.cpus.len() as u32).filter(|&n| self.cpu(n).streams() > 0).collect();
+        while !open.is_empty() {
+            let weights: f64 = open.iter().map(|&node| self.cpus[node as usize].weight).sum();
+            let per_weight = left / weights;
+            let wants = |node: u32| f64::from(self.cpus[node as usize].fair.streams());
+            let full = |node: u32| wants(node) <= self.cpus[node as usize].weight * per_weight;
+            let (filled, rest): (Vec<u32>, Vec<u32>) = open.iter().copied().partition(|&node| full(node));
+            let settled = if filled.is_empty() { open.clone() } else { filled };
+            for &node in &settled {
+                let cpu = &self.cpus[node as usize];
+                let streams = f64::from(cpu.fair.streams());
+                let granted = streams.min(cpu.weight * per_weight);
+                left -= granted;
+                let (rate, speed) = (granted / streams, cpu.speed);
+                self.cpus[node as usize].fair.advance(self.now);
+                self.set_cpu_rate(node, rate * speed);
+            }
+            open = if settled.len() == open.len() { Vec::new() } else { rest };
+        }
+    }
+
+    /// Bring a disk to the present, change it, and see when it is due.
+    fn with_disk<R>(&mut self, index: u32, change: impl FnOnce(&mut Disk, f64) -> R) -> R {
+        let (activities, now) = (&self.activities, self.now);
+        let (disk, due) = &mut self.disks[index as usize];
+        disk.advance(now, |part| is_alive(activities, part), &mut self.done);
+        let result = change(disk, now);
+        let (at, due) = (disk.next_at(now), *due);
+        self.disks[index as usize].1 = self.schedule(at, due, What::Disk(index));
+        result
+    }
+
+    fn settle_done(&mut self) {
+        while let Some(part) = self.done.pop() {
+            self.part_ended(part);
+        }
+    }
+
+    fn part_ended(&mut self, id: PartId) {
+        if !is_alive(&self.activities, id) {
+            return;
+        }
+        let activity = &mut self.activities[id.activity as usize];
+        activity.ended |= 1 << id.slot;
+        activity.running -= 1;
+        if activity.running > 0 {
+            return;
+        }
+        let (from, limit) = (activity.began, activity.parts[id.slot as usize].limit());
+        activity.limits[limit as usize] += self.now - from;
+        self.count(from, self.now, limit);
+        self.next_piece(id.activity);
+    }
+
+    /// Begin the next piece that takes time, or end the activity.
+    fn next_piece(&mut self, index: u32) {
+        loop {
+            let activity = &mut self.activities[index as usize];
+            if activity.pieces_left == 0 {
+                activity.lives = false;
+                activity.generation += 1;
+                let (owner, limits) = (activity.owner, activity.limits);
+                self.free.push(index);
+                if let Some(owner) = owner {
+                    self.ready.push_back(Wake::Ended { owner, limits });
+                }
+                return;
+            }
+            activity.pieces_left -= 1;
+            activity.began = self.now;
+            activity.ended = 0;
+            let parts = std::mem::take(&mut activity.parts);
+            activity.running = parts.len() as u32 + 1; // one more, so that nothing ends before all have begun
+            let generation = activity.generation;
+            let share = 1.0 / f64::from(activity.pieces);
+            for (slot, part) in parts.iter().enumerate() {
+                let id = PartId { activity: index, generation, slot: slot as u8 };
+                if !self.begin(id, part, share) {
+                    let activity = &mut self.activities[index as usize];
+                    activity.ended |= 1 << slot;
+                    activity.running -= 1;
+                }
+            }
+            let activity = &mut self.activities[index as usize];
+            activity.parts = parts;
+            activity.running -= 1;
+            if activity.running > 0 {
+                return;
+            }
+        }
+    }
+
+    /// Put a share of a part onto its resource; false when it is done at once.
+    fn begin(&mut self, id: PartId, part: &Use, share: f64) -> bool {
+        match *part {
+            Use::Cpu { seconds, .. } | Use::Wait { seconds, .. } if seconds * share <= INSTANT_S => false,
+            Use::Link { bytes, .. } | Use::Read { bytes, .. } | Use::Write { bytes, .. } if bytes * share < 1e-3 => {
+                false
+            }
+            Use::Cpu { node, seconds } => {
+                let cpu = &mut self.cpus[node as usize];
+                cpu.fair.advance(self.now);
+                cpu.fair.add(seconds * share, id);
+                self.cpu_changed(node);
+                true
+            }
+            Use::Link { link, bytes } => {
+                let place = &mut self.links[link as usize];
+                place.fair.advance(self.now);
+                place.fair.add(bytes * share, id);
+                self.link_changed(link);
+                true
+            }
+            Use::Read { disk, bytes, runs, .. } => {
+                self.with_disk(disk, |disk, now| disk.read(now, id, bytes * share, (runs * share).max(1.0)));
+                true
+            }
+            Use::Write { disk, bytes, .. } => !self.with_disk(disk, |disk, now| disk.write(now, id, bytes * share)),
+            Use::Wait { seconds, .. } => {
+                self.push(self.now + seconds * share, What::Part(id));
+                true
+            }
+        }
+    }
+}

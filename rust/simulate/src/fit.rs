@@ -1,0 +1,122 @@
+//! Can this run at all? Data against devices, tasks against containers, before any time is simulated.
+
+use crate::scenario::{Failure, Input, Job, NodeType, Output, Scenario};
+
+/// Refuse what can't be carried out.
+pub fn check(scenario: &Scenario) -> Result<(), Failure> {
+    containers(scenario)?;
+    purposes(scenario)?;
+    room(scenario)
+}
+
+fn containers(scenario: &Scenario) -> Result<(), Failure> {
+    for (job_index, job) in scenario.jobs.iter().enumerate() {
+        let fits = |memory: f64, cores: f64| {
+            let has_room = |kind: &NodeType| kind.container_memory_bytes >= memory && kind.container_cores >= cores;
+            scenario.cluster.types.iter().any(has_room)
+        };
+        if !fits(job.am_memory_bytes, 0.0) {
+            return Err(Failure::Input(format!("jobs[{job_index}].am_memory_bytes: no node has containers so large")));
+        }
+        for (index, stage) in job.stages.iter().enumerate() {
+            if !fits(stage.memory_bytes, stage.cores) {
+                return Err(Failure::Input(format!(
+                    "jobs[{job_index}].stages[{index}]: no node has containers with its memory_bytes and cores"
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn purposes(scenario: &Scenario) -> Result<(), Failure> {
+    let stages = || scenario.jobs.iter().flat_map(|job| &job.stages);
+    let devices = || scenario.cluster.types.iter().flat_map(|kind| &kind.devices);
+    if !devices().any(|device| device.dfs_directories > 0) {
+        let writes = stages().any(|stage| matches!(stage.output, Output::Dfs { .. }));
+        if writes || !scenario.datasets.is_empty() {
+            return Err(Failure::Input("cluster.nodes: no device has the purpose dfs".into()));
+        }
+    }
+    let shuffles = stages().any(|stage| matches!(stage.output, Output::Shuffle { .. }));
+    for kind in scenario.cluster.types.iter().filter(|kind| !kind.names.is_empty()) {
+        let has = kind.devices.iter().any(|device| device.intermediate_directories > 0);
+        if shuffles && !has {
+            return Err(Failure::Input(format!(
+                "cluster.nodes: {}: no device has the purpose intermediate",
+                kind.name
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Bytes that each stage of a job takes in, as stored, and puts out: to dfs with its copies, and to intermediate data.
+fn flows(job: &Job, written: &mut Vec<(String, f64)>, scenario: &Scenario) -> (f64, f64) {
+    let (mut dfs, mut intermediate) = (0.0, 0.0);
+    let mut outputs: Vec<(f64, f64)> = Vec::new();
+    for stage in &job.stages {
+        let (stored, expansion) = match &stage.input {
+            Input::None => (0.0, 1.0),
+            Input::Generated { bytes } => (*bytes, 1.0),
+            Input::Dfs { dataset, bytes } => {
+                let known = scenario.datasets.iter().find(|known| known.name == *dataset).map(|known| known.bytes);
+                let earlier = written.iter().find(|(name, _)| name == dataset).map(|(_, bytes)| *bytes);
+                (bytes.or(known).or(earlier).unwrap_or(0.0), 1.0)
+            }
+            Input::Stages(places) => {
+                let stored = places.iter().map(|&place| outputs[place].0).sum();
+                (stored, places.first().map_or(1.0, |&place| outputs[place].1))
+            }
+        };
+        let plain = stored * expansion * stage.expand;
+        match &stage.output {
+            Output::Dfs { dataset, ratio, compression, replication, .. } => {
+                let bytes = plain * ratio * compression;
+                dfs += bytes * f64::from(*replication);
+                written.extend(dataset.iter().map(|name| (name.clone(), bytes)));
+                outputs.push((0.0, 1.0));
+            }
+            Output::Shuffle { ratio, combiner, compression } => {
+                let bytes = plain * ratio * combiner * compression;
+                intermediate += bytes;
+                outputs.push((bytes, 1.0 / compression));
+            }
+            Output::None => outputs.push((0.0, 1.0)),
+        }
+    }
+    (dfs, intermediate)
+}
+
+fn room(scenario: &Scenario) -> Result<(), Failure> {
+    let size = |is_dfs: bool| -> f64 {
+        let of_type = |kind: &NodeType| -> f64 {
+            let used = kind
+                .devices
+                .iter()
+                .filter(|device| (if is_dfs { device.dfs_directories } else { device.intermediate_directories }) > 0);
+            used.map(|device| device.size_bytes as f64).sum::<f64>() * kind.names.len() as f64
+        };
+        scenario.cluster.types.iter().map(of_type).sum()
+    };
+    let nodes = scenario.nodes() as f64;
+    let copies = |replication: u32| f64::from(replication).min(nodes);
+    let mut dfs: f64 = scenario.datasets.iter().map(|spec| spec.bytes * copies(spec.replication)).sum();
+    let mut intermediate: f64 = 0.0;
+    let mut written = Vec::new();
+    for job in &scenario.jobs {
+        let (job_dfs, job_intermediate) = flows(job, &mut written, scenario);
+        dfs += job_dfs;
+        intermediate = intermediate.max(job_intermediate);
+    }
+    for (what, needed, there) in [("dfs", dfs, size(true)), ("intermediate", intermediate, size(false))] {
+        if needed > there {
+            return Err(Failure::DoesNotFit(format!(
+                "{what}: {:.1} GB are needed with all copies, and its devices have {:.1} GB",
+                needed / 1e9,
+                there / 1e9
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! How long would these jobs take on that cluster? MapReduce in virtual time: no clock, no I/O, no chance but the seed's.
+//!
+//! ```
+//! let mut tables = assay_simulate::Tables::default();
+//! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
+//! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
+//! ```
+//! docs/simulator.md has the model with its formulas, the scenario and the result.
+
+mod activity;
+mod attempt;
+mod disk;
+mod engine;
+mod fair;
+mod fit;
+mod load;
+mod mapside;
+mod outcome;
+mod outputs;
+mod read;
+mod read_cluster;
+mod read_jobs;
+mod reduceside;
+mod rng;
+mod scenario;
+mod schedule;
+mod series;
+mod sim;
+mod table;
+mod upsets;
+mod world;
+mod writeback;
+
+use assay_spec::json;
+
+pub use table::Tables;
+
+/// Simulate the scenario that a line of JSON describes; the answer is a line of JSON too, whatever is wrong with it.
+/// `clock` tells how long the simulation took, for the one figure that is not deterministic.
+pub fn answer(line: &str, tables: &mut Tables, clock: impl Fn() -> f64) -> String {
+    let (id, scenario) = read::read(line);
+    let began_s = clock();
+    let result = scenario.and_then(|scenario| {
+        fit::check(&scenario)?;
+        let mut sim = sim::Sim::new(&scenario, tables)?;
+        sim.run()?;
+        Ok(outcome::outcome(&sim, &id, clock() - began_s))
+    });
+    result.unwrap_or_else(|failure| {
+        let (id, text) = (outcome::id_text(&id), json::quoted(failure.text()));
+        format!("{{\"id\":{id},\"error\":{text},\"kind\":\"{}\"}}", failure.kind())
+    })
+}

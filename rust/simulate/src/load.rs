@@ -1,0 +1,210 @@
+//! What does a disk see when streams share it? Requests of sequential readers and of the kernel's write-back, served by
+//! the model of `assay-devices` in virtual time.
+//!
+//! A reader asks for one readahead window at a time, in requests of at most the device's size, and for the next one when
+//! it has all of it. Write-back keeps some requests in flight; it takes files by turns, a long piece from each. Streams
+//! begin at places spread over the share of the disk that is used.
+
+use assay_devices::{Completion, Device, Kind, Model, Ns, Request, Stats};
+use assay_spec::Params;
+
+use crate::rng::Rng;
+
+pub const NS_PER_S: f64 = 1e9;
+/// What write-back keeps in flight: as much as keeps a device busy, not so much that reads starve.
+const WRITES_IN_FLIGHT: usize = 8;
+/// Ids of writes have this bit, and their bytes below it; those of reads have their stream above 32 bits.
+const WRITE_BIT: u64 = 1 << 63;
+
+/// What tells one disk's behaviour under load from another's.
+#[derive(Clone, Debug)]
+pub struct DiskSpec {
+    pub params: Params,
+    pub size_bytes: u64,
+    pub readahead_bytes: f64,
+    pub request_bytes: f64,
+    pub used_share: f64,
+    /// What write-back takes from one file before it goes to the next.
+    pub write_turn_bytes: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    /// Not asked for yet.
+    left_bytes: f64,
+    run_bytes: f64,
+    /// Until the next jump.
+    run_left_bytes: f64,
+    offset: u64,
+    in_flight: u32,
+}
+
+/// What happened in a step.
+#[derive(Debug, Default)]
+pub struct Step {
+    /// Readers that have all of theirs.
+    pub ended: Vec<u32>,
+    pub written_bytes: f64,
+}
+
+/// Streams and write-back on one device.
+pub struct Load {
+    spec: DiskSpec,
+    model: Model,
+    rng: Rng,
+    readers: Vec<Option<Reader>>,
+    free: Vec<u32>,
+    write_left_bytes: f64,
+    turn_left_bytes: f64,
+    write_offset: u64,
+    writes_in_flight: usize,
+    serial: u32,
+    done: Vec<Completion>,
+}
+
+fn ns(time_s: f64) -> Ns {
+    (time_s * NS_PER_S).ceil().max(0.0) as Ns
+}
+
+impl Load {
+    pub fn new(spec: &DiskSpec, seed: u64) -> Load {
+        Load {
+            spec: spec.clone(),
+            model: spec.params.model(seed),
+            rng: Rng::keyed(seed, 77, 0),
+            readers: Vec::new(),
+            free: Vec::new(),
+            write_left_bytes: 0.0,
+            turn_left_bytes: 0.0,
+            write_offset: 0,
+            writes_in_flight: 0,
+            serial: 0,
+            done: Vec::new(),
+        }
+    }
+
+    pub fn stats(&self) -> Stats {
+        self.model.stats()
+    }
+
+    /// Anything asked for and not yet done.
+    pub fn is_busy(&self) -> bool {
+        self.model.in_flight() > 0
+    }
+
+    /// Begin to read `bytes` in contiguous runs of `run_bytes`; the number names it when it has ended.
+    pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64) -> u32 {
+        let reader = Reader { left_bytes: bytes, run_bytes, run_left_bytes: 0.0, offset: 0, in_flight: 0 };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.readers[index as usize] = Some(reader);
+                index
+            }
+            None => {
+                self.readers.push(Some(reader));
+                (self.readers.len() - 1) as u32
+            }
+        };
+        self.ask(now, index);
+        index
+    }
+
+    /// Give a reader up: what it has asked for still comes.
+    pub fn cancel(&mut self, index: u32) {
+        if let Some(reader) = &mut self.readers[index as usize] {
+            reader.left_bytes = 0.0;
+        }
+    }
+
+    /// How much write-back may send from now on, what is in flight not counted; returns what it has not sent at once.
+    pub fn allow_writes(&mut self, now: f64, bytes: f64) -> f64 {
+        self.write_left_bytes = bytes;
+        self.send_writes(now);
+        self.write_left_bytes.max(0.0)
+    }
+
+    pub fn next_s(&self) -> f64 {
+        self.model.next_event().map_or(f64::INFINITY, |at| at as f64 / NS_PER_S)
+    }
+
+    /// Go to `now`; readers ask on. Write-back sends more by `allow_writes`.
+    pub fn advance(&mut self, now: f64, step: &mut Step) {
+        let mut done = std::mem::take(&mut self.done);
+        self.model.advance(ns(now), &mut done);
+        for completion in done.drain(..) {
+            if completion.id & WRITE_BIT != 0 {
+                self.writes_in_flight -= 1;
+                step.written_bytes += (completion.id & 0xffff_ffff) as f64;
+                continue;
+            }
+            let index = (completion.id >> 32) as u32;
+            let mut asks = false;
+            if let Some(reader) = &mut self.readers[index as usize] {
+                reader.in_flight -= 1;
+                asks = reader.in_flight == 0;
+            }
+            if asks && !self.ask(now, index) {
+                self.readers[index as usize] = None;
+                self.free.push(index);
+                step.ended.push(index);
+            }
+        }
+        self.done = done;
+    }
+
+    fn place(&mut self, bytes: f64) -> u64 {
+        let room = (self.spec.size_bytes as f64 * self.spec.used_share - bytes).max(0.0);
+        (self.rng.uniform() * room) as u64 / 512 * 512
+    }
+
+    /// Send a reader's next window; false when it has everything.
+    fn ask(&mut self, now: f64, index: u32) -> bool {
+        let mut reader = match self.readers[index as usize] {
+            Some(reader) => reader,
+            None => return false,
+        };
+        let end = (self.spec.size_bytes as f64) as u64;
+        if reader.run_left_bytes < 1.0 || reader.offset + self.spec.readahead_bytes as u64 >= end {
+            reader.run_left_bytes = reader.run_bytes.max(1.0);
+            reader.offset = self.place(reader.run_bytes.min(reader.left_bytes));
+        }
+        let mut window = self.spec.readahead_bytes.min(reader.left_bytes).min(reader.run_left_bytes);
+        if reader.left_bytes < 1.0 || window <= 0.0 {
+            return false;
+        }
+        reader.left_bytes -= window;
+        reader.run_left_bytes -= window;
+        while window >= 0.5 {
+            let bytes = (window.min(self.spec.request_bytes).ceil() as u64).max(1).min(end);
+            self.serial = self.serial.wrapping_add(1);
+            let id = u64::from(index) << 32 | u64::from(self.serial);
+            let offset = reader.offset.min(end - bytes);
+            self.model.submit(ns(now), Request { id, kind: Kind::Read, offset, bytes });
+            reader.offset = offset + bytes;
+            reader.in_flight += 1;
+            window -= bytes as f64;
+        }
+        self.readers[index as usize] = Some(reader);
+        reader.in_flight > 0
+    }
+
+    fn send_writes(&mut self, now: f64) {
+        let size = self.spec.size_bytes;
+        while self.writes_in_flight < WRITES_IN_FLIGHT && self.write_left_bytes >= 1.0 {
+            if self.turn_left_bytes < 1.0 {
+                self.turn_left_bytes = self.spec.write_turn_bytes;
+                self.write_offset = self.place(self.spec.write_turn_bytes);
+            }
+            let bytes = self.write_left_bytes.min(self.spec.request_bytes).min(self.turn_left_bytes).ceil() as u64;
+            let bytes = bytes.max(1).min(size);
+            self.serial = self.serial.wrapping_add(1);
+            let id = WRITE_BIT | u64::from(self.serial & 0x7fff_ffff) << 32 | bytes;
+            let offset = self.write_offset.min(size - bytes);
+            self.model.submit(ns(now), Request { id, kind: Kind::Write, offset, bytes });
+            self.write_offset = offset + bytes;
+            self.write_left_bytes -= bytes as f64;
+            self.turn_left_bytes -= bytes as f64;
+            self.writes_in_flight += 1;
+        }
+    }
+}

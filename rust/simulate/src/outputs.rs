@@ -1,0 +1,104 @@
+//! What do maps leave for reduces, and where? Outputs of a stage by node; nodes of large clusters in groups.
+
+use crate::world::NEVER_CACHED;
+
+/// More nodes than this are taken together for fetching, by turns within a group.
+const GROUPS_MAX: usize = 64;
+
+/// What lies on one node: how much by when, and where in its page cache that went.
+#[derive(Clone, Debug, Default)]
+pub struct NodeOutput {
+    pub bytes: f64,
+    marks: Vec<(f64, f64)>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    pub bytes: f64,
+    pub maps: u32,
+}
+
+#[derive(Debug)]
+pub struct Outputs {
+    /// Of the whole stage, as stored.
+    pub expected_bytes: f64,
+    pub maps: u32,
+    pub maps_done: u32,
+    pub nodes: Vec<NodeOutput>,
+    pub groups: Vec<Group>,
+    group_nodes: usize,
+}
+
+impl Outputs {
+    pub fn new(expected_bytes: f64, maps: u32, nodes: usize) -> Outputs {
+        let group_nodes = (nodes + GROUPS_MAX - 1) / GROUPS_MAX;
+        let groups = (nodes + group_nodes - 1) / group_nodes;
+        Outputs {
+            expected_bytes,
+            maps,
+            maps_done: 0,
+            nodes: vec![NodeOutput::default(); nodes],
+            groups: vec![Group::default(); groups],
+            group_nodes,
+        }
+    }
+
+    pub fn add(&mut self, node: u32, bytes: f64, position: f64) {
+        let output = &mut self.nodes[node as usize];
+        output.bytes += bytes;
+        output.marks.push((output.bytes, position));
+        let group = &mut self.groups[node as usize / self.group_nodes];
+        group.bytes += bytes;
+        group.maps += 1;
+        self.maps_done += 1;
+    }
+
+    /// A node is gone with what it had.
+    pub fn lose(&mut self, node: u32, maps: u32) {
+        let output = std::mem::take(&mut self.nodes[node as usize]);
+        let group = &mut self.groups[node as usize / self.group_nodes];
+        group.bytes = (group.bytes - output.bytes).max(0.0);
+        group.maps -= maps.min(group.maps);
+        self.maps_done -= maps.min(self.maps_done);
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.maps_done >= self.maps
+    }
+
+    /// Whose disk serves a fetch from a group: its nodes by turns, one that has something.
+    pub fn server(&self, group: usize, turn: usize) -> Option<u32> {
+        let first = group * self.group_nodes;
+        let count = self.group_nodes.min(self.nodes.len() - first);
+        let node = (0..count).map(|i| first + (turn + i) % count).find(|&node| self.nodes[node].bytes > 0.0);
+        node.map(|node| node as u32)
+    }
+
+    /// Where in a node's page cache the data lies that is the middle between two shares of it.
+    pub fn position(&self, node: u32, from: f64, to: f64) -> f64 {
+        let output = &self.nodes[node as usize];
+        let wanted = output.bytes * (from + to) / 2.0;
+        let index = output.marks.partition_point(|&(bytes, _)| bytes < wanted);
+        output.marks.get(index).or(output.marks.last()).map_or(NEVER_CACHED, |&(_, position)| position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_nodes_serve_for_themselves_and_many_by_turns() {
+        let mut few = Outputs::new(10.0, 2, 3);
+        few.add(1, 5.0, 7.0);
+        assert_eq!(few.groups.len(), 3);
+        assert_eq!(few.server(1, 9), Some(1));
+        assert_eq!(few.server(0, 0), None);
+        assert_eq!(few.position(1, 0.0, 1.0), 7.0);
+        let mut many = Outputs::new(10.0, 2, 1000);
+        (0..1000).for_each(|node| many.add(node, 1.0, 0.0));
+        assert_eq!(many.groups.len(), 63);
+        assert_ne!(many.server(5, 0), many.server(5, 1));
+        assert_eq!(many.groups.iter().map(|group| group.maps).sum::<u32>(), 1000);
+    }
+}

@@ -1,0 +1,276 @@
+//! Which cluster does the scenario describe? Nodes, devices, CPU pool and racks, with what is usual filled in and said.
+
+use assay_devices::SeekCurve;
+use assay_spec::{device_model, Fields, Json, Params};
+
+use crate::scenario::{Cluster, DeviceSpec, NodeType};
+
+const NODES_MAX: u64 = 200_000;
+const DEVICES_MAX: usize = 60;
+const HDD_READAHEAD_BYTES: f64 = 655_360.0;
+const OTHER_READAHEAD_BYTES: f64 = 1_310_720.0;
+const REQUEST_BYTES: f64 = 524_288.0;
+/// What a disk without a stated size is taken to have.
+const SIZE_BYTES: u64 = 4_000_000_000_000;
+/// The least share of a node's memory that caches files.
+const CACHE_SHARE_MIN: f64 = 0.05;
+
+pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<String>) -> Result<Cluster, String> {
+    let fields = Fields::new("cluster.".into(), item, &["nodes", "cpu_pool", "racks"])?;
+    let mut types = Vec::new();
+    for (index, node) in fields.list("nodes")?.iter().enumerate() {
+        types.push(node_type(format!("cluster.nodes[{index}]."), node, daemon_memory_bytes, assumptions)?);
+    }
+    let names: Vec<&String> = types.iter().flat_map(|kind: &NodeType| &kind.names).collect();
+    if names.is_empty() {
+        return Err("cluster.nodes: at least one node is needed".into());
+    }
+    let mut sorted = names.clone();
+    sorted.sort();
+    if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("cluster.nodes: {} is there twice", pair[0]));
+    }
+    let mut pool_cores = None;
+    if let Some(pool) = fields.optional("cpu_pool") {
+        pool_cores = Some(Fields::new("cluster.cpu_pool.".into(), pool, &["cores"])?.positive("cores")?);
+    }
+    let (mut rack_nodes, mut uplink_bytes_per_s) = (None, f64::INFINITY);
+    if let Some(racks) = fields.optional("racks") {
+        let racks = Fields::new("cluster.racks.".into(), racks, &["nodes", "uplink_bytes_per_s"])?;
+        let nodes = racks.integer("nodes")?;
+        if nodes == 0 || nodes > NODES_MAX {
+            return Err(format!("cluster.racks.nodes: must be 1 to {NODES_MAX}"));
+        }
+        rack_nodes = Some(nodes as u32);
+        uplink_bytes_per_s = racks.positive("uplink_bytes_per_s")?;
+    }
+    Ok(Cluster { types, pool_cores, rack_nodes, uplink_bytes_per_s })
+}
+
+const NODE_KEYS: [&str; 17] = [
+    "name",
+    "count",
+    "names",
+    "cores",
+    "cpu_speed",
+    "cpu_weight",
+    "memory_bytes",
+    "cache_bytes",
+    "dirty_background_bytes",
+    "dirty_bytes",
+    "dirty_expire_s",
+    "memory_bandwidth_bytes_per_s",
+    "nic_in_bytes_per_s",
+    "nic_out_bytes_per_s",
+    "containers",
+    "slow",
+    "devices",
+];
+
+fn node_type(at: String, item: &Json, daemons: f64, assumptions: &mut Vec<String>) -> Result<NodeType, String> {
+    let fields = Fields::new(at, item, &NODE_KEYS)?;
+    let name = fields.text("name")?;
+    let names = node_names(&fields, &name)?;
+    let containers =
+        Fields::new(format!("{}containers.", fields.at), fields.required("containers")?, &["memory_bytes", "cores"])?;
+    let container_memory_bytes = containers.positive("memory_bytes")?;
+    let memory_bytes = fields.positive("memory_bytes")?;
+    let free = (memory_bytes - container_memory_bytes - daemons).max(CACHE_SHARE_MIN * memory_bytes);
+    let cache_bytes = fields.number_or("cache_bytes", free)?;
+    let cores = fields.positive("cores")?;
+    let nic_in_bytes_per_s = fields.positive("nic_in_bytes_per_s")?;
+    let mut devices = Vec::new();
+    for (index, device) in fields.list("devices")?.iter().enumerate() {
+        let at = format!("{}devices[{index}].", fields.at);
+        devices.extend(device_group(at, device, &name, assumptions)?);
+    }
+    if devices.is_empty() || devices.len() > DEVICES_MAX {
+        return Err(format!("{}devices: 1 to {DEVICES_MAX} are needed", fields.at));
+    }
+    let slow = fields.positive_or("slow", 1.0)?;
+    Ok(NodeType {
+        name,
+        names,
+        cores,
+        cpu_speed: fields.positive_or("cpu_speed", 1.0)? * slow,
+        cpu_weight: fields.positive_or("cpu_weight", cores)?,
+        cache_bytes,
+        dirty_background_bytes: fields.number_or("dirty_background_bytes", 0.1 * cache_bytes)?,
+        dirty_bytes: fields.number_or("dirty_bytes", 0.2 * cache_bytes)?,
+        dirty_expire_s: fields.number_or("dirty_expire_s", 30.0)?,
+        memory_bytes_per_s: fields.positive_or("memory_bandwidth_bytes_per_s", 4e9)?,
+        nic_in_bytes_per_s,
+        nic_out_bytes_per_s: fields.positive_or("nic_out_bytes_per_s", nic_in_bytes_per_s)?,
+        container_memory_bytes,
+        container_cores: containers.positive_or("cores", f64::MAX)?,
+        slow,
+        devices,
+    })
+}
+
+fn node_names(fields: &Fields, name: &str) -> Result<Vec<String>, String> {
+    if fields.optional("names").is_none() {
+        let count = fields.integer_or("count", 1.0)?;
+        if count > NODES_MAX {
+            return Err(format!("{}count: more than {NODES_MAX}", fields.at));
+        }
+        return Ok((1..=count).map(|index| format!("{name}{index}")).collect());
+    }
+    let mut names = Vec::new();
+    for item in fields.list("names")? {
+        match item {
+            Json::Text(text) if !text.is_empty() => names.push(text.clone()),
+            _ => return Err(format!("{}names: must be names", fields.at)),
+        }
+    }
+    if fields.optional("count").is_some() && fields.integer("count")? != names.len() as u64 {
+        return Err(format!("{}count: is not the number of names", fields.at));
+    }
+    Ok(names)
+}
+
+fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<String>) -> Result<Vec<DeviceSpec>, String> {
+    let known = [
+        "name",
+        "count",
+        "size_bytes",
+        "model",
+        "purposes",
+        "readahead_bytes",
+        "request_bytes",
+        "dirty_limit_bytes",
+        "used_share",
+    ];
+    let fields = Fields::new(at, item, &known)?;
+    let name = fields.text("name")?;
+    let size_bytes = fields.integer_or("size_bytes", SIZE_BYTES as f64)?;
+    if size_bytes < 1 << 20 {
+        return Err(format!("{}size_bytes: less than 1 MiB", fields.at));
+    }
+    let model = fields.required("model")?;
+    let place = format!("{node}.{name}");
+    let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &place, assumptions)?;
+    let usual = if matches!(params, Params::Hdd(_)) { HDD_READAHEAD_BYTES } else { OTHER_READAHEAD_BYTES };
+    let readahead_bytes = fields.positive_or("readahead_bytes", usual)?.max(512.0);
+    let request_bytes = fields.positive_or("request_bytes", readahead_bytes.min(REQUEST_BYTES))?;
+    let used_share = fields.positive_or("used_share", 0.5)?;
+    if used_share > 1.0 {
+        return Err(format!("{}used_share: {used_share} is more than 1", fields.at));
+    }
+    let mut directories = [0, 0];
+    if let Some(purposes) = fields.optional("purposes") {
+        let purposes = Fields::new(format!("{}purposes.", fields.at), purposes, &["dfs", "intermediate"])?;
+        for (place, purpose) in directories.iter_mut().zip(["dfs", "intermediate"]) {
+            *place = purposes.integer_or(purpose, 0.0)?.min(1024) as u32;
+        }
+    }
+    let count = fields.integer_or("count", 1.0)?;
+    if count > 1024 {
+        return Err(format!("{}count: more than 1024", fields.at));
+    }
+    let device = |name: String| DeviceSpec {
+        name,
+        params: params.clone(),
+        size_bytes,
+        dfs_directories: directories[0],
+        intermediate_directories: directories[1],
+        readahead_bytes,
+        request_bytes: request_bytes.clamp(512.0, 1e8),
+        dirty_limit_bytes: None,
+        used_share,
+    };
+    let limit = match fields.optional("dirty_limit_bytes") {
+        Some(_) => Some(fields.positive("dirty_limit_bytes")?),
+        None => None,
+    };
+    let named = |index: u64| if count == 1 { name.clone() } else { format!("{name}-{index}") };
+    Ok((1..=count).map(|index| DeviceSpec { dirty_limit_bytes: limit, ..device(named(index)) }).collect())
+}
+
+/// The daemon's model, or plain figures with what is usual inside such a device.
+fn full_or_plain(
+    at: String,
+    item: &Json,
+    size_bytes: u64,
+    place: &str,
+    assumptions: &mut Vec<String>,
+) -> Result<Params, String> {
+    let members = match item {
+        Json::Object(members) => members.clone(),
+        _ => return Err(format!("{}: must be an object", at.trim_end_matches('.'))),
+    };
+    let given = |key: &str| item.member(key).filter(|value| **value != Json::Null).is_some();
+    let mut whole: Vec<(String, Json)> = members;
+    let both = item.member("bytes_per_s").cloned();
+    whole.retain(|(key, value)| key != "bytes_per_s" && *value != Json::Null);
+    let mut fill = |key: &str, value: Json| {
+        if !whole.iter().any(|(known, _)| known == key) {
+            whole.push((key.into(), value));
+            return true;
+        }
+        false
+    };
+    if let Some(rate) = both {
+        fill("read_bytes_per_s", rate);
+    }
+    if !given("write_bytes_per_s") {
+        let read = item.member("read_bytes_per_s").or_else(|| item.member("bytes_per_s"));
+        if let Some(rate) = read {
+            fill("write_bytes_per_s", rate.clone());
+        }
+    }
+    let is_hdd = item.member("kind") == Some(&Json::Text("hdd".into()));
+    let filled = if is_hdd { fill_hdd(&at, item, &mut fill)? } else { fill_flash(item, &mut fill) };
+    whole.retain(|(key, _)| key != "iops");
+    if !filled.is_empty() {
+        assumptions.push(format!("{place}: as usual, not stated: {}", filled.join(", ")));
+    }
+    device_model(at, &Json::Object(whole), size_bytes)
+}
+
+fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) -> Result<Vec<String>, String> {
+    let number = |key: &str, usual: f64| match item.member(key) {
+        Some(Json::Number(number)) => *number,
+        _ => usual,
+    };
+    let mut filled = Vec::new();
+    let usual = [("inner_share", 1.0), ("seek_track_s", 0.001), ("rpm", 7200.0)];
+    for (key, value) in usual {
+        if fill(key, Json::Number(value)) {
+            filled.push(format!("{key} {value}"));
+        }
+    }
+    let mut full_s = 0.014;
+    let track_s = number("seek_track_s", 0.001);
+    if let Some(iops) = item.member("iops") {
+        let iops = match iops {
+            Json::Number(iops) if *iops > 0.0 => *iops,
+            Json::Null => f64::INFINITY,
+            other => return Err(format!("{at}iops: must be a number above 0, not {other:?}")),
+        };
+        if iops.is_finite() {
+            // The longest seek by which the mean one, after half a turn, makes them come true.
+            let mean_share = SeekCurve::new(0.0, 1.0).mean_s();
+            let arm_s = (1.0 / iops - 30.0 / number("rpm", 7200.0) - track_s).max(0.0);
+            full_s = track_s + arm_s / mean_share;
+        }
+    }
+    if fill("seek_full_s", Json::Number(full_s.max(track_s))) {
+        filled.push(format!("seek_full_s {:.4}", full_s.max(track_s)));
+    }
+    Ok(filled)
+}
+
+fn fill_flash(item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) -> Vec<String> {
+    let mut filled = Vec::new();
+    for (key, value) in [("channels", 8.0), ("read_latency_s", 100e-6), ("write_latency_s", 50e-6)] {
+        if fill(key, Json::Number(value)) {
+            filled.push(format!("{key} {value}"));
+        }
+    }
+    if let Some(iops) = item.member("iops").filter(|value| **value != Json::Null) {
+        fill("read_iops", iops.clone());
+        fill("write_iops", iops.clone());
+    }
+    filled
+}

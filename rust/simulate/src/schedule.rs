@@ -1,0 +1,296 @@
+//! Which node runs which task, and when does it start? Containers on heartbeats, as YARN's capacity scheduler does.
+//!
+//! A node that has room is offered work when its heartbeat comes: any number of maps whose block it has, and one container
+//! that could be anywhere (`maximum-off-switch-assignments-per-heartbeat`). The master hears of it at its own heartbeat.
+
+use crate::activity::Limit;
+use crate::attempt::Attempt;
+use crate::rng::Rng;
+use crate::scenario::Input;
+use crate::sim::{Sim, Timer};
+use crate::world::TASK_SALT;
+
+/// Idle nodes that are woken for a new request at least.
+const WOKEN_MIN: usize = 64;
+
+/// The next time that is `phase` after a multiple of the interval.
+fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
+    if interval_s <= 0.0 {
+        return now;
+    }
+    let beats = ((now / interval_s - phase).ceil() + phase) * interval_s;
+    if beats < now {
+        beats + interval_s
+    } else {
+        beats
+    }
+}
+
+/// Where a task runs, as told by its block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locality {
+    Node,
+    Rack,
+    Any,
+}
+
+impl Sim<'_> {
+    /// Maps by the nodes that have their first block.
+    pub fn list_local(&mut self, job: usize, index: usize) {
+        let dataset = match self.jobs[job].stages[index].dataset {
+            Some(dataset) => dataset,
+            None => return,
+        };
+        let mut local: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
+        for task in (0..self.jobs[job].stages[index].tasks).rev() {
+            let block = self.first_block(job, index, task);
+            for replica in self.world.datasets[dataset].replicas(block) {
+                local[replica.node as usize].push(task);
+            }
+        }
+        self.jobs[job].stages[index].local = local;
+    }
+
+    /// Nodes that found nothing to do hear of new requests.
+    pub fn wake_idle(&mut self, requests: usize) {
+        let count = self.idle.len().min(WOKEN_MIN.max(4 * requests));
+        let woken: Vec<u32> = self.idle.drain(..count).collect();
+        for node in woken {
+            self.world.nodes[node as usize].idle = false;
+            self.ask_beat(node);
+        }
+    }
+
+    fn ask_beat(&mut self, node: u32) {
+        let place = &mut self.world.nodes[node as usize];
+        if place.beat_pending || !place.alive {
+            return;
+        }
+        place.beat_pending = true;
+        let at = next_beat(self.engine.now, place.beat_phase, self.scenario.engine.node_heartbeat_s);
+        self.engine.timer(at, Timer::Beat(node));
+    }
+
+    /// A container's room is free again.
+    pub fn release(&mut self, node: u32, memory: f64, cores: f64) {
+        let place = &mut self.world.nodes[node as usize];
+        place.free_memory += memory;
+        place.free_cores += cores;
+        place.freed_at = self.engine.now;
+        let wanted = self.wants_anything();
+        let place = &mut self.world.nodes[node as usize];
+        if wanted {
+            self.ask_beat(node);
+        } else if place.alive && !place.idle && !place.beat_pending {
+            place.idle = true;
+            self.idle.push(node);
+        }
+    }
+
+    fn wants_anything(&self) -> bool {
+        self.jobs.iter().any(|job| {
+            (job.am_wanted && job.am_node.is_none())
+                || job.running
+                    && job.stages.iter().any(|s| s.ready && s.pending > 0 && s.tasks - s.pending < s.requested)
+        })
+    }
+
+    /// A node's heartbeat: give it what fits.
+    pub fn beat(&mut self, node: u32) {
+        self.world.nodes[node as usize].beat_pending = false;
+        if !self.world.nodes[node as usize].alive {
+            return;
+        }
+        let mut anywhere = 1;
+        let mut left = self.scenario.engine.tasks_per_heartbeat.unwrap_or(u32::MAX);
+        let instant = self.scenario.engine.node_heartbeat_s <= 0.0;
+        while left > 0 && self.give_one(node, &mut anywhere) {
+            left -= 1;
+            if instant {
+                anywhere = 1;
+            }
+        }
+        let place = &self.world.nodes[node as usize];
+        let could = self.wants_anything() && self.fits_any(node);
+        if could && !place.beat_pending {
+            let interval = self.scenario.engine.node_heartbeat_s;
+            self.world.nodes[node as usize].beat_pending = true;
+            // Without heartbeats a node that waits for its own blocks asks now and then.
+            let at = self.engine.now + if instant { 0.1 } else { interval };
+            self.engine.timer(at, Timer::Beat(node));
+        } else if !could && !place.idle {
+            self.world.nodes[node as usize].idle = true;
+            self.idle.push(node);
+        }
+    }
+
+    fn fits_any(&self, node: u32) -> bool {
+        let place = &self.world.nodes[node as usize];
+        self.jobs.iter().zip(&self.scenario.jobs).any(|(state, spec)| {
+            let master = state.am_wanted && state.am_node.is_none() && spec.am_memory_bytes <= place.free_memory;
+            let stage = state.stages.iter().zip(&spec.stages).any(|(state, spec)| {
+                let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
+                wanted && spec.memory_bytes <= place.free_memory && spec.cores <= place.free_cores
+            });
+            master || (state.running && stage)
+        })
+    }
+
+    /// Allocate one container; false when nothing more may or can run here now.
+    fn give_one(&mut self, node: u32, anywhere: &mut u32) -> bool {
+        for job in 0..self.jobs.len() {
+            let spec = &self.scenario.jobs[job];
+            let free = self.world.nodes[node as usize].free_memory;
+            let state = &self.jobs[job];
+            if state.am_wanted && state.am_node.is_none() && *anywhere > 0 && spec.am_memory_bytes <= free {
+                *anywhere -= 1;
+                self.start_master(job, node);
+                return true;
+            }
+            if !self.jobs[job].running {
+                continue;
+            }
+            for index in (0..spec.stages.len()).rev() {
+                if self.give_task(job, index, node, anywhere) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn start_master(&mut self, job: usize, node: u32) {
+        let memory = self.scenario.jobs[job].am_memory_bytes;
+        self.world.nodes[node as usize].free_memory -= memory;
+        self.jobs[job].am_node = Some(node);
+        let attempt = self.new_attempt(Attempt::master(job as u32, node));
+        let at = self.engine.now + self.fixed(self.scenario.engine.am_start_s);
+        self.engine.timer(at, Timer::Launch(attempt));
+    }
+
+    fn give_task(&mut self, job: usize, index: usize, node: u32, anywhere: &mut u32) -> bool {
+        let spec = &self.scenario.jobs[job].stages[index];
+        let state = &self.jobs[job].stages[index];
+        let place = &self.world.nodes[node as usize];
+        let wanted = state.ready && state.pending > 0 && state.tasks - state.pending < state.requested;
+        if !wanted || spec.memory_bytes > place.free_memory || spec.cores > place.free_cores {
+            return false;
+        }
+        // Reduces must not take the room that the maps need which they wait for.
+        if let Input::Stages(places) = &spec.input {
+            let stages = &self.jobs[job].stages;
+            if places.iter().any(|&place| stages[place].pending > 0 && stages[place].running == 0) {
+                return false;
+            }
+        }
+        let (task, locality) = match self.pick(job, index, node, *anywhere > 0) {
+            Some(picked) => picked,
+            None => return false,
+        };
+        if locality == Locality::Node {
+            self.jobs[job].stages[index].last_local_at = self.engine.now;
+        } else {
+            *anywhere -= 1;
+        }
+        self.allocate(job, index, task, node, locality, false);
+        true
+    }
+
+    /// A task for this node: one whose block it has, else any if that is allowed and none has been local for a while.
+    fn pick(&mut self, job: usize, index: usize, node: u32, anywhere: bool) -> Option<(u32, Locality)> {
+        let wait_s = self.scenario.engine.locality_wait_s;
+        let now = self.engine.now;
+        let state = &mut self.jobs[job].stages[index];
+        if let Some(local) = state.local.get_mut(node as usize) {
+            while let Some(task) = local.pop() {
+                if !state.taken[task as usize] {
+                    return Some((task, Locality::Node));
+                }
+            }
+        }
+        let has_places = !state.local.is_empty();
+        if !anywhere || (has_places && now - state.last_local_at < wait_s) {
+            return None;
+        }
+        while let Some(task) = state.again.pop_front() {
+            if !state.taken[task as usize] {
+                return Some((task, Locality::Any));
+            }
+        }
+        while (state.cursor as usize) < state.taken.len() {
+            let task = state.cursor;
+            if !state.taken[task as usize] {
+                return Some((task, Locality::Any));
+            }
+            state.cursor += 1;
+        }
+        None
+    }
+
+    /// Whether a task that runs anywhere has its block in the node's rack at least.
+    fn in_rack(&self, job: usize, index: usize, task: u32, node: u32, locality: Locality) -> Locality {
+        let dataset = match self.jobs[job].stages[index].dataset {
+            Some(dataset) if locality == Locality::Any => dataset,
+            _ => return locality,
+        };
+        let rack = self.world.nodes[node as usize].rack;
+        let replicas = self.world.datasets[dataset].replicas(self.first_block(job, index, task));
+        let beside = replicas.iter().any(|replica| self.world.nodes[replica.node as usize].rack == rack);
+        if beside {
+            Locality::Rack
+        } else {
+            Locality::Any
+        }
+    }
+
+    /// Reserve a container, and launch the task when the master has heard of it.
+    pub fn allocate(&mut self, job: usize, index: usize, task: u32, node: u32, locality: Locality, again: bool) {
+        let locality = self.in_rack(job, index, task, node, locality);
+        let spec = &self.scenario.jobs[job].stages[index];
+        let place = &mut self.world.nodes[node as usize];
+        place.free_memory -= spec.memory_bytes;
+        place.free_cores -= spec.cores;
+        let state = &mut self.jobs[job].stages[index];
+        if !again {
+            state.taken[task as usize] = true;
+            state.pending -= 1;
+        }
+        state.running += 1;
+        let since = place.freed_at.max(state.ready_at);
+        let number = u64::from(task) << 20 | (index as u64) << 10 | job as u64;
+        let attempts_before = if again { 1 } else { 0 };
+        let mut luck = Rng::keyed(self.scenario.seed.wrapping_add(attempts_before), TASK_SALT, number);
+        let noise = &self.scenario.noise;
+        let mut factor = luck.lognormal(noise.task_sigma) * self.fixed_factor;
+        if luck.uniform() < noise.straggler_share {
+            factor *= noise.straggler_factor;
+        }
+        let attempt = Attempt::task(job as u32, index as u32, task, node, factor, locality, again);
+        let attempt = self.new_attempt(attempt);
+        self.engine.waited(since, Limit::Containers);
+        let heard = next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
+        let at = heard + self.fixed(self.scenario.engine.task_start_s);
+        self.attempts[attempt as usize].start_s = heard;
+        self.engine.timer(at, Timer::Launch(attempt));
+        if matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { .. }) {
+            match locality {
+                Locality::Node => self.counters.local_maps += 1.0,
+                Locality::Rack => self.counters.rack_maps += 1.0,
+                Locality::Any => self.counters.remote_maps += 1.0,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_beat;
+
+    #[test]
+    fn beats_come_at_their_phase() {
+        assert_eq!(next_beat(2.1, 0.25, 1.0), 2.25);
+        assert_eq!(next_beat(2.25, 0.25, 1.0), 2.25);
+        assert_eq!(next_beat(2.3, 0.25, 1.0), 3.25);
+        assert_eq!(next_beat(2.3, 0.25, 0.0), 2.3);
+    }
+}

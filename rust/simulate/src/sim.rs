@@ -1,0 +1,440 @@
+//! How do jobs go through a cluster? The state of a simulation, and the loop that carries it on.
+
+use std::collections::VecDeque;
+
+use crate::activity::{ByLimit, Limit, Owner, Use, Wake, LIMITS};
+use crate::attempt::{Attempt, Record};
+use crate::engine::Engine;
+use crate::mapside::{merge_plan, spills_of};
+use crate::outputs::Outputs;
+use crate::rng::Rng;
+use crate::scenario::{Detail, Failure, Input, Output, Scenario, Stage};
+use crate::table::Tables;
+use crate::world::{World, RUN_SALT, SKEW_SALT};
+
+/// Virtual time ends here: where doubles no longer tell nanoseconds apart.
+const HORIZON_S: f64 = 4e6;
+/// Pieces of a task's work, by how many tasks there are.
+const PIECES: [(usize, u32); 3] = [(20_000, 8), (200_000, 3), (usize::MAX, 1)];
+
+/// What the simulation asks to be reminded of.
+#[derive(Clone, Copy, Debug)]
+pub enum Timer {
+    Submit(u32),
+    MasterWanted(u32),
+    JobEnd(u32),
+    Beat(u32),
+    Launch(u32),
+    Poll(u32),
+    NodeFails(u32),
+    NodeLost(u32),
+    Speculate,
+}
+
+#[derive(Debug, Default)]
+pub struct StageState {
+    pub tasks: u32,
+    /// Bytes that each task reads, as stored; for a shuffle its share of the data. Empty: all alike.
+    pub weights: Vec<f64>,
+    /// Of the whole stage, as stored.
+    pub input_bytes: f64,
+    pub ready: bool,
+    pub ready_at: f64,
+    pub taken: Vec<bool>,
+    pub cursor: u32,
+    pub pending: u32,
+    pub running: u32,
+    pub done: u32,
+    pub requested: u32,
+    pub local: Vec<Vec<u32>>,
+    pub again: VecDeque<u32>,
+    pub last_local_at: f64,
+    pub dataset: Option<usize>,
+    pub written: Option<usize>,
+    pub outputs: Option<usize>,
+    pub sources: Vec<usize>,
+    pub finished: Vec<bool>,
+    pub spills: u32,
+    pub extra_merge_share: f64,
+    pub merge_passes: u32,
+    pub start_s: f64,
+    pub first_end_s: f64,
+    pub end_s: f64,
+    pub shuffle_first_s: f64,
+    pub shuffle_end_s: f64,
+    pub sort_end_s: f64,
+    pub run_s: f64,
+}
+
+#[derive(Debug, Default)]
+pub struct JobState {
+    pub waits_for: usize,
+    pub submit_s: f64,
+    pub start_s: f64,
+    pub end_s: f64,
+    pub am_node: Option<u32>,
+    pub am_wanted: bool,
+    pub am_phase: f64,
+    pub stages: Vec<StageState>,
+    pub stages_left: usize,
+    pub running: bool,
+}
+
+/// What was moved and done, in bytes and numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Counters {
+    pub dfs_read_bytes: f64,
+    pub dfs_write_bytes: f64,
+    pub dfs_replica_write_bytes: f64,
+    pub intermediate_read_bytes: f64,
+    pub intermediate_write_bytes: f64,
+    pub shuffle_bytes: f64,
+    pub cache_read_bytes: f64,
+    pub network_bytes: f64,
+    pub spilled_bytes: f64,
+    pub spills: f64,
+    pub merge_passes: f64,
+    pub local_maps: f64,
+    pub rack_maps: f64,
+    pub remote_maps: f64,
+    pub cpu_s: f64,
+    pub killed_attempts: f64,
+    pub speculative_attempts: f64,
+}
+
+pub struct Sim<'a> {
+    pub scenario: &'a Scenario,
+    pub engine: Engine<Timer>,
+    pub world: World,
+    pub jobs: Vec<JobState>,
+    pub jobs_left: usize,
+    pub attempts: Vec<Attempt>,
+    pub free_attempts: Vec<u32>,
+    pub outputs: Vec<Outputs>,
+    pub records: Vec<Record>,
+    pub counters: Counters,
+    pub pieces: u32,
+    pub fixed_factor: f64,
+    pub parts: Vec<Use>,
+    pub total_memory: f64,
+    pub idle: Vec<u32>,
+    /// Which task left output where, kept when nodes fail: outputs, node, task.
+    pub made_on: Vec<(usize, u32, u32)>,
+    pub failed: Option<Failure>,
+    pub end_s: f64,
+}
+
+impl<'a> Sim<'a> {
+    pub fn new(scenario: &'a Scenario, tables: &mut Tables) -> Result<Sim<'a>, Failure> {
+        let mut engine = Engine::new(scenario.cluster.pool_cores);
+        if scenario.detail == Detail::Traces {
+            engine.trace_limits(scenario.trace_interval_s);
+        }
+        let world = World::build(scenario, &mut engine, tables)?;
+        let mut luck = Rng::keyed(scenario.seed, RUN_SALT, 0);
+        let total_memory = world.nodes.iter().map(|node| node.free_memory).sum();
+        let idle = (0..world.nodes.len() as u32).collect();
+        let mut sim = Sim {
+            scenario,
+            engine,
+            world,
+            jobs: Vec::new(),
+            jobs_left: scenario.jobs.len(),
+            attempts: Vec::new(),
+            free_attempts: Vec::new(),
+            outputs: Vec::new(),
+            records: Vec::new(),
+            counters: Counters::default(),
+            pieces: 1,
+            fixed_factor: luck.lognormal(scenario.noise.run_sigma),
+            parts: Vec::with_capacity(64),
+            total_memory,
+            idle,
+            made_on: Vec::new(),
+            failed: None,
+            end_s: 0.0,
+        };
+        for job in &scenario.jobs {
+            let state = JobState {
+                waits_for: job.after.len(),
+                am_phase: luck.uniform(),
+                stages_left: job.stages.len(),
+                ..JobState::default()
+            };
+            sim.jobs.push(state);
+        }
+        Ok(sim)
+    }
+
+    /// Carry all jobs out.
+    pub fn run(&mut self) -> Result<(), Failure> {
+        let first_s = self.fixed(self.scenario.engine.client_start_s);
+        self.engine.waited(0.0, Limit::Fixed);
+        for job in 0..self.jobs.len() {
+            if self.jobs[job].waits_for == 0 {
+                self.engine.timer(first_s, Timer::Submit(job as u32));
+            }
+        }
+        for (index, failure) in self.scenario.failures.iter().enumerate() {
+            self.engine.timer(failure.at_s, Timer::NodeFails(index as u32));
+        }
+        while self.jobs_left > 0 {
+            let wake = match self.engine.next() {
+                Some(wake) => wake,
+                None => return Err(self.stuck()),
+            };
+            match wake {
+                Wake::Ended { owner, limits } => self.ended(owner, &limits),
+                Wake::Timer(timer) => self.timer(timer)?,
+            }
+            if let Some(failure) = self.failed.take() {
+                return Err(failure);
+            }
+            if self.engine.now > HORIZON_S {
+                return Err(Failure::Impossible(format!("the jobs would take longer than {HORIZON_S} s")));
+            }
+        }
+        self.end_s = self.engine.now + self.fixed(self.scenario.engine.client_end_s);
+        Ok(())
+    }
+
+    fn stuck(&self) -> Failure {
+        let waiting = self.jobs.iter().zip(&self.scenario.jobs).find(|(state, _)| state.end_s == 0.0);
+        let name = waiting.map_or("", |(_, job)| job.name.as_str());
+        Failure::Impossible(format!("job {name} can't go on: no node that lives has room for what it still asks for"))
+    }
+
+    fn timer(&mut self, timer: Timer) -> Result<(), Failure> {
+        match timer {
+            Timer::Submit(job) => self.submit(job as usize)?,
+            Timer::MasterWanted(job) => {
+                self.jobs[job as usize].am_wanted = true;
+                self.wake_idle(1);
+            }
+            Timer::JobEnd(job) => self.job_ended(job as usize),
+            Timer::Beat(node) => self.beat(node),
+            Timer::Launch(attempt) => self.launch(attempt),
+            Timer::Poll(attempt) => self.poll(attempt),
+            Timer::NodeFails(index) => self.node_fails(index as usize),
+            Timer::NodeLost(node) => self.node_lost(node),
+            Timer::Speculate => self.speculate(),
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, owner: Owner, limits: &ByLimit) {
+        let attempt = &mut self.attempts[owner.attempt as usize];
+        for (index, _) in LIMITS.iter().enumerate() {
+            attempt.limits[index] += limits[index];
+        }
+        self.lane_ended(owner);
+    }
+
+    /// A fixed cost of this run.
+    pub fn fixed(&self, seconds: f64) -> f64 {
+        seconds * self.fixed_factor
+    }
+
+    fn submit(&mut self, job: usize) -> Result<(), Failure> {
+        let spec = &self.scenario.jobs[job];
+        self.jobs[job].submit_s = self.engine.now;
+        for (index, stage) in spec.stages.iter().enumerate() {
+            let state = self.stage_state(job, stage)?;
+            let outputs = match stage.output {
+                Output::Shuffle { ratio, combiner, compression } => {
+                    let bytes = state.input_bytes * stage.expand * ratio * combiner * compression;
+                    self.outputs.push(Outputs::new(bytes, state.tasks, self.world.nodes.len()));
+                    Some(self.outputs.len() - 1)
+                }
+                _ => None,
+            };
+            self.jobs[job].stages.push(StageState { outputs, ..state });
+            self.settle_sizes(job, index, stage);
+        }
+        let tasks: usize = self.jobs.iter().flat_map(|job| &job.stages).map(|stage| stage.tasks as usize).sum();
+        let usual = PIECES.iter().find(|(most, _)| tasks <= *most).map_or(1, |&(_, pieces)| pieces);
+        self.pieces = self.scenario.pieces.unwrap_or(usual);
+        let wait = self.fixed(self.scenario.engine.job_submit_s + spec.fixed_s);
+        self.engine.timer(self.engine.now + wait, Timer::MasterWanted(job as u32));
+        Ok(())
+    }
+
+    /// How many tasks a stage has, and what each reads.
+    fn stage_state(&mut self, job: usize, stage: &Stage) -> Result<StageState, Failure> {
+        let mut state = StageState::default();
+        let mut usual_tasks = 1;
+        match &stage.input {
+            Input::None => {}
+            Input::Generated { bytes } => state.input_bytes = *bytes,
+            Input::Dfs { dataset, bytes } => {
+                let index = self.world.datasets.iter().position(|known| known.name == *dataset);
+                let index = index.ok_or_else(|| {
+                    Failure::Input(format!("job {}: {dataset} is not there yet", self.scenario.jobs[job].name))
+                })?;
+                let blocks = &self.world.datasets[index].block_bytes;
+                let stored: f64 = blocks.iter().sum();
+                state.dataset = Some(index);
+                state.input_bytes = bytes.unwrap_or(stored).min(stored);
+                usual_tasks = blocks.len() as u32;
+            }
+            Input::Stages(places) => {
+                for &place in places {
+                    let outputs = self.jobs[job].stages[place].outputs;
+                    state.sources.extend(outputs);
+                    state.input_bytes += outputs.map_or(0.0, |index| self.outputs[index].expected_bytes);
+                }
+            }
+        }
+        state.tasks = stage.tasks.unwrap_or(usual_tasks);
+        if state.tasks == 0 {
+            return Err(Failure::Input(format!("stage {}: its input has no blocks", stage.name)));
+        }
+        state.weights = match &stage.shares {
+            Some(shares) => shares.clone(),
+            None if stage.skew > 0.0 => {
+                let draw = |task| Rng::keyed(self.scenario.seed, SKEW_SALT, task).lognormal(stage.skew);
+                let drawn: Vec<f64> = (0..u64::from(state.tasks)).map(draw).collect();
+                let sum: f64 = drawn.iter().sum();
+                drawn.iter().map(|share| share / sum).collect()
+            }
+            None => Vec::new(),
+        };
+        state.pending = state.tasks;
+        state.taken = vec![false; state.tasks as usize];
+        state.finished = vec![false; state.tasks as usize];
+        if let Output::Dfs { dataset: Some(name), .. } = &stage.output {
+            self.world.datasets.push(crate::world::Dataset::named(name));
+            state.written = Some(self.world.datasets.len() - 1);
+        }
+        Ok(state)
+    }
+
+    /// Spills and merges of a map-side sort, for a task of the mean size.
+    fn settle_sizes(&mut self, job: usize, index: usize, stage: &Stage) {
+        if let Output::Shuffle { ratio, .. } = stage.output {
+            let state = &mut self.jobs[job].stages[index];
+            let mean = state.input_bytes * self.expansion_of(job, index) * ratio
+                / f64::from(self.jobs[job].stages[index].tasks);
+            let state = &mut self.jobs[job].stages[index];
+            state.spills = spills_of(&stage.sort, mean);
+            let (share, passes) = merge_plan(state.spills, stage.sort.factor);
+            state.extra_merge_share = share;
+            state.merge_passes = passes;
+        }
+    }
+
+    /// Uncompressed bytes for each stored byte that a stage reads.
+    pub fn expansion_of(&self, job: usize, index: usize) -> f64 {
+        let stages = &self.scenario.jobs[job].stages;
+        let shuffled = match &stages[index].input {
+            Input::Stages(places) => places.first().map_or(1.0, |&place| match stages[place].output {
+                Output::Shuffle { compression, .. } => 1.0 / compression,
+                _ => 1.0,
+            }),
+            _ => 1.0,
+        };
+        shuffled * stages[index].expand
+    }
+
+    /// The master's container has started: what can begin begins.
+    pub fn job_runs(&mut self, job: usize) {
+        self.jobs[job].running = true;
+        self.jobs[job].start_s = self.engine.now;
+        for stage in 0..self.jobs[job].stages.len() {
+            self.check_ready(job, stage);
+        }
+        if self.scenario.engine.speculation {
+            self.engine.timer(self.engine.now + 1.0, Timer::Speculate);
+        }
+    }
+
+    /// Begin a stage that waits for nothing more, and let a reduce ask for as many containers as it may.
+    pub fn check_ready(&mut self, job: usize, index: usize) {
+        let spec = &self.scenario.jobs[job].stages[index];
+        let state = &self.jobs[job].stages[index];
+        if !self.jobs[job].running || state.done == state.tasks {
+            return;
+        }
+        let stages = &self.jobs[job].stages;
+        if spec.after.iter().any(|&before| stages[before].done < stages[before].tasks) {
+            return;
+        }
+        let mut requested = state.tasks;
+        if let Input::Stages(places) = &spec.input {
+            let (done, tasks) = places
+                .iter()
+                .fold((0, 0), |(done, tasks), &place| (done + stages[place].done, tasks + stages[place].tasks));
+            let share = f64::from(done) / f64::from(tasks);
+            if share < spec.shuffle.slow_start && done < tasks {
+                return;
+            }
+            requested = self.reduces_allowed(job, index, places, share);
+        }
+        let state = &mut self.jobs[job].stages[index];
+        let more = requested.saturating_sub(state.requested);
+        state.requested = state.requested.max(requested);
+        if !state.ready {
+            state.ready = true;
+            state.ready_at = self.engine.now;
+            state.last_local_at = self.engine.now;
+            self.list_local(job, index);
+        }
+        if more > 0 {
+            self.wake_idle(more as usize);
+        }
+    }
+
+    /// How many reduces the master asks for while maps are left: RMContainerAllocator's ramp-up.
+    fn reduces_allowed(&self, job: usize, index: usize, places: &[usize], done_share: f64) -> u32 {
+        const RAMP_UP_LIMIT: f64 = 0.5;
+        let (specs, stages) = (&self.scenario.jobs[job].stages, &self.jobs[job].stages);
+        if places.iter().all(|&place| stages[place].pending == 0) {
+            return stages[index].tasks;
+        }
+        let masters = self
+            .scenario
+            .jobs
+            .iter()
+            .zip(&self.jobs)
+            .filter(|(_, state)| state.am_node.is_some() && state.end_s == 0.0);
+        let total = self.total_memory - masters.map(|(spec, _)| spec.am_memory_bytes).sum::<f64>();
+        let for_reduces = total * done_share.min(RAMP_UP_LIMIT);
+        let scheduled: f64 = places
+            .iter()
+            .map(|&place| f64::from(stages[place].pending + stages[place].running) * specs[place].memory_bytes)
+            .sum();
+        let unused = (total - for_reduces - scheduled).max(0.0);
+        let allowed = ((for_reduces + unused) / specs[index].memory_bytes).floor();
+        allowed.min(f64::from(stages[index].tasks)) as u32
+    }
+
+    /// A stage's last task has ended.
+    pub fn stage_ended(&mut self, job: usize, index: usize) {
+        self.jobs[job].stages[index].end_s = self.engine.now;
+        self.jobs[job].stages_left -= 1;
+        for stage in 0..self.jobs[job].stages.len() {
+            self.check_ready(job, stage);
+        }
+        if self.jobs[job].stages_left == 0 {
+            let at = self.engine.now + self.fixed(self.scenario.engine.job_end_s);
+            self.engine.timer(at, Timer::JobEnd(job as u32));
+        }
+    }
+
+    fn job_ended(&mut self, job: usize) {
+        self.jobs[job].end_s = self.engine.now;
+        self.jobs[job].running = false;
+        self.jobs_left -= 1;
+        if let Some(node) = self.jobs[job].am_node {
+            self.release(node, self.scenario.jobs[job].am_memory_bytes, 0.0);
+        }
+        for later in job + 1..self.jobs.len() {
+            if self.scenario.jobs[later].after.contains(&job) {
+                self.jobs[later].waits_for -= 1;
+                if self.jobs[later].waits_for == 0 {
+                    self.engine.timer(self.engine.now, Timer::Submit(later as u32));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! How much of its rate does a disk keep when so many streams share it? Tabulated from the request model.
+//!
+//! For each number of readers, with and without write-back beside them, the load of `load.rs` runs on the device's model
+//! for a while in virtual time; what it moved per second is the table. Between the numbers tried, totals are
+//! interpolated. For a disk with an arm this comes to `rate / (1 + rate * positioning / window)`.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use assay_devices::SeekCurve;
+use assay_spec::Params;
+
+use crate::load::{DiskSpec, Load, Step};
+
+const READERS: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
+/// Windows that the streams of a cell get together, and per stream at least.
+const WINDOWS: f64 = 160.0;
+const WINDOWS_EACH: f64 = 5.0;
+const RUN_WINDOWS: f64 = 8.0;
+
+/// Bytes per second of all readers together and of write-back.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rates {
+    pub read: f64,
+    pub write: f64,
+}
+
+#[derive(Debug)]
+pub struct Table {
+    alone: Vec<Rates>,
+    beside_writes: Vec<Rates>,
+    writes: f64,
+    /// Rate while flash takes writes into its buffer, as a multiple of the sustained one.
+    pub burst_factor: f64,
+    pub burst_bytes: f64,
+    pub sustained_write: f64,
+    /// What a jump of the arm costs.
+    pub positioning_s: f64,
+    pub read_bytes_per_s: f64,
+}
+
+impl Table {
+    pub fn of(spec: &DiskSpec) -> Table {
+        let mut sustained = spec.clone();
+        let (mut burst_factor, mut burst_bytes) = (1.0, 0.0);
+        let (mut positioning_s, read_bytes_per_s, sustained_write);
+        match &mut sustained.params {
+            Params::Ssd(params) => {
+                if params.burst_bytes > 0.0 {
+                    burst_factor = params.burst_write_bytes_per_s / params.write_bytes_per_s;
+                    burst_bytes = params.burst_bytes;
+                }
+                params.burst_bytes = 0.0;
+                positioning_s = params.read_latency_s;
+                read_bytes_per_s = params.read_bytes_per_s;
+                sustained_write = params.write_bytes_per_s;
+            }
+            Params::Hdd(params) => {
+                let curve = SeekCurve::new(params.seek_track_s, params.seek_full_s);
+                positioning_s = 30.0 / params.rpm + curve.mean_s() * spec.used_share.max(0.2);
+                positioning_s = positioning_s.max(30.0 / params.rpm + params.seek_track_s);
+                read_bytes_per_s = params.read_bytes_per_s;
+                sustained_write = params.write_bytes_per_s;
+            }
+        }
+        let cells = |writes: bool| READERS.iter().map(|&readers| cell(&sustained, readers, writes)).collect();
+        Table {
+            alone: cells(false),
+            beside_writes: cells(true),
+            writes: cell(&sustained, 0, true).write,
+            burst_factor,
+            burst_bytes,
+            sustained_write,
+            positioning_s,
+            read_bytes_per_s,
+        }
+    }
+
+    /// What so many readers get together, and write-back beside them if it works.
+    pub fn rates(&self, readers: u32, writes: bool) -> Rates {
+        if readers == 0 {
+            return Rates { read: 0.0, write: if writes { self.writes } else { 0.0 } };
+        }
+        let cells = if writes { &self.beside_writes } else { &self.alone };
+        let above = READERS.iter().position(|&tried| tried >= readers);
+        let above = match above {
+            None => return cells[READERS.len() - 1],
+            Some(above) if READERS[above] == readers => return cells[above],
+            Some(above) => above,
+        };
+        let (low, high) = (READERS[above - 1], READERS[above]);
+        let share = f64::from(readers - low) / f64::from(high - low);
+        let between = |a: f64, b: f64| a + (b - a) * share;
+        Rates {
+            read: between(cells[above - 1].read, cells[above].read),
+            write: between(cells[above - 1].write, cells[above].write),
+        }
+    }
+}
+
+/// Run the load of one cell and measure after a start.
+fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
+    let mut load = Load::new(spec, 1);
+    let endless = 1e18;
+    // Streams change their places now and then, so that no single pair of places makes the table. Beside another stream,
+    // the next window has to be sought for anyway.
+    let run = if readers > 1 || writes { RUN_WINDOWS * spec.readahead_bytes } else { endless };
+    for _ in 0..readers {
+        load.read(0.0, endless, run);
+    }
+    if writes {
+        load.allow_writes(0.0, endless);
+    }
+    let window = if readers == 0 { spec.request_bytes.max(spec.write_turn_bytes / 8.0) } else { spec.readahead_bytes };
+    let wanted = window * WINDOWS.max(WINDOWS_EACH * f64::from(readers)) * if writes { 2.0 } else { 1.0 };
+    let moved = |load: &Load| (load.stats().read_bytes as f64, load.stats().written_bytes as f64);
+    let mut step = Step::default();
+    let mut begun = None;
+    let mut now = 0.0;
+    loop {
+        now = load.next_s().max(now);
+        load.advance(now, &mut step);
+        if writes {
+            load.allow_writes(now, endless);
+        }
+        let (read, written) = moved(&load);
+        match begun {
+            None if read + written > wanted / 4.0 => begun = Some((now, read, written)),
+            Some((since, read_then, written_then)) if read + written > wanted => {
+                let passed_s = now - since;
+                return Rates { read: (read - read_then) / passed_s, write: (written - written_then) / passed_s };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Tables by what they are made from; a process makes each once.
+#[derive(Debug, Default)]
+pub struct Tables(HashMap<String, Rc<Table>>);
+
+impl Tables {
+    pub fn of(&mut self, spec: &DiskSpec) -> Rc<Table> {
+        let key = format!("{spec:?}");
+        Rc::clone(self.0.entry(key).or_insert_with(|| Rc::new(Table::of(spec))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_devices::{HddParams, SsdParams};
+
+    fn hdd(rate: f64, window: f64) -> DiskSpec {
+        DiskSpec {
+            params: Params::Hdd(HddParams { inner_share: 1.0, ..HddParams::typical(1 << 40, rate) }),
+            size_bytes: 1 << 40,
+            readahead_bytes: window,
+            request_bytes: window.min(524_288.0),
+            used_share: 0.5,
+            write_turn_bytes: 4e6,
+        }
+    }
+
+    #[test]
+    fn streams_that_interleave_cost_a_disk_half_its_rate() {
+        let table = Table::of(&hdd(120e6, 655_360.0));
+        let one = table.rates(1, false).read;
+        assert!((one / 120e6 - 1.0).abs() < 0.02, "{one}");
+        for readers in [4, 8, 16] {
+            let kept = table.rates(readers, false).read / one;
+            assert!((0.4..0.6).contains(&kept), "{readers} readers keep {kept}");
+        }
+    }
+
+    #[test]
+    fn the_table_follows_the_formula() {
+        let spec = hdd(120e6, 1_310_720.0);
+        let table = Table::of(&spec);
+        let formula = 1.0 / (1.0 + 120e6 * table.positioning_s / 1_310_720.0);
+        let kept = table.rates(2, false).read / 120e6;
+        assert!((kept / formula - 1.0).abs() < 0.2, "{kept} against {formula}");
+    }
+
+    #[test]
+    fn flash_keeps_its_rate() {
+        let spec = DiskSpec {
+            params: Params::Ssd(SsdParams::typical(500e6, 450e6)),
+            readahead_bytes: 1_310_720.0,
+            ..hdd(1.0, 1e6)
+        };
+        let table = Table::of(&spec);
+        assert!(table.rates(8, false).read > 0.95 * 500e6);
+        assert!(table.rates(0, true).write > 0.9 * 450e6);
+    }
+
+    #[test]
+    fn between_the_numbers_tried_lies_what_lies_between() {
+        let table = Table::of(&hdd(120e6, 655_360.0));
+        let (low, high) = (table.rates(8, false).read, table.rates(12, false).read);
+        let between = table.rates(10, false).read;
+        assert!((between - (low + high) / 2.0).abs() < 1.0);
+        assert_eq!(table.rates(100, false), table.rates(32, false));
+    }
+}

@@ -1,0 +1,381 @@
+//! Which nodes, disks and links are there, and what lies where? The cluster as the simulation sees it.
+
+use std::rc::Rc;
+
+use crate::disk::{Disk, DiskTraces};
+use crate::engine::Engine;
+use crate::load::DiskSpec;
+use crate::rng::Rng;
+use crate::scenario::{Detail, DeviceSpec, Failure, Fidelity, NodeType, Scenario};
+use crate::series::Series;
+use crate::table::{Table, Tables};
+use crate::writeback::WriteBack;
+use assay_spec::Params;
+
+pub const NODE_SALT: u64 = 1;
+pub const PLACE_SALT: u64 = 2;
+pub const TASK_SALT: u64 = 3;
+pub const BEAT_SALT: u64 = 4;
+pub const SKEW_SALT: u64 = 5;
+pub const RUN_SALT: u64 = 6;
+
+/// A position that no page cache can have.
+pub const NEVER_CACHED: f64 = -1e300;
+/// The least that write-back takes from a file in its turn: MIN_WRITEBACK_PAGES of Linux' fs/fs-writeback.c.
+const WRITE_TURN_BYTES: f64 = 4_194_304.0;
+const WRITE_TURN_S: f64 = 0.5;
+
+/// The page cache of a node as a queue: what was put in longest ago goes first. A position is how much had been put in.
+#[derive(Clone, Debug, Default)]
+pub struct Cache {
+    pub capacity_bytes: f64,
+    pub inserted_bytes: f64,
+}
+
+impl Cache {
+    /// Put a file's bytes in; returns the position of its end.
+    pub fn insert(&mut self, bytes: f64) -> f64 {
+        self.inserted_bytes += bytes;
+        self.inserted_bytes
+    }
+
+    /// Which share of the bytes that end at `position` is still there.
+    pub fn share(&self, bytes: f64, position: f64) -> f64 {
+        if bytes <= 0.0 || position <= NEVER_CACHED {
+            return 0.0;
+        }
+        ((self.capacity_bytes - (self.inserted_bytes - position)) / bytes).clamp(0.0, 1.0)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Replica {
+    pub node: u32,
+    pub disk: u32,
+    pub position: f64,
+}
+
+#[derive(Debug, Default)]
+pub struct Dataset {
+    pub name: String,
+    pub block_bytes: Vec<f64>,
+    /// Where each block's replicas begin; one more than blocks.
+    first: Vec<u32>,
+    replicas: Vec<Replica>,
+}
+
+impl Dataset {
+    pub fn named(name: &str) -> Dataset {
+        Dataset { name: name.into(), ..Dataset::default() }
+    }
+
+    pub fn replicas(&self, block: usize) -> &[Replica] {
+        &self.replicas[self.first[block] as usize..self.first[block + 1] as usize]
+    }
+
+    pub fn push(&mut self, bytes: f64, replicas: &[Replica]) {
+        if self.first.is_empty() {
+            self.first.push(0);
+        }
+        self.block_bytes.push(bytes);
+        self.replicas.extend_from_slice(replicas);
+        self.first.push(self.replicas.len() as u32);
+    }
+}
+
+#[derive(Debug)]
+pub struct Node {
+    pub name: String,
+    pub kind: u32,
+    pub rack: u32,
+    pub link_in: u32,
+    pub link_out: u32,
+    pub disks: Vec<u32>,
+    /// Directories in the order of their round robin, as disks.
+    pub dfs: Vec<u32>,
+    pub intermediate: Vec<u32>,
+    pub next_dfs: u32,
+    pub next_intermediate: u32,
+    pub cache: Cache,
+    pub memory_bytes_per_s: f64,
+    pub free_memory: f64,
+    pub free_cores: f64,
+    pub alive: bool,
+    pub beat_phase: f64,
+    pub beat_pending: bool,
+    pub idle: bool,
+    pub freed_at: f64,
+    pub cpu_s: f64,
+}
+
+pub struct World {
+    pub nodes: Vec<Node>,
+    /// Links out of and into each rack.
+    uplinks: Vec<(u32, u32)>,
+    pub racks: Vec<Vec<u32>>,
+    pub datasets: Vec<Dataset>,
+    storing: Vec<u32>,
+    /// For each node its place among those that store, or that of the next one that does.
+    storing_index: Vec<u32>,
+    place: Rng,
+    next_block: u32,
+    balanced: bool,
+    pub disk_readahead: Vec<f64>,
+}
+
+impl World {
+    pub fn build<T: Copy>(scenario: &Scenario, engine: &mut Engine<T>, tables: &mut Tables) -> Result<World, Failure> {
+        let mut world = World {
+            nodes: Vec::with_capacity(scenario.nodes()),
+            uplinks: Vec::new(),
+            racks: Vec::new(),
+            datasets: Vec::new(),
+            storing: Vec::new(),
+            storing_index: Vec::new(),
+            place: Rng::keyed(scenario.seed, PLACE_SALT, 0),
+            next_block: 0,
+            balanced: scenario.storage.balanced,
+            disk_readahead: Vec::new(),
+        };
+        for (kind_index, kind) in scenario.cluster.types.iter().enumerate() {
+            let specs: Vec<DiskSpec> = kind.devices.iter().map(disk_spec).collect();
+            let made: Vec<Option<Rc<Table>>> =
+                specs.iter().map(|spec| (scenario.fidelity == Fidelity::Flows).then(|| tables.of(spec))).collect();
+            for name in &kind.names {
+                world.add_node(scenario, engine, (kind_index as u32, kind), name, &specs, &made);
+            }
+        }
+        for _ in 0..world.racks.len() {
+            let rate = scenario.cluster.uplink_bytes_per_s;
+            if rate.is_finite() {
+                world.uplinks.push((engine.add_link(rate, None), engine.add_link(rate, None)));
+            }
+        }
+        for node in 0..world.nodes.len() as u32 {
+            world.storing_index.push(world.storing.len() as u32);
+            if !world.nodes[node as usize].dfs.is_empty() {
+                world.storing.push(node);
+            }
+        }
+        let storing = world.storing.len() as u32;
+        world.storing_index.iter_mut().for_each(|index| *index %= storing.max(1));
+        world.load(scenario)?;
+        Ok(world)
+    }
+
+    fn add_node<T: Copy>(
+        &mut self,
+        scenario: &Scenario,
+        engine: &mut Engine<T>,
+        (kind_index, kind): (u32, &NodeType),
+        name: &str,
+        specs: &[DiskSpec],
+        tables: &[Option<Rc<Table>>],
+    ) {
+        let index = self.nodes.len() as u32;
+        let traces = scenario.detail == Detail::Traces;
+        let series = || traces.then(|| Series::new(scenario.trace_interval_s));
+        let luck = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
+        engine.add_cpu(kind.cores, kind.cpu_speed * luck, kind.cpu_weight, series());
+        let link_in = engine.add_link(kind.nic_in_bytes_per_s, series());
+        let link_out = engine.add_link(kind.nic_out_bytes_per_s, series());
+        let rates: f64 = specs.iter().map(|spec| write_rate(&spec.params)).sum();
+        let mut disks = Vec::new();
+        for ((spec, table), device) in specs.iter().zip(tables).zip(&kind.devices) {
+            let share = write_rate(&spec.params) / rates;
+            let limit = device.dirty_limit_bytes.unwrap_or(f64::MAX).min(kind.dirty_bytes * share);
+            let background = (kind.dirty_background_bytes * share).min(limit / 2.0);
+            let back = WriteBack::new(limit, background, kind.dirty_expire_s);
+            let mut disk = match table {
+                Some(table) => Disk::fluid(spec, Rc::clone(table), kind.slow * luck, back),
+                None => {
+                    let seed = scenario.seed.wrapping_add(u64::from(index) * 1024 + disks.len() as u64);
+                    Disk::requests(&slower(spec, kind.slow * luck), seed, back)
+                }
+            };
+            if traces {
+                let (read, written, busy) =
+                    (Series::new(scenario.trace_interval_s), Series::new(scenario.trace_interval_s), series());
+                let busy = busy.unwrap_or_else(|| read.clone());
+                disk.totals.traces = Some(Box::new(DiskTraces { read, written, busy }));
+            }
+            self.disk_readahead.push(spec.readahead_bytes);
+            disks.push(engine.add_disk(disk));
+        }
+        let rack = scenario.cluster.rack_nodes.map_or(0, |nodes| index / nodes);
+        if self.racks.len() <= rack as usize {
+            self.racks.push(Vec::new());
+        }
+        self.racks[rack as usize].push(index);
+        let order = |count: &dyn Fn(&DeviceSpec) -> u32| directories(&kind.devices, &disks, count);
+        self.nodes.push(Node {
+            name: name.into(),
+            kind: kind_index,
+            rack,
+            link_in,
+            link_out,
+            dfs: order(&|device| device.dfs_directories),
+            intermediate: order(&|device| device.intermediate_directories),
+            disks,
+            next_dfs: index,
+            next_intermediate: 0,
+            cache: Cache { capacity_bytes: kind.cache_bytes, inserted_bytes: 0.0 },
+            memory_bytes_per_s: kind.memory_bytes_per_s,
+            free_memory: kind.container_memory_bytes,
+            free_cores: kind.container_cores,
+            alive: true,
+            beat_phase: Rng::keyed(scenario.seed, BEAT_SALT, u64::from(index)).uniform(),
+            beat_pending: false,
+            idle: true,
+            freed_at: 0.0,
+            cpu_s: 0.0,
+        });
+    }
+
+    /// Put the datasets where HDFS would have.
+    fn load(&mut self, scenario: &Scenario) -> Result<(), Failure> {
+        for spec in &scenario.datasets {
+            if self.storing.is_empty() {
+                return Err(Failure::Input("cluster: no device has the purpose dfs, and there are datasets".into()));
+            }
+            let mut dataset = Dataset::named(&spec.name);
+            let file_bytes = spec.bytes / f64::from(spec.files);
+            let blocks = (file_bytes / spec.block_bytes - 1e-9).ceil().max(1.0);
+            if blocks * f64::from(spec.files) > 20e6 {
+                return Err(Failure::Input(format!("datasets: {} would have more than 20 million blocks", spec.name)));
+            }
+            for file in 0..spec.files {
+                let writer = self.storing[file as usize % self.storing.len()];
+                let mut left = file_bytes;
+                for _ in 0..blocks as u32 {
+                    let bytes = left.min(spec.block_bytes);
+                    left -= bytes;
+                    let replicas = self.place((spec.files > 1).then_some(writer), spec.replication, bytes, spec.cached);
+                    dataset.push(bytes, &replicas);
+                }
+            }
+            self.datasets.push(dataset);
+        }
+        Ok(())
+    }
+
+    /// Where a block's replicas go: the writer's own disk, a node of another rack, one beside that, then any
+    /// (BlockPlacementPolicyDefault of HDFS). Directories are taken by turns.
+    pub fn place(&mut self, writer: Option<u32>, replication: u32, bytes: f64, cached: bool) -> Vec<Replica> {
+        let mut chosen: Vec<u32> = Vec::with_capacity(replication as usize);
+        let count = self.storing.len();
+        let block = self.next_block as usize;
+        self.next_block = self.next_block.wrapping_add(1);
+        let stride = 1 + block / count.max(1) % (count.max(2) - 1);
+        while chosen.len() < (replication as usize).min(count) {
+            let next = match writer {
+                _ if !self.balanced => self.choose(writer, &chosen),
+                Some(node) => {
+                    self.storing[(self.storing_index[node as usize] as usize + chosen.len() * stride) % count]
+                }
+                None => self.storing[(block + chosen.len() * stride) % count],
+            };
+            let from = self.storing_index[next as usize] as usize;
+            let fits = |node: u32| self.nodes[node as usize].alive && !chosen.contains(&node);
+            match (0..count).map(|i| self.storing[(from + i) % count]).find(|&node| fits(node)) {
+                Some(node) => chosen.push(node),
+                None => break,
+            }
+        }
+        let mut replicas = Vec::with_capacity(chosen.len());
+        for node in chosen {
+            let place = &mut self.nodes[node as usize];
+            let disk = place.dfs[place.next_dfs as usize % place.dfs.len()];
+            place.next_dfs = place.next_dfs.wrapping_add(1);
+            let position = if cached { place.cache.insert(bytes) } else { NEVER_CACHED };
+            replicas.push(Replica { node, disk, position });
+        }
+        replicas
+    }
+
+    fn choose(&mut self, writer: Option<u32>, chosen: &[u32]) -> u32 {
+        let any = |world: &mut World| world.storing[world.place.below(world.storing.len())];
+        let in_rack = |world: &mut World, rack: u32| {
+            let nodes = world.racks[rack as usize].len();
+            let node = world.racks[rack as usize][world.place.below(nodes)];
+            if world.nodes[node as usize].dfs.is_empty() {
+                world.storing[node as usize % world.storing.len()]
+            } else {
+                node
+            }
+        };
+        let rack_of = |world: &World, node: u32| world.nodes[node as usize].rack;
+        match (chosen.len(), writer) {
+            (0, Some(node)) if !self.nodes[node as usize].dfs.is_empty() => node,
+            (0, _) => any(self),
+            (1, _) if self.racks.len() > 1 => {
+                let own = rack_of(self, chosen[0]) as usize;
+                let other = (own + 1 + self.place.below(self.racks.len() - 1)) % self.racks.len();
+                in_rack(self, other as u32)
+            }
+            (2, _) if self.racks.len() > 1 => {
+                let rack = rack_of(self, chosen[1]);
+                in_rack(self, rack)
+            }
+            _ => any(self),
+        }
+    }
+
+    /// Links that data crosses from one node to another; none within a node.
+    pub fn path(&self, from: u32, to: u32, mut use_link: impl FnMut(u32)) {
+        if from == to {
+            return;
+        }
+        let (source, sink) = (&self.nodes[from as usize], &self.nodes[to as usize]);
+        use_link(source.link_out);
+        if source.rack != sink.rack && !self.uplinks.is_empty() {
+            use_link(self.uplinks[source.rack as usize].0);
+            use_link(self.uplinks[sink.rack as usize].1);
+        }
+        use_link(sink.link_in);
+    }
+}
+
+/// Directories by turns, those of one disk not in a row.
+fn directories(devices: &[DeviceSpec], disks: &[u32], count: &dyn Fn(&DeviceSpec) -> u32) -> Vec<u32> {
+    let most = devices.iter().map(count).max().unwrap_or(0);
+    let round = |turn: u32| devices.iter().zip(disks).filter(move |(device, _)| count(device) > turn).map(|(_, &d)| d);
+    (0..most).flat_map(round).collect()
+}
+
+fn write_rate(params: &Params) -> f64 {
+    match params {
+        Params::Hdd(hdd) => hdd.write_bytes_per_s,
+        Params::Ssd(ssd) => ssd.write_bytes_per_s,
+    }
+}
+
+fn disk_spec(device: &DeviceSpec) -> DiskSpec {
+    let turn = WRITE_TURN_BYTES.max(WRITE_TURN_S * write_rate(&device.params));
+    let limited = device.dirty_limit_bytes.map_or(turn, |limit| turn.min(limit / 4.0));
+    DiskSpec {
+        params: device.params.clone(),
+        size_bytes: device.size_bytes,
+        readahead_bytes: device.readahead_bytes,
+        request_bytes: device.request_bytes.min(device.readahead_bytes),
+        used_share: device.used_share,
+        write_turn_bytes: limited.max(device.request_bytes),
+    }
+}
+
+/// The same device at a factor of its speed.
+fn slower(spec: &DiskSpec, factor: f64) -> DiskSpec {
+    let mut spec = spec.clone();
+    match &mut spec.params {
+        Params::Hdd(hdd) => {
+            hdd.read_bytes_per_s *= factor;
+            hdd.write_bytes_per_s *= factor;
+        }
+        Params::Ssd(ssd) => {
+            ssd.read_bytes_per_s *= factor;
+            ssd.write_bytes_per_s *= factor;
+            ssd.burst_write_bytes_per_s *= factor;
+        }
+    }
+    spec
+}

@@ -1,0 +1,154 @@
+//! When may a writer go on whose data goes into the page cache? Linux' dirty pages of one device.
+//!
+//! A write is done as soon as no more than the limit is dirty; until then its writer waits, first come, first served.
+//! The kernel writes back when more than the background limit is dirty, when somebody waits, or when the data has been
+//! dirty for too long (Documentation/admin-guide/sysctl/vm.rst: dirty_bytes, dirty_background_bytes,
+//! dirty_expire_centisecs; for one device alone Documentation/ABI/testing/sysfs-class-bdi: max_bytes, strict_limit).
+
+use std::collections::VecDeque;
+
+use crate::fair::{PartId, INSTANT_S};
+
+#[derive(Debug)]
+pub struct WriteBack {
+    limit_bytes: f64,
+    background_bytes: f64,
+    expire_s: f64,
+    pub dirty_bytes: f64,
+    taken_bytes: f64,
+    given_bytes: f64,
+    waiting: VecDeque<(f64, PartId)>,
+    dirty_since: f64,
+    emptying: bool,
+}
+
+impl WriteBack {
+    pub fn new(limit_bytes: f64, background_bytes: f64, expire_s: f64) -> WriteBack {
+        WriteBack {
+            limit_bytes,
+            background_bytes: background_bytes.min(limit_bytes),
+            expire_s,
+            dirty_bytes: 0.0,
+            taken_bytes: 0.0,
+            given_bytes: 0.0,
+            waiting: VecDeque::new(),
+            dirty_since: 0.0,
+            emptying: false,
+        }
+    }
+
+    /// Take a write; true when its writer needs not wait.
+    pub fn write(&mut self, now: f64, bytes: f64, part: PartId) -> bool {
+        if self.dirty_bytes <= 0.0 {
+            self.dirty_since = now;
+        }
+        self.taken_bytes += bytes;
+        self.dirty_bytes += bytes;
+        if self.waiting.is_empty() && self.dirty_bytes <= self.limit_bytes {
+            return true;
+        }
+        self.waiting.push_back((self.taken_bytes - self.limit_bytes, part));
+        false
+    }
+
+    /// So much has reached the device; tell whose wait is over. `slack_bytes` is what counts as rounding.
+    pub fn drain(&mut self, bytes: f64, slack_bytes: f64, alive: impl Fn(PartId) -> bool, done: &mut Vec<PartId>) {
+        let bytes = bytes.min(self.dirty_bytes);
+        self.given_bytes += bytes;
+        self.dirty_bytes -= bytes;
+        if self.dirty_bytes <= slack_bytes {
+            self.dirty_bytes = 0.0;
+            self.given_bytes = self.taken_bytes;
+            self.emptying = false;
+        }
+        while let Some(&(threshold, part)) = self.waiting.front() {
+            if !alive(part) {
+                self.waiting.pop_front();
+                continue;
+            }
+            if threshold - self.given_bytes > slack_bytes {
+                break;
+            }
+            self.waiting.pop_front();
+            done.push(part);
+        }
+    }
+
+    /// All that was ever written: a place in the order of writing.
+    pub fn position(&self) -> f64 {
+        self.taken_bytes
+    }
+
+    /// A file was deleted that ends at a place in that order: what is dirty of it is less to do.
+    pub fn forget(&mut self, bytes: f64, position: f64) -> f64 {
+        let bytes = bytes.min(self.dirty_bytes - (self.taken_bytes - position)).max(0.0);
+        self.dirty_bytes -= bytes;
+        self.given_bytes += bytes;
+        bytes
+    }
+
+    /// Whether the kernel writes back now.
+    pub fn flushes(&mut self, now: f64) -> bool {
+        if self.dirty_bytes <= 0.0 {
+            return false;
+        }
+        if now >= self.dirty_since + self.expire_s - INSTANT_S {
+            self.emptying = true;
+            self.dirty_since = now;
+        }
+        let rounding = 1e-9 * self.background_bytes;
+        self.emptying || !self.waiting.is_empty() || self.dirty_bytes > self.background_bytes + rounding
+    }
+
+    /// Bytes until something changes while it writes back.
+    pub fn next_bytes(&self) -> f64 {
+        let floor = if self.emptying { 0.0 } else { self.background_bytes };
+        let waiting = self.waiting.front().map(|&(threshold, _)| threshold - self.given_bytes);
+        let rest = self.dirty_bytes - floor;
+        waiting.map_or(rest, |bytes| if rest > 0.0 { bytes.min(rest) } else { bytes }).max(0.0)
+    }
+
+    /// When it begins to write back by itself.
+    pub fn expires_at(&self) -> f64 {
+        if self.dirty_bytes > 0.0 {
+            self.dirty_since + self.expire_s
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(activity: u32) -> PartId {
+        PartId { activity, generation: 0, slot: 0 }
+    }
+
+    #[test]
+    fn what_fits_below_the_limit_does_not_wait() {
+        let mut back = WriteBack::new(100.0, 50.0, 30.0);
+        assert!(back.write(0.0, 60.0, part(1)));
+        assert!(!back.write(0.0, 60.0, part(2)));
+        assert!(back.flushes(0.0));
+        assert_eq!(back.next_bytes(), 20.0);
+        let mut done = Vec::new();
+        back.drain(20.0, 0.0, |_| true, &mut done);
+        assert_eq!(done, [part(2)]);
+        assert!(back.flushes(0.0));
+        back.drain(50.0, 0.0, |_| true, &mut done);
+        assert!(!back.flushes(1.0));
+        assert!(back.flushes(30.0));
+        assert_eq!(back.next_bytes(), 50.0);
+    }
+
+    #[test]
+    fn deleted_files_need_no_device() {
+        let mut back = WriteBack::new(100.0, 50.0, 30.0);
+        assert!(back.write(0.0, 80.0, part(1)));
+        assert_eq!(back.forget(1000.0, back.position()), 80.0);
+        assert!(!back.flushes(100.0));
+        assert_eq!(back.expires_at(), f64::INFINITY);
+    }
+}

@@ -1,0 +1,12 @@
+//! What does a specification in JSON say? The reader, an object's members with the path to them, and devices.
+//!
+//! Every error names the field and what is wrong with it. Shared by the daemon and the simulator, so that one text
+//! describes the same disk to both.
+
+mod devices;
+mod fields;
+pub mod json;
+
+pub use devices::{device_model, hdd, ssd, Params};
+pub use fields::Fields;
+pub use json::Json;
