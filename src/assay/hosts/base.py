@@ -340,17 +340,6 @@ class BaseTransport:
                 raise HostError(f"{local} can't be read: {error}", where=f"{self.name}: copy to {remote}") from error
             await self._file_command(f"copy to {remote}", shell.put_command(remote), _chunks(archive), TREE_TIMEOUT_S)
 
-    async def get_tree(self, remote: str, local: Path, patterns: Sequence[str] = ("*",)) -> None:
-        """Copy the matching regular files below ``remote`` into ``local``. Holds the archive in memory."""
-        if not patterns:
-            raise ValueError("get_tree needs a pattern")
-        command = shell.get_command(remote, patterns)
-        archive = await self._file_command(f"copy from {remote}", command, (), TREE_TIMEOUT_S)
-        try:
-            await asyncio.to_thread(_unpack, archive, local)
-        except (OSError, tarfile.TarError) as error:
-            raise HostError(f"{local} can't be filled: {error}", where=f"{self.name}: copy from {remote}") from error
-
     async def _file_command(self, what: str, argv: Sequence[str], stdin: Iterable[bytes], timeout_s: float) -> bytes:
         done = await self._run(argv, stdin, timeout_s, check=False)
         if done.exit_status != 0:
@@ -377,12 +366,3 @@ def _pack(local: Path, archive: IO[bytes]) -> None:
         for entry in sorted(local.iterdir()):
             tar.add(entry, arcname=entry.name)
     archive.seek(0)
-
-
-def _unpack(archive: bytes, local: Path) -> None:
-    local.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryFile(prefix="assay-") as file:
-        file.write(archive)
-        file.seek(0)
-        with tarfile.open(fileobj=file, mode="r|") as tar:
-            tar.extractall(local, filter="data")

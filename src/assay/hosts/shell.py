@@ -45,12 +45,6 @@ rm -f -- "$new"; exit 1
 
 _PUT = 'mkdir -p -- "$1" && exec tar -C "$1" --no-same-owner -xpf -'
 
-# $1: directory, then find's tests. tar's status 1 says that a file grew while it was read, as logs do.
-_GET = """
-cd -- "$1" || exit 2; shift
-find . -type f \\( "$@" \\) -print0 | tar --null --no-recursion -T - -cf - || [ $? -eq 1 ]
-"""
-
 
 def kill_command(pid: int) -> list[str]:
     """Return the command that ends process group ``pid``; its status is 0 when nothing of it is left."""
@@ -70,12 +64,6 @@ def write_command(path: str, mode: int) -> list[str]:
 def put_command(remote: str) -> list[str]:
     """Return the command that unpacks a tar archive from its stdin into ``remote``."""
     return ["sh", "-c", _PUT, "sh", remote]
-
-
-def get_command(remote: str, patterns: Sequence[str]) -> list[str]:
-    """Return the command that writes a tar archive of the matching files below ``remote`` to its stdout."""
-    tests = [word for pattern in patterns for word in ("-o", "-path", f"./{pattern}")][1:]
-    return ["sh", "-c", _GET, "sh", remote, *tests]
 
 
 def wrap(argv: Sequence[str], token: str, env: Mapping[str, str] | None, cwd: str | None) -> list[str]:

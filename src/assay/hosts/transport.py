@@ -121,13 +121,6 @@ class Transport(Protocol):
         """Copy what is in the directory ``local`` into the directory ``remote``, which is made."""
         ...
 
-    async def get_tree(self, remote: str, local: Path, patterns: Sequence[str] = ("*",)) -> None:
-        """Copy the regular files below ``remote`` whose relative path matches a pattern into ``local``.
-
-        Patterns are the shell's, but ``*`` matches ``/`` too. Raises HostError when ``remote`` is not a directory.
-        """
-        ...
-
     async def forward(self, host: str, port: int) -> tuple[str, int]:
         """Return a (local address, port) that reaches ``host:port`` as this node sees it."""
         ...

@@ -15,7 +15,6 @@ from assay.errors import FormatError
 from assay.formats.hadoop.jhist import JobHistory, parse_jhist
 from assay.formats.hadoop.jhist_learned_json import LearnedJson
 from assay.formats.hadoop.jhist_quick_binary import QuickBinary
-from assay.formats.hadoop.jhist_quick_json import QuickJson
 from effort import examples
 from mutation import fuzz_count, mutations
 from paths import ROOT
@@ -31,7 +30,7 @@ def slow(content: bytes) -> JobHistory:
     """Return what the slow way alone tells."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(QuickBinary, "take", lambda self, place: None)
-        patch.setattr(QuickJson, "take", lambda self, begin, end: False)
+        patch.setattr(LearnedJson, "take", lambda self, place: None)
         return parse_jhist(content)
 
 
@@ -84,7 +83,7 @@ def test_sound_histories_are_the_same_either_way(encode: Encode, host: str) -> N
     assert parse_jhist(content) == slow(content)
 
 
-@pytest.mark.parametrize("taker", [QuickBinary, QuickJson, LearnedJson])
+@pytest.mark.parametrize("taker", [QuickBinary, LearnedJson])
 def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[bool] = []
     quick = taker.take
@@ -96,7 +95,7 @@ def test_the_quick_way_is_taken(taker: Any, monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(taker, "take", counted)
     events = long_job()
-    encode = {QuickBinary: samples.binary, QuickJson: samples.as_json, LearnedJson: samples.compact_json}[taker]
+    encode = {QuickBinary: samples.binary, LearnedJson: samples.compact_json}[taker]
     parse_jhist(encode(events))
     assert sum(taken) > 0.95 * len(events)
 

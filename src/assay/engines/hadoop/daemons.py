@@ -55,7 +55,6 @@ class Health:
     live_datanodes: int
     live_nodemanagers: int
     safe_mode: bool
-    missing_blocks: int
 
 
 class Daemons:
@@ -250,7 +249,6 @@ class Daemons:
             live_datanodes=int(state.get("NumLiveDataNodes", 0)),
             live_nodemanagers=int(metrics.get("clusterMetrics", {}).get("activeNodes", 0)),
             safe_mode=bool(info.get("Safemode", "")),
-            missing_blocks=int(info.get("NumberOfMissingBlocks", 0)),
         )
 
     async def dead(self) -> list[str]:

@@ -2,8 +2,7 @@
 
 In: the bytes of a ``.jhist`` file of Hadoop 2 or 3. Out: its events in the order of the file: those of task attempts as
 ``jhist_attempts.py`` has them, others as :class:`Event`. Most events are read in a quick way
-(``jhist_learned_json``, ``jhist_quick_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by
-field.
+(``jhist_learned_json``, ``jhist_quick_binary``), and whatever those leave is read here, field by field.
 
 The format is that of org.apache.hadoop.mapreduce.jobhistory.EventWriter: a first line ``Avro-Json`` or ``Avro-Binary``,
 a second line with the Avro schema, then one record per event: JSON objects on lines of their own, or records in Avro's
@@ -23,7 +22,6 @@ from assay.errors import FormatError
 from assay.formats.hadoop.jhist_attempts import ENDS, STARTS, STATUS, AttemptEnded, AttemptStarted, in_order, kept
 from assay.formats.hadoop.jhist_learned_json import LearnedJson
 from assay.formats.hadoop.jhist_quick_binary import QuickBinary
-from assay.formats.hadoop.jhist_quick_json import QuickJson
 
 _JSON: Final = b"Avro-Json"
 _BINARY: Final = b"Avro-Binary"
@@ -151,7 +149,6 @@ def read_events(content: bytes, wanted: Collection[str], *, source: str = "job h
 
 def _read_json(content: bytes, place: int, wanted: Collection[str], source: str) -> Iterator[Told]:
     """Yield the events in the lines from ``place`` on."""
-    quick = QuickJson(content, wanted)
     learned = LearnedJson(content, wanted)
     number = 3
     while place < len(content):
@@ -165,12 +162,9 @@ def _read_json(content: bytes, place: int, wanted: Collection[str], source: str)
             number, place = number + 1, known
             continue
         end = content.find(b"\n", place) + 1 or len(content)
-        if quick.take(place, end):
-            if quick.event is not None:
-                yield quick.event
-            learned.learn(place, end)
-        elif line := content[place:end].strip():
+        if line := content[place:end].strip():
             yield from _told(_decoded(line, f"{source}:{number}"), wanted)
+            learned.learn(place, end)
         number, place = number + 1, end
 
 

@@ -5,7 +5,7 @@ In: the history's bytes and the place where a line begins. Out: the attempt's ev
 first event of a type the others have its keys, in its order, with other values. From a line that is known to be sound a
 regular expression is made: keys and the names of counters as they stand there, plain texts in ASCII and whole
 numbers for the values. A line that it does not match (an escape in a text, another key, damage) is left to
-``jhist_quick_json.py``, which knows more and takes longer.
+``jhist_events.py``, which knows more and takes longer.
 """
 
 from __future__ import annotations
