@@ -16,6 +16,7 @@ from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, calls_s, measured_overheads, read_events, time_share
 from assay.errors import EngineError, HostError, RepositoryError
 from assay.model.baseline import Baseline
+from assay.model.fitness import Fitness
 from assay.model.plan import RETRIES, Plan
 from assay.model.run import FailureClass, Run, RunStatus
 from assay.planning.estimate import RESTART_S, RUN_EXTRA_S
@@ -44,6 +45,7 @@ class FakeHands:
     limits: list[str] = field(default_factory=list)
     mended: int = 0
     baseline: Baseline | None = None
+    fitness: Fitness | None = None
     before_job: Callable[[], None] = lambda: None
 
     async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:

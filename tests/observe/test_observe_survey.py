@@ -11,10 +11,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from assay.hosts import LocalTransport
 from assay.model.cluster import Address
+from assay.model.fitness import Fitness, Grade
 from assay.observe.scripts import source
 from assay.observe.survey import survey, survey_all
 from assay.spec import load_cluster
@@ -95,7 +97,15 @@ def test_forty_hosts_are_found_but_for_those_that_can_not_be(forty: Fleet, tmp_p
     cluster = load_cluster(file)
     assert len(cluster.nodes) == 37, done.stderr
     assert {device.directory for node in cluster.workers for device in node.type.devices} == {"/mnt/data/assay"}
-    print(f"discovered in {took_s:.1f} s")
+
+    began = time.monotonic()
+    checked = assay("check", file, "--json", check=False)
+    print(f"discovered in {took_s:.1f} s, checked in {time.monotonic() - began:.1f} s")
+    assert checked.returncode == 1, checked.stderr
+    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
+    assert (len(fitness.hosts), fitness.unreached) == (37, {})
+    full = next(node.name for node in cluster.nodes if node.address and node.address.host == forty.address(FULL))
+    assert [host for host in fitness.hosts if fitness.worst(host, "free-space") is Grade.ERROR] == [full]
 
 
 def test_scripts_for_nodes_are_plain_ascii() -> None:

@@ -20,6 +20,7 @@ from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
 from assay.errors import AssayError, EngineError, HostError
 from assay.model.baseline import Baseline
+from assay.model.fitness import Fitness
 from assay.model.plan import Plan
 from assay.model.run import FailureClass, Run, RunStatus
 from assay.planning.estimate import expected, remaining_s, time_limit
@@ -65,6 +66,11 @@ class Hands(Protocol):
     @property
     def baseline(self) -> Baseline | None:
         """What the devices and links of the cluster can do; it goes into each bundle."""
+        ...
+
+    @property
+    def fitness(self) -> Fitness | None:
+        """What was found of the hosts before the campaign; it goes into each bundle."""
         ...
 
 
@@ -228,8 +234,8 @@ class Loop:
     ) -> None:
         """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one."""
         began, clock = self._work.now_unix_s(), time.monotonic()
-        baseline = self._hands.baseline
-        files = {"baseline.json": msgspec.json.format(msgspec.json.encode(baseline))} if baseline else {}
+        beside = {"baseline.json": self._hands.baseline, "fitness.json": self._hands.fitness}
+        files = {name: msgspec.json.format(msgspec.json.encode(each)) for name, each in beside.items() if each}
         await asyncio.to_thread(
             lambda: self._work.repository.publish(
                 published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files

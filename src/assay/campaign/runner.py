@@ -29,9 +29,11 @@ from assay.lab.state import lab_directory
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Placement
 from assay.model.environment import Environment, LabFacts
+from assay.model.fitness import Fitness, Grade
 from assay.model.plan import Plan
 from assay.model.run import Run
 from assay.observe.baseline import measure_baseline
+from assay.observe.checking import check_reached
 from assay.observe.environment import capture
 from assay.planning.forecast import renewed
 from assay.planning.order import PlannedRun
@@ -103,6 +105,7 @@ class _Cluster:
         self._stack = AsyncExitStack()
         self._setting: Setting | None = None
         self.baseline: Baseline | None = None
+        self.fitness: Fitness | None = None
 
     async def open(self, *, with_baseline: bool) -> None:
         """Connect, take hold of the cluster, and record what is there."""
@@ -114,6 +117,7 @@ class _Cluster:
             await provider.open(watcher.step)
             stack.push_async_callback(_finish, provider)
             if with_baseline:
+                self.fitness = await _fitness(cluster, transports, watcher)
                 self.baseline = await _baseline(cluster, transports, watcher)
             environment = await _environment(cluster, transports, provider.facts, self._lab, watcher)
             groups = self._lab.control_groups if self._lab else {}
@@ -218,6 +222,20 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
             if isinstance(result, BaseException):
                 raise result
     return {transport.name: transport for transport in transports}
+
+
+async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Fitness | None:
+    """Check real hosts; a lab's and this machine's are what they are."""
+    if cluster.placement is not Placement.SSH:
+        return None
+    watcher.step("checking hosts")
+    found = await check_reached(cluster, transports)
+    for each in found.troubles():
+        if each.grade is Grade.ERROR:
+            watcher.say(f"error on {each.host}: {each.criterion} {each.subject}: {each.found}".replace(" :", ":"))
+    counts = f"{found.count(Grade.ERROR)} errors, {found.count(Grade.WARNING)} warnings"
+    watcher.say(f"hosts were checked: {counts}; they are kept with each run")
+    return found
 
 
 async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Baseline | None:

@@ -56,6 +56,11 @@ class Folders:
         return self.root / "plans"
 
     @property
+    def checks(self) -> Path:
+        """What was found of clusters' hosts; see :mod:`assay.repository.kept_checks`."""
+        return self.root / "checks"
+
+    @property
     def clusters(self) -> Path:
         """Cluster files that a server offers for plans; people put them there."""
         return self.root / "clusters"

@@ -1,0 +1,46 @@
+"""All checks, and a cluster judged by them. In: surveys, and what the cluster file says. Out: a Fitness. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from assay.fitness import between, disks, memory, network, processor, system
+from assay.fitness.check import BetweenCheck, Described, HostCheck
+from assay.model.cluster import Cluster, Node
+from assay.model.fitness import BETWEEN, Fitness, Grade, Reading
+from assay.model.survey import Survey
+
+HOST_CHECKS: tuple[HostCheck, ...] = (*memory.CHECKS, *processor.CHECKS, *disks.CHECKS, *network.CHECKS, *system.CHECKS)
+BETWEEN_CHECKS: tuple[BetweenCheck, ...] = between.CHECKS
+CRITERIA = (*(check.criterion for check in HOST_CHECKS), *(check.criterion for check in BETWEEN_CHECKS))
+
+
+def described(node: Node, cluster: Cluster) -> Described:
+    """Return what the cluster file says of a host."""
+    directories = {device.name: device.directory for device in node.type.devices if device.directory}
+    return Described(node.type, node.roles, directories, cluster.home, cluster.attached is not None)
+
+
+def judged(cluster: Cluster, checked_at: str, hosts: Mapping[str, Survey], unreached: Mapping[str, str]) -> Fitness:
+    """Judge every host that was surveyed, by itself and beside the others."""
+    nodes = {node.name: node for node in cluster.nodes}
+    readings = [
+        reading
+        for name, survey in hosts.items()
+        for reading in _of_host(name, survey, described(nodes[name], cluster) if name in nodes else Described())
+    ]
+    if len(hosts) > 1:
+        readings += _between(hosts)
+    return Fitness(cluster.name, checked_at, tuple(hosts), CRITERIA, tuple(readings), dict(unreached))
+
+
+def _of_host(name: str, survey: Survey, said: Described) -> Iterator[Reading]:
+    for check in HOST_CHECKS:
+        for found in check.judge(survey, said):
+            yield Reading(check.criterion.name, name, found.grade, found.found, found.subject)
+
+
+def _between(hosts: Mapping[str, Survey]) -> Iterator[Reading]:
+    for check in BETWEEN_CHECKS:
+        for found in check.judge(hosts):
+            yield Reading(check.criterion.name, BETWEEN, Grade(found.grade), found.found, found.subject)

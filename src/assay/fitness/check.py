@@ -1,0 +1,99 @@
+"""What a check is: a criterion, and how a host's survey is judged by it. In: surveys. Out: what was found. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from assay.model.cluster import NodeType, Role
+from assay.model.fitness import Advice, Criterion, Grade
+from assay.model.survey import Mount, Survey
+
+CLOUDERA = "Cloudera, CDP 7.1.9, Managing Clusters"
+CLOUDERA_RA = "Cloudera, CDP Private Cloud Base Reference Architecture: Kernel and OS tuning"
+HORTONWORKS = "Hortonworks Community, OS Configurations for Better Hadoop Performance"
+SANDISK = "SanDisk, CloudSpeed SSDs under TestDFSIO (2014), section on tuning"
+SAMMER = "E. Sammer, Hadoop Operations (O'Reilly 2012), chapter 4"
+ARENADATA = "Arenadata Hadoop, file system requirements"
+LINUX = "Linux's own default"
+ASSAY = "assay: what makes runs comparable"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing that was found; ``subject``: the device, mount or interface that it is about."""
+
+    grade: Grade
+    found: str
+    subject: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the cluster file says of a host; all of it empty where there is no file."""
+
+    type: NodeType | None = None
+    roles: frozenset[Role] = frozenset()
+    directories: Mapping[str, str] = field(default_factory=dict)
+    """Device to directory."""
+    home: str | None = None
+    attached: bool = False
+
+
+HostJudge = Callable[[Survey, Described], Iterable[Found]]
+BetweenJudge = Callable[[Mapping[str, Survey]], Iterable[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class HostCheck:
+    """A criterion of each host by itself."""
+
+    criterion: Criterion
+    judge: HostJudge
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenCheck:
+    """A criterion of all hosts together: they are to be alike."""
+
+    criterion: Criterion
+    judge: BetweenJudge
+
+
+def criterion(name: str, title: str, why: str, change: str, *advice: tuple[str, str]) -> Criterion:
+    """Return a criterion; each advice is a value and its source."""
+    return Criterion(name, title, why, change, tuple(Advice(*each) for each in advice))
+
+
+def fit(found: str, subject: str = "") -> Found:
+    """Return that something is as it should be."""
+    return Found(Grade.FIT, found, subject)
+
+
+def unknown(why: str, subject: str = "") -> Found:
+    """Return that something could not be known, and why."""
+    return Found(Grade.UNKNOWN, why, subject)
+
+
+def graded(good: bool, otherwise: Grade, found: str, subject: str = "") -> Found:
+    """Return ``found`` as fit where it is good, else with the grade ``otherwise``."""
+    return Found(Grade.FIT if good else otherwise, found, subject)
+
+
+def data_mounts(host: Survey, described: Described) -> list[Mount]:
+    """Return the file systems with data: those of the described directories, else all that are for data."""
+    if not described.directories:
+        return host.data_mounts()
+    found = {mount.point: mount for d in described.directories.values() if (mount := host.mount_at(d))}
+    return list(found.values())
+
+
+def data_blocks(host: Survey, described: Described) -> list[str]:
+    """Return the names of the block devices on which these file systems lie, each once."""
+    names = [host.block_of(mount) for mount in data_mounts(host, described)]
+    return list(dict.fromkeys(name for name in names if name))
+
+
+def data_disks(host: Survey, described: Described) -> list[str]:
+    """Return the names of the disks under them in the end."""
+    return list(dict.fromkeys(disk for name in data_blocks(host, described) for disk in host.disks_of(name)))

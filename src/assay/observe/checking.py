@@ -1,0 +1,90 @@
+"""Gather what the checks of hosts need, and have it judged. In: a cluster, its hosts. Out: a Fitness.
+
+``deep`` adds what takes a second per disk: a bare read of each, as root, by sudo without a password, or by the group
+that may read block devices. Nothing is written, and nothing but these reads is asked of a disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from assay.errors import HostError
+from assay.fitness.catalogue import described, judged
+from assay.fitness.check import data_disks
+from assay.hosts import Transport
+from assay.model.cluster import Cluster, Node
+from assay.model.fitness import Fitness
+from assay.model.survey import Survey
+from assay.observe.scripts import command, run_script
+from assay.observe.survey import HOST_TIMEOUT_S, survey, survey_all
+
+READ_S = 1.0
+READ_BYTES_MAX = 512 * 2**20
+DEEP_TIMEOUT_S = 120.0
+
+
+async def check_hosts(
+    cluster: Cluster, *, deep: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Fitness:
+    """Connect to every host, look at it, and judge what was found. A host that can't be asked is part of the answer."""
+    nodes = {node.name: node for node in cluster.nodes}
+
+    async def work(transport: Transport) -> Survey:
+        return await _looked_at(transport, nodes[transport.name], cluster, deep=deep)
+
+    timeout_s = DEEP_TIMEOUT_S if deep else HOST_TIMEOUT_S
+    addresses = {name: node.address for name, node in nodes.items()}
+    found = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
+    failed = {name: str(error) for name, error in found.failed.items()}
+    return judged(cluster, _now(), found.hosts, failed)
+
+
+async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> Fitness:
+    """Judge the hosts of a cluster by the quick checks, over connections that are open already."""
+    nodes = {node.name: node for node in cluster.nodes if node.name in transports}
+    asked = (_looked_at(transports[name], node, cluster, deep=False) for name, node in nodes.items())
+    results = await asyncio.gather(*asked, return_exceptions=True)
+    found: dict[str, Survey] = {}
+    failed: dict[str, str] = {}
+    for name, result in zip(nodes, results, strict=True):
+        if isinstance(result, Survey):
+            found[name] = result
+        elif isinstance(result, HostError):
+            failed[name] = str(result)
+        elif isinstance(result, BaseException):
+            raise result
+    return judged(cluster, _now(), found, failed)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+async def _looked_at(transport: Transport, node: Node, cluster: Cluster, *, deep: bool) -> Survey:
+    others = [each for each in cluster.nodes if each.address]
+    names = [each.address.host for each in others if each.address and each.name != node.name]
+    index = next((number for number, each in enumerate(others) if each.name == node.name), None)
+    after = others[(index + 1) % len(others)] if index is not None and len(others) > 1 else None
+    directories = [device.directory for device in node.type.devices if device.directory]
+    neighbour = after.address.host if after and after.address else None
+    found = await survey(transport, directories=directories, peers=names, neighbour=neighbour)
+    if not deep:
+        return found
+    return replace(found, read_bytes_per_s=await _bare_reads(transport, found, node, cluster))
+
+
+async def _bare_reads(transport: Transport, found: Survey, node: Node, cluster: Cluster) -> Mapping[str, float]:
+    disks = data_disks(found, described(node, cluster))
+    options = {"disks": disks, "seconds": READ_S, "bytes": READ_BYTES_MAX}
+    if found.user.sudo == "free":
+        argv = ["sudo", "-n", *command("bare_reads", options)]
+        done = await transport.run(["sh", "-c", f"{shlex.join(argv)}"], timeout_s=DEEP_TIMEOUT_S, check=False)
+        if done.exit_status == 0:
+            return dict(json.loads(done.stdout)["rates"])
+    answer = await run_script(transport, "bare_reads", options, timeout_s=DEEP_TIMEOUT_S)
+    return dict(answer["rates"])
