@@ -184,7 +184,7 @@ def test_title_and_question_can_be_given(root: Path, tmp_path: Path) -> None:
     assert "Which &amp; why?" in page.read_text()
     found = json.loads(result.stdout)
     assert (found["title"], found["question"]) == ("Disks <1>", "Which & why?")
-    assert found["commands"][-1].endswith("--title 'Disks <1>' --question 'Which & why?'")
+    assert "--title 'Disks <1>' --question 'Which & why?' --date " in found["commands"][-1]
 
 
 @pytest.mark.parametrize("name", ["report.doc", "report"])

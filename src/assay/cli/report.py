@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,6 +77,7 @@ def _packed(
 @click.option("--title", help="The report's title instead of the generated one.")
 @click.option("--question", help="The question that it answers instead of the generated one.")
 @click.option("--author", help="Who answers for it: a person, a team.")
+@click.option("--date", type=click.DateTime(["%Y-%m-%d"]), help="The day that it carries instead of today's.")
 @click.option(
     "--plan",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -100,6 +102,7 @@ def report(
     title: str | None,
     question: str | None,
     author: str | None,
+    date: datetime | None,
     plan: Path | None,
     matched: bool | None,
     repository: Path,
@@ -120,7 +123,9 @@ def report(
     from assay.report.compose import compose
 
     opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
-    asked = ReportQuestion(factor, baseline or "", workload, prices.name if prices else None, title, question, author)
+    day = date.date().isoformat() if date else None
+    book_name = prices.name if prices else None
+    asked = ReportQuestion(factor, baseline or "", workload, book_name, title, question, author, day)
     answer, frame = report_of(opened, table, asked, book, matched=matched)
     document = compose(answer, frame)
     _write(document, output, charts, as_json)

@@ -19,6 +19,7 @@ from assay.model.run import Run
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
 from assay.questions.findings import findings_view
+from assay.questions.hardware import hardware_of
 from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
@@ -103,4 +104,5 @@ def _frame(
         plans=plan_texts(repository.folders.campaigns),
         imports=imports_of(repository),
         assay_version=__version__,
+        hardware=hardware_of(repository, examples),
     )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from assay.campaign.plan_texts import PlanText
 from assay.model.environment import NodeFacts
 from assay.model.run import Run
 from assay.questions.findings import FindingsView
+from assay.questions.hardware import HardwareView
 from assay.questions.report_parts import Fact, ReportQuestion
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
@@ -55,6 +56,7 @@ class ReportFrame:
     findings: FindingsView
     """The claims of the published studies, tested on these runs."""
     settings: tuple[LeveledFactor, ...]
+    hardware: HardwareView
     hosts: tuple[Fact, ...]
     provenance: tuple[Fact, ...]
     plans: tuple[PlanText, ...]
@@ -153,7 +155,7 @@ def _files(facts: ImportFacts) -> str:
 def report_command(asked: ReportQuestion) -> str:
     """Return the command that writes the report."""
     options = ["--by", asked.factor, "--baseline", asked.baseline]
-    for name in ("workload", "prices", "title", "question", "author"):
+    for name in ("workload", "prices", "title", "question", "author", "date"):
         value = getattr(asked, name)
         options += [f"--{name}", value] if value else []
     return shlex.join(["assay", "report", "-o", "report.html", *options])
@@ -176,11 +178,12 @@ def frame_of(
     plans: Sequence[PlanText] = (),
     imports: Sequence[ImportFacts] = (),
     assay_version: str = "",
-    today: date | None = None,
+    hardware: HardwareView | None = None,
 ) -> ReportFrame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind; ``claims``: what
     the runs say to the studies' claims.
     """
+    day = asked.date or datetime.now(UTC).date().isoformat()
     campaigns = present(table, "campaign_id")
     shown = tuple(plan for plan in plans if plan.campaign_id in campaigns)
     titles = [workload_title(name) for name in present(table, "workload")]
@@ -192,9 +195,10 @@ def frame_of(
         question=question,
         findings=claims,
         settings=settings_of(table),
+        hardware=hardware or HardwareView((), (), ()),
         hosts=_hosts(examples),
         provenance=_provenance(examples, imports, assay_version),
         plans=shown,
-        commands=_commands(asked, shown, imports),
-        written_on=(today or datetime.now(UTC).date()).isoformat(),
+        commands=_commands(replace(asked, date=day), shown, imports),
+        written_on=day,
     )

@@ -18,6 +18,8 @@ class ReportQuestion:
     title: str | None = None
     question: str | None = None
     author: str | None = None
+    date: str | None = None
+    """The day that it carries, ``2026-11-22``; None: today."""
 
     @property
     def factors(self) -> list[str]:

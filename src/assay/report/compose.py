@@ -10,6 +10,7 @@ from assay.questions.report_matched import MatchedReport
 from assay.questions.report_single import SingleReport
 from assay.report.chapters import appendix_chapter, findings_chapter, kept, reproduce_chapter, threats_chapter
 from assay.report.document import ReportDocument, numbered
+from assay.report.hardware import hardware_chapter
 from assay.report.matched import matched_parts
 from assay.report.opening import opening
 from assay.report.single import single_parts
@@ -29,6 +30,7 @@ def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportD
         opening=opening(report),
         chapters=kept(
             parts.method,
+            hardware_chapter(frame.hardware),
             *parts.results,
             parts.cost,
             findings_chapter(frame),
