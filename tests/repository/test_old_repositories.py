@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,8 +25,12 @@ from paths import ROOT, TESTS
 
 OLD = TESTS / "data" / "repositories-0.1.0.tar.xz"
 REPOSITORIES = ("measured", "imported")
-CHANGED: dict[str, str] = {}
-"""What is answered otherwise on purpose: the end of a path in an answer, and why."""
+CHANGED: dict[str, str] = {
+    r"\.sentence": "a sentence over matched sets says what its interval holds for",
+    r"\.holm_p": "the correction is of the p value that the verdict rests on, no longer of the rank test's",
+    r"\.best\[\d+\]\.(may_be_best|slower\..*)": "who may be the fastest rests on all sets together",
+}
+"""What is answered otherwise on purpose: a path in an answer, and why."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +50,7 @@ def known() -> Iterator[str]:
 
 def differences(then: Any, now: Any, at: str = "") -> Iterator[str]:
     """Yield where an answer is not what it was; what is new beside it is no difference."""
-    if any(at.endswith(end) for end in CHANGED):
+    if any(re.search(f"{path}$", at) for path in CHANGED):
         return
     if isinstance(then, dict) and isinstance(now, dict):
         for name, value in then.items():

@@ -39,6 +39,7 @@ _LEFT_SHOWN = 20
 @click.option("--as", "label", default="", metavar="NAME", help="Name the import; its runs carry it as their plan.")
 @click.option("--strict", is_flag=True, help="Take nothing when anything can't be taken.")
 @click.option("--replace", is_flag=True, help="Take the place of earlier imports of files with these names.")
+@click.option("--again", is_flag=True, help="Take runs that look like ones that are there: they are others.")
 @click.option("--list", "list_formats", is_flag=True, help="List the formats.")
 @json_option
 @repository_option
@@ -50,6 +51,7 @@ def import_results(
     label: str,
     strict: bool,
     replace: bool,
+    again: bool,
     list_formats: bool,
     as_json: bool,
     repository: Path,
@@ -75,6 +77,8 @@ def import_results(
                 plan=label or format_.name,
                 strict=strict,
                 replace=replace,
+                by_rows=format_.by_rows,
+                again=again,
                 progress=bar.show,
             )
         job.summaries.append(summary)
@@ -191,6 +195,12 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         there = f", {summary.already_there} were there already" if summary.already_there else ""
         named = f" as import {summary.import_id}" if summary.import_id else ""
         click.echo(f"{summary.format}: {summary.taken} runs taken{named}{there}, {len(summary.left)} left")
+        for same in summary.probably:
+            click.echo(
+                f"  nothing was taken: {same.runs} of {same.of} runs are probably those of {same.bundle}, written "
+                "in another way or with other columns: time and all that both tell are equal. --again takes these "
+                "beside, --replace in its place."
+            )
         for other in summary.other_readings:
             click.echo(
                 f"  the same file was imported with another map before, and both count. If that was a mistake, "

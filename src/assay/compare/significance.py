@@ -213,7 +213,8 @@ def _of_these(matched: MatchedSets, strata: Strata, stratum: int, fit: Fit) -> O
 
     def apart(a: Means, b: Means) -> tuple[float, float]:
         mean = log_mean(pairs(a, b, nowhere))
-        return _one_sided(mean if mean and mean.holds_for is HoldsFor.THESE else None)
+        gain, p = _one_sided(mean)
+        return gain, p if mean is not None and mean.holds_for is HoldsFor.THESE else math.nan
 
     return [[_UNKNOWN if a is b else apart(a, b) for b in sides] for a in sides]
 

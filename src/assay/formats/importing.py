@@ -26,6 +26,8 @@ class Format:
     read: Reads
     variant: str = ""
     """What else decides how files are read, such as a table's map: another reading of a file is another import."""
+    by_rows: bool = False
+    """Whether a run is a row and known by what that says, so that another notation makes it another run."""
 
 
 def one_by_one(read_file: Callable[[Source], Iterator[Found | Left]]) -> Reads:

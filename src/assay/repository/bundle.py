@@ -348,3 +348,10 @@ def _read_sums(bundle: Path) -> tuple[dict[str, str], list[Problem]]:
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def strays(bundles: Path, names: Sequence[str]) -> list[Problem]:
+    """Return what lies among the bundles and is none; ``names``: those that are."""
+    found = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
+    detail = "this is no bundle"
+    return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]

@@ -39,6 +39,7 @@ from assay.model.trace import Trace
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
+from assay.repository.sameness import SameAs
 from assay.repository.tables import Reading, connection, write_table
 
 IMPORT_SCHEMA_VERSION = 1
@@ -71,6 +72,8 @@ class ImportSummary:
     """Imports of files with the same names and other content: their runs count too."""
     replaced: tuple[str, ...] = ()
     """Such imports that are gone, because this one takes their place."""
+    probably: tuple[SameAs, ...] = ()
+    """What probably holds the same runs, in another notation or with other columns; then nothing was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,14 @@ class Batch:
     tasks: Sequence[tuple[str, Task]]
     traces: Sequence[tuple[str, Trace]]
     left: Sequence[Left]
-    already_there: int
+    known: Sequence[str]
+    """Ids of runs that are there already, and are not stored again."""
     sources: Sequence[SourceFile]
+
+    @property
+    def already_there(self) -> int:
+        """How many runs are there already."""
+        return len(self.known)
 
 
 def source_file(name: str, path: Path) -> SourceFile:
@@ -154,7 +163,7 @@ def gathered(
         tasks += ((run_id, task) for task in item.tasks)
         if item.trace:
             traces.append((run_id, item.trace))
-    return Batch(bundle_id, format_name, runs, tasks, traces, left, len(there), sources)
+    return Batch(bundle_id, format_name, runs, tasks, traces, left, sorted(there), sources)
 
 
 def _unstorable(run: Run) -> str | None:
@@ -226,8 +235,17 @@ class _Facts(msgspec.Struct):
     left: tuple[Left, ...] = ()
 
 
-def summary_of(bundle: Path) -> ImportSummary:
-    """Return what an import that is there took and left. Raises :class:`RepositoryError` when it is damaged."""
+def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
+    """Return what an import that is there took and left. Raises :class:`RepositoryError` when it is damaged.
+
+    So it does when the import is to take the place of others, for it was made beside them.
+    """
+    if in_place_of:
+        raise RepositoryError(
+            "this was imported before beside what it should replace, and holds only what differs",
+            where=str(bundle),
+            hint="delete this folder and import again with --replace",
+        )
     damaged = check_files(bundle, (IMPORT_RUNS_FILE,))
     if damaged:
         raise RepositoryError(
@@ -299,6 +317,22 @@ def of_same_names(bundles: Path, format_name: str, sources: Sequence[SourceFile]
         for import_id, taken in _imports_of(bundles, format_name)
         if taken and {source.get("name") for source in taken} <= names
     ]
+
+
+def replaceable(bundles: Path, same: SameAs) -> str:
+    """Return the import that new runs take the place of. Raises RepositoryError where runs would be lost."""
+    if not (bundles / same.bundle / IMPORT_FILE).exists():
+        raise RepositoryError(
+            f"{same.runs} of these {same.of} runs are probably those of campaign {same.bundle}, measured here",
+            hint="it stays; --again takes these beside it",
+        )
+    if same.runs < same.its_runs:
+        raise RepositoryError(
+            f"{same.runs} of {same.its_runs} runs there are probably among these, and the others would be lost",
+            where=str(bundles / same.bundle),
+            hint="delete this folder, if that is meant, and import again",
+        )
+    return same.bundle
 
 
 def ids_in(bundle: Path) -> set[str]:

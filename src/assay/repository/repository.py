@@ -17,6 +17,7 @@ from tempfile import TemporaryFile
 from typing import IO, Final
 
 import msgspec
+import numpy as np
 
 from assay import __version__
 from assay.errors import RepositoryError
@@ -25,10 +26,11 @@ from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import bundle as bundle_files
-from assay.repository.bundle import Contents, Problem, ProblemKind
+from assay.repository.bundle import Contents, Problem
 from assay.repository.coverage import traced_runs
 from assay.repository.folders import KEPT_BUNDLES, MARKER, Folders
 from assay.repository.imports import (
+    Batch,
     ImportSummary,
     gathered,
     ids_in,
@@ -37,14 +39,16 @@ from assay.repository.imports import (
     imported_trace,
     of_same_files,
     of_same_names,
+    replaceable,
     source_file,
     summary_of,
     write_import,
 )
 from assay.repository.index import Filters, Index, bundle_names
-from assay.repository.staging import clear_dead, staging, sync, sync_tree
+from assay.repository.sameness import SameAs, probably_there
+from assay.repository.staging import already_stored, clear_dead, reasons_of, staging, sync, sync_tree
 from assay.repository.tables import Engine, Reading, connection
-from assay.statistics.run_table import RunTable
+from assay.statistics.run_table import RunTable, table_of
 
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
@@ -187,7 +191,7 @@ class Repository:
         """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
         target = self.folders.bundles / name
         if target.exists():
-            raise _taken(target)
+            raise already_stored(target)
         try:
             target.parent.mkdir(exist_ok=True)
             with staging(self.folders.partial, name) as folder:
@@ -197,9 +201,9 @@ class Repository:
             sync(target.parent)
         except OSError as error:
             if target.exists():
-                raise _taken(target) from error
+                raise already_stored(target) from error
             raise RepositoryError(
-                f"it could not be stored: {error.strerror or _reasons(error)}",
+                f"it could not be stored: {error.strerror or reasons_of(error)}",
                 where=str(error.filename or target),
                 hint="nothing of it was stored; make room or mend the disk and do it again",
             ) from error
@@ -225,12 +229,16 @@ class Repository:
         plan: str = "",
         strict: bool = False,
         replace: bool = False,
+        by_rows: bool = False,
+        again: bool = False,
         progress: Callable[[int], None] = lambda _: None,
     ) -> ImportSummary:
         """Store the runs that ``items()`` reads from ``sources`` (names and paths) as one bundle.
 
         What is there already is not stored again. With ``strict`` nothing is stored when anything had to be left. With
-        ``replace`` this import takes the place of earlier ones of files with the same names.
+        ``replace`` this import takes the place of earlier ones of files with the same names. ``by_rows``: a run is
+        what its row says; then nothing is stored that is probably there in another notation, unless ``again`` says
+        that it is not, or ``replace`` that it takes its place.
         ``variant``: what else decides how the files are read. ``plan`` names the import where the runs do not tell;
         ``progress`` takes how many were seen. Raises
         :class:`RepositoryError` when it can't be stored, and whatever ``items`` raises.
@@ -240,33 +248,32 @@ class Repository:
         folder = self.folders.bundles
         earlier = [name for name in of_same_names(folder, format_name, files) if name != bundle.name]
         if bundle.exists():
-            if replace and earlier:
-                raise RepositoryError(
-                    "this was imported before beside what it should replace, and holds only what differs",
-                    where=str(bundle),
-                    hint="delete this folder and import again with --replace",
-                )
-            return summary_of(bundle)
-        old = {run_id for name in earlier for run_id in ids_in(folder / name)} if replace else set()
+            return summary_of(bundle, in_place_of=earlier if replace else ())
         before = of_same_files(self.folders.bundles, format_name, files) if variant else []
-        batch = gathered(
-            items(),
-            bundle_id=bundle.name,
-            format_name=format_name,
-            sources=files,
-            plan=plan,
-            progress=progress,
-            known=lambda ids: self._index.known(ids) - old,
-        )
+
+        def taken(replaced: Sequence[str]) -> Batch:
+            old = {run_id for name in replaced for run_id in ids_in(folder / name)}
+            return gathered(
+                items(),
+                bundle_id=bundle.name,
+                format_name=format_name,
+                sources=files,
+                plan=plan,
+                progress=progress,
+                known=lambda ids: self._index.known(ids) - old,
+            )
+
+        batch = taken(earlier if replace else ())
         left = tuple(batch.left)
         if not batch.runs or (strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
-        try:
-            self._place(batch.import_id, lambda folder: write_import(folder, batch, __version__))
-        except RepositoryError:
-            if bundle.exists():  # somebody imported the same files at the same time
-                return ImportSummary(None, format_name, 0, len(batch.runs), left)
-            raise
+        if by_rows and not again and (same := self._probably_there(batch, earlier if replace else ())):
+            if not replace:
+                return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
+            earlier += [replaceable(folder, one) for one in same]
+            batch = taken(earlier)
+        if not self._place_import(batch):
+            return ImportSummary(None, format_name, 0, len(batch.runs), left)
         if replace:
             for name in earlier:
                 self._remove(name)
@@ -281,6 +288,23 @@ class Repository:
             earlier=() if replace else tuple(earlier),
             replaced=tuple(earlier) if replace else (),
         )
+
+    def _place_import(self, batch: Batch) -> bool:
+        """Store an import; False where somebody stored one of the same files at the same time."""
+        try:
+            self._place(batch.import_id, lambda folder: write_import(folder, batch, __version__))
+        except RepositoryError:
+            if (self.folders.bundles / batch.import_id).exists():
+                return False
+            raise
+        return True
+
+    def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
+        """Return what probably holds the runs of ``batch``, but for the imports ``without``."""
+        stored = self.table()
+        known = self.positions_of(stored, batch.known) if batch.known else []
+        found = probably_there(stored, table_of(batch.runs), np.array(known, dtype=np.int64))
+        return [one for one in found if one.bundle not in without]
 
     def _remove(self, name: str) -> None:
         """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""
@@ -466,27 +490,10 @@ class Repository:
         builds it from what was checked.
         """
         names = bundle_names(self.folders.bundles)
-        problems, reading = self._strays(names), Engine().connection
+        problems, reading = bundle_files.strays(self.folders.bundles, names), Engine().connection
         for done, name in enumerate(names, start=1):
             problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
             if progress:
                 progress(done, len(names))
         self._index.forget()
         return problems
-
-    def _strays(self, names: Sequence[str]) -> list[Problem]:
-        """Return what lies among the bundles and is none."""
-        folder = self.folders.bundles
-        found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        detail = "this is no bundle"
-        return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]
-
-
-def _reasons(error: OSError) -> str:
-    """Return why a folder could not be copied: shutil lists a reason for each file."""
-    listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
-    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
-
-
-def _taken(target: Path) -> RepositoryError:
-    return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from assay.errors import RepositoryError
 from assay.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
@@ -72,3 +73,14 @@ def sync_tree(root: Path) -> None:
         for name in names:
             sync(Path(folder, name))
         sync(Path(folder))
+
+
+def reasons_of(error: OSError) -> str:
+    """Return why a folder could not be copied: shutil lists a reason for each file."""
+    listed = error.args[0] if error.args and isinstance(error.args[0], list) else [error]
+    return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
+
+
+def already_stored(target: Path) -> RepositoryError:
+    """Return the refusal to store a bundle that is there."""
+    return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))

@@ -323,4 +323,4 @@ def _recognises(_: str, head: bytes) -> bool:
     return is_dump(head) and any(mark in head for mark in _ALOJA)
 
 
-FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, one_by_one(_read))
+FORMAT: Final = Format("aloja-dump", "dump of ALOJA's MySQL database", _recognises, one_by_one(_read), by_rows=True)

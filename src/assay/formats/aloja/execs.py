@@ -114,6 +114,7 @@ _CLUSTER: Final = (
 _KEY: Final = ("id", "bench", "duration", "net", "disk", *_ENGINE, "cluster", "cluster_name", "bench_type")
 """What makes a row without a folder's name the run that it is: ids alone start anew in each of ALOJA's databases."""
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
+_ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$")
 _VALID: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -297,7 +298,7 @@ class _Table:
         parameters = self.parameters_of(self.engine.cells(cells))
         place = self.place_of(self.cluster.cells(cells), folder.place)
         when = started(start, end, duration_s, folder, has_start="start" in self.header.places)
-        key = folder.text or " ".join(self.key.cells(cells))
+        key = folder.text or _plain_key(self.key.cells(cells))
         if folder.text or identity.strip():  # else two equal rows may be two runs
             self._check_single(key, identity.strip(), number)
             self.taken[key] = where
@@ -367,6 +368,11 @@ class _Table:
         return _JoinedCluster(joined, {"cluster": facts})
 
 
+def _plain_key(cells: Sequence[str]) -> str:
+    """Return what a row without a folder's name is known by: ``808.000`` and ``808`` are one time."""
+    return " ".join(_ZEROS.sub("", cell.strip()) for cell in cells)
+
+
 def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
     """Return what speaks against a row."""
     found: tuple[CodedWarning, ...] = ()
@@ -410,4 +416,4 @@ def _duration(text: str, delimiter: str) -> float:
     return seconds
 
 
-FORMAT = Format("aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read)
+FORMAT = Format("aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read, by_rows=True)

@@ -260,4 +260,6 @@ def _recognises(name: str, head: bytes) -> bool:
     return name.endswith((".yaml", ".yml")) and b"source" in lines and (b"runs" in lines or b"ratios" in lines)
 
 
-FORMAT = Format("published", "results typed by hand, in YAML with their source", _recognises, one_by_one(_read))
+FORMAT = Format(
+    "published", "results typed by hand, in YAML with their source", _recognises, one_by_one(_read), by_rows=True
+)

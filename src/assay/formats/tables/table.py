@@ -60,6 +60,7 @@ SEPARATORS: Final = ",\t;|"
 LINE_BYTES_MAX: Final = 1 << 20
 """Of a line: what is longer is no row of a table, and could fill the memory."""
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[0-9]+\.0+")
 _COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")
 _ADDED = "job_throughput_mb_per_s"
 _TEXT_LENGTH_MAX = 1000
@@ -77,7 +78,7 @@ def table_format(mapping: Mapping[str, str], defaults: Mapping[str, str], origin
     read = partial(read_table_runs, mapping=mapping, defaults=defaults, origin=origin)
     variant = json.dumps([str(origin), sorted(mapping.items()), sorted(defaults.items())])
     title = "any table, with a map from columns to fields"
-    return Format("table", title, lambda _name, _head: False, one_by_one(read), variant)
+    return Format("table", title, lambda _name, _head: False, one_by_one(read), variant, by_rows=True)
 
 
 def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin) -> None:
@@ -133,8 +134,7 @@ def read_table_runs(
         told = {name: meant_text(cells[column].strip()) for name, column in table.columns.items()}
         values = {**defaults, **{name: text for name, text in told.items() if text}}
         try:
-            key = json.dumps([str(origin), sorted(values.items())], ensure_ascii=True)
-            yield _run(key, where, values, origin, table.decimal_comma)
+            yield _run(where, values, origin, table.decimal_comma)
         except ValueError as error:
             yield Left(where, str(error))
     if table.broken:
@@ -271,7 +271,21 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
     return {name.removeprefix(prefix): text for name, text in values.items() if name.startswith(prefix)}
 
 
-def _run(key: str, where: str, values: Mapping[str, str], origin: Origin, decimal_comma: bool) -> Found:
+def _key(values: Mapping[str, str], origin: Origin, numbers: Mapping[str, float], started_at: str) -> str:
+    """Return what makes a row the run that it is, the same in every notation: 1119, 1119.0 and 1,119e3 are one time."""
+    told = {
+        name: " ".join(text.split()) for name, text in values.items() if name not in (*numbers, "duration", *_DURATIONS)
+    }
+    told |= {name: f"{value:.12g}" for name, value in numbers.items()}
+    for name, text in told.items():
+        if name.partition(":")[0] in _NAMED and _WHOLE.fullmatch(text):
+            told[name] = text.partition(".")[0]
+    if started_at:
+        told["started_at"] = started_at
+    return json.dumps([str(origin), sorted(told.items())], ensure_ascii=True)
+
+
+def _run(where: str, values: Mapping[str, str], origin: Origin, decimal_comma: bool) -> Found:
     """Return a row as a run; raise :class:`ValueError` in words when it can't be one."""
     if not values.get("workload"):
         raise ValueError("says no workload")
@@ -291,6 +305,9 @@ def _run(key: str, where: str, values: Mapping[str, str], origin: Origin, decima
     started_at = utc_of(values["started_at"]) if "started_at" in values else ""
     if started_at is None:
         raise ValueError(f"started_at is {values['started_at']!r}, which is no date and time as in ISO 8601")
+    numbers = {f"metric:{name}": value for name, value in metrics.items() if f"metric:{name}" in values}
+    numbers |= {"data_bytes": float(data_bytes)} if data_bytes is not None else {}
+    key = _key(values, origin, numbers | {"duration_s": duration_s}, started_at)
     environment = {} if started_at or "started_at" not in values else {"started_at_as_written": values["started_at"]}
     return Found(
         key,
