@@ -1,12 +1,13 @@
 """Every test, in as little time as two cores allow: ``make test``.
 
-First what measures devices, links and caches, by itself. Then, beside each other, what stands on an emulated cluster,
-which mostly waits, and everything else. The latter is shown as it goes, the former when it has ended. Arguments are
-handed to pytest. The exit code is 0 when all three were good.
+First what measures devices, links and caches, by itself. Then, beside each other, what stands on an emulated cluster
+and what starts Hadoop on this machine, which both wait a good deal, and everything else. The last is shown as it goes,
+the others when they have ended. Arguments are handed to pytest. The exit code is 0 when all four were good.
 """
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,13 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ALONE, LABS, REST = "alone", "lab and not alone", "not lab and not alone"
+ALONE = "alone"
+BESIDE = {
+    "on labs": "lab and not alone",
+    "on this machine's Hadoop": "hadoop and not lab and not alone",
+    "everything else": "not lab and not hadoop and not alone",
+}
+"""The last is shown as it goes."""
 NO_TESTS = 5
 """pytest's exit code when nothing was selected."""
 
@@ -25,21 +32,30 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the three sets and return 0 when all were good."""
+    """Run the four sets and return 0 when all were good."""
     began_s = time.monotonic()
     codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
-    with tempfile.TemporaryFile() as shown_later:
+    with contextlib.ExitStack() as files:
+        later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*BESIDE][:-1]}
         # Not by a shell: its background jobs ignore SIGINT and hand that on, and campaigns are interrupted in tests.
-        labs = subprocess.Popen(pytest(LABS, arguments), cwd=ROOT, stdout=shown_later, stderr=subprocess.STDOUT)
-        rest = subprocess.Popen(pytest(REST, arguments), cwd=ROOT)
-        try:
-            codes["everything else"] = rest.wait()
-            codes["on labs"] = labs.wait()
-        except KeyboardInterrupt:  # both were interrupted too, and remove what they have made
-            codes |= {"everything else": rest.wait(), "on labs": labs.wait()}
-        shown_later.seek(0)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(shown_later.read())
+        running = {
+            name: subprocess.Popen(
+                pytest(marks, arguments),
+                cwd=ROOT,
+                stdout=later.get(name),
+                stderr=subprocess.STDOUT if name in later else None,
+            )
+            for name, marks in BESIDE.items()
+        }
+        with contextlib.suppress(KeyboardInterrupt):  # all were interrupted too, and remove what they have made
+            for process in reversed(running.values()):
+                process.wait()
+        codes |= {name: process.wait() for name, process in running.items()}
+        for name, shown in later.items():
+            shown.seek(0)
+            sys.stdout.write(f"== {name}\n")
+            sys.stdout.flush()
+            sys.stdout.buffer.write(shown.read())
     bad = [name for name, code in codes.items() if code not in (0, NO_TESTS)]
     took_min, took_s = divmod(round(time.monotonic() - began_s), 60)
     sys.stdout.write(f"tests {'failed: ' + ', '.join(bad) if bad else 'passed'}; {took_min} min {took_s} s\n")

@@ -61,7 +61,9 @@ def test_no_property_has_a_fixed_number_of_examples() -> None:
     assert fixed == []
 
 
-@pytest.mark.parametrize("marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("browser", "slow")])
+@pytest.mark.parametrize(
+    "marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("hadoop", "lab"), ("browser", "slow")]
+)
 def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")
     assert spec is not None
@@ -72,5 +74,5 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     def is_marked(name: str, /, **_: object) -> bool:
         return name in marked
 
-    sets = [Expression.compile(words) for words in (tool.ALONE, tool.LABS, tool.REST)]
+    sets = [Expression.compile(words) for words in (tool.ALONE, *tool.BESIDE.values())]
     assert sum(one.evaluate(is_marked) for one in sets) == 1
