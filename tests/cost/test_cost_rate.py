@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import bill_of_materials, run_price
-from assay.cost.rate import ENERGY, exchanged, hourly_rate, in_currency
+from assay.cost.rate import exchanged, hourly_rate, in_currency
+from assay.cost.repricing import ENERGY
 from assay.cost.run_cost import cost_per_run
 from assay.cost.tco import cost_per_job
 from assay.errors import SpecificationError

@@ -141,7 +141,7 @@ def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: Watched) -> N
     assert page.evaluate("window.evil") is None
 
 
-def test_a_price_that_is_changed_is_seen_at_once_and_goes_into_the_link(watched: Watched) -> None:
+def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: Watched) -> None:
     page = watched.open("/cost")
     assert "No price book yet" in page.locator("#results").inner_text()
     book = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
@@ -151,11 +151,10 @@ def test_a_price_that_is_changed_is_seen_at_once_and_goes_into_the_link(watched:
     page.locator("#prices").fill(book.replace("46,567", "99,999"))
     page.wait_for_function("text => document.querySelector('#results tbody tr').innerText !== text", arg=first)
     changed = page.locator("#results").inner_text()
-    link = page.url
     page.goto("about:blank")
-    page.goto(link)
+    page.go_back()
     page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
-    assert page.locator("#results").inner_text() == changed, "a link shows a colleague the same"
+    assert page.locator("#results").inner_text() == changed, "Back finds the book that was pasted"
     page.locator("#prices").fill("nonsense: [")
     page.wait_for_selector("#results [role=alert]")
     watched.check()

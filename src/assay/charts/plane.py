@@ -182,6 +182,30 @@ def _names(at: Spec) -> list[Spec]:
     return layers
 
 
+def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapping[str, Spec]) -> list[Spec]:
+    """Return where points stood before prices were changed: hollow, and joined with where they are now."""
+    now = {p.label: float(p.cost) for p in rows}
+    moved = [
+        {"label": p.label, "time": p.time_s, "was": float(p.cost), "cost": now[p.label]}
+        for p in before
+        if p.label in now and now[p.label] != float(p.cost)
+    ]
+    x, y = {"field": "time", **axes["x"]}, axes["y"]
+    told = [{"field": "label", "title": "Before"}, {"field": "was", "title": "Cost before", "format": ".3~g"}]
+    return [
+        {
+            "data": {"values": moved},
+            "mark": {"type": "rule", "color": INK, "opacity": 0.35, "strokeDash": [1, 3]},
+            "encoding": {"x": x, "y": {"field": "was", **y}, "y2": {"field": "cost"}},
+        },
+        {
+            "data": {"values": moved},
+            "mark": {"type": "point", "filled": False, "color": INK, "opacity": 0.45, "size": 70},
+            "encoding": {"x": x, "y": {"field": "was", **y}, "tooltip": told},
+        },
+    ]
+
+
 def _tooltip(currency: str) -> list[Spec]:
     return [
         {"field": "label", "title": "Configuration"},
@@ -199,21 +223,23 @@ def cost_plane(
     width_px: int = FULL_PX,
     *,
     divide: Quadrants | None = None,
+    before: Sequence[PlanePoint] = (),
 ) -> Spec:
     """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
     the front.
 
-    ``divide``: where it is divided into fast and slow, economical and expensive.
+    ``divide``: where it is divided into fast and slow, economical and expensive. ``before``: the same points before
+    prices were changed; axes are linear or logarithmic by these, so that no change of a price turns them over.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)
     rows = _rows(points, all_named=all_named)
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
-    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in points])}
+    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in before or points])}
     y = {
         "type": "quantitative",
         "title": f"Cost of a run ({currency})",
-        "scale": _scale([float(p.cost) for p in points]),
+        "scale": _scale([float(p.cost) for p in before or points]),
         "axis": {"format": "~g"},
     }
     legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
@@ -253,9 +279,9 @@ def cost_plane(
             },
         },
     ]
-    if divide is not None:
-        layers = [*_quadrants(divide, x, y), *layers]
-    layers += _names(at)
+    beneath = _quadrants(divide, x, y) if divide is not None else []
+    beneath += _ghosts(before, points, {"x": x, "y": y}) if before else []
+    layers = [*beneath, *layers, *_names(at)]
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},

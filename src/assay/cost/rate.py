@@ -11,17 +11,14 @@ and night. Every line is linear in one price, so that ranges and flips need its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from assay.cost.parts import Counts
 from assay.cost.prices import Counted, bill_of_materials
+from assay.cost.repricing import ENERGY, price_names
 from assay.errors import SpecificationError
 from assay.model.price import YEAR_H, PriceBook
-
-ENERGY = "energy (kWh)"
-"""The name under which the price of electricity stands among the items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +79,6 @@ def _purchase_factor(book: PriceBook, counted: Counted) -> tuple[Decimal, str]:
     return factor, f"purchase over {written_off.years:f} years{upkeep}"
 
 
-def _price_name(counted: Counted, names: Sequence[str]) -> str:
-    """Return the item's name, with what sets it apart from others of that name."""
-    item = counted.item
-    if names.count(item.name) == 1:
-        return item.name
-    apart = [*item.layouts, *(level for levels in item.when.values() for level in levels)]
-    shown = ", ".join(apart[:3]) + (", …" if len(apart) > 3 else "")
-    return f"{item.name} ({item.per}{': ' if shown else ''}{shown})"
-
-
 def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None = None) -> Rate:
     """Return what a cluster in ``layout`` costs an hour on the day ``on`` (default: the book's date).
 
@@ -99,7 +86,7 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
     """
     lines = []
     power_kw = Decimal(0)
-    names = [item.name for item in book.items]
+    names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
     for counted in bill_of_materials(book, counts, layout, on):
         item, count = counted.item, counted.count
         if item.period_h is None:
@@ -108,7 +95,7 @@ def hourly_rate(book: PriceBook, counts: Counts, layout: str, *, on: str | None 
             factor, how = 1 / Decimal(item.period_h), "rent"
         low = item.amount if item.low is None else item.low
         high = item.amount if item.high is None else item.high
-        price = Price(_price_name(counted, names), item.amount, low, high, item.per, item.source or book.source)
+        price = Price(names[id(item)], item.amount, low, high, item.per, item.source or book.source)
         lines.append(RatedItem(price, count, count * factor, how))
         power_kw += count * item.power_w / 1000
     if power_kw and book.energy is not None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Query
@@ -15,13 +16,14 @@ from fastapi import APIRouter, Depends, Query
 from assay.campaign.plan_texts import PlanText
 from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
+from assay.cost.repricing import repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.comparison import comparisons
 from assay.questions.findings import FindingsView, findings_view
-from assay.questions.job_cost import CostView, cost_view
+from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
@@ -150,14 +152,15 @@ def findings(
     return claims(context, where, include_flagged=include_flagged)
 
 
-def _book(context: Context, text: str | None) -> PriceBook:
-    if text is not None:
-        return prices_of(text, "prices")
-    if context.book is None:
+def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:
+    """Return the price book that is sent, or the server's own, with these prices changed."""
+    if text is None and context.book is None:
         raise SpecificationError(
             "there is no price book", where="prices", hint="send one, or start the server with --prices FILE"
         )
-    return context.book
+    book = context.book if text is None else prices_of(text, "prices")
+    assert book is not None
+    return repriced(book, {name: Decimal(str(amount)) for name, amount in changes.items()})
 
 
 def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
@@ -166,7 +169,7 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
 
     def make(table: RunTable) -> list[CostPlane]:
         question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.include_flagged)
-        chosen, book = selected(table, asked.where), _book(context, asked.prices)
+        chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
         return [
             CostPlane.model_validate(view)
             for view in cost_planes(context.store.repository, chosen, book, question, asked.by)
@@ -203,10 +206,10 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
 
     def make(table: RunTable) -> CostView:
         chosen = few(selected(table, asked.where))
-        runs = context.store.repository.runs_at(chosen, range(len(chosen)))
-        return cost_view(
-            runs, _book(context, asked.prices), years=asked.years, rounding=asked.rounding, baseline=asked.baseline
-        )
+        repository, book = context.store.repository, book_of(context, asked.prices, asked.changes)
+        every = asked.include_flagged
+        runs = repository.runs_at(chosen, range(len(chosen))) if every else unflagged(repository, chosen)[0]
+        return cost_view(runs, book, years=asked.years, rounding=asked.rounding, baseline=asked.baseline)
 
     return context.store.answer(("tco", asked.model_dump_json()), make)
 

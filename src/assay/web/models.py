@@ -113,6 +113,9 @@ class CostQuestion(Model):
     prices: str | None = Field(
         None, max_length=BOOK_CHARACTERS_MAX, description="A price book (YAML); the server's own when left out."
     )
+    changes: dict[ShortText, float] = Field(
+        default_factory=dict, max_length=200, description="Prices that are other than in the book, by their names."
+    )
     by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
     where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
     take: Literal["best", "all", "fastest"] = "best"
@@ -152,6 +155,7 @@ class FlipPrice(Model):
     name: str = Field(validation_alias=AliasPath("price", "name"))
     per: str = Field(validation_alias=AliasPath("price", "per"))
     amount: float = Field(validation_alias=AliasPath("price", "amount"))
+    within_range: bool = Field(description="Whether a flip lies within the prices that are thought possible.")
     below: float | None
     below_winner: str | None
     above: float | None
@@ -185,7 +189,9 @@ class TcoQuestion(Model):
     """What to price over years. Nothing of it is kept."""
 
     prices: str | None = Field(None, max_length=BOOK_CHARACTERS_MAX)
+    changes: dict[ShortText, float] = Field(default_factory=dict, max_length=200)
     where: list[ShortText] = Field(default_factory=list, max_length=50)
+    include_flagged: bool = False
     years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
     rounding: Literal["none", "paper"] = "none"
     baseline: ShortText | None = None
@@ -219,3 +225,4 @@ class Tco(Model):
     rows: list[TcoLine]
     ratios: list[CostRatio]
     performance: list[CostPerformance]
+    unpriced: dict[str, str]

@@ -1,15 +1,19 @@
-"""The page of costs: a price book edited in the page, priced at once, and never written anywhere.
+"""The page of costs: one workload, its prices in a table to change, and what follows from them. No file is written.
 
 It has two views: what a run costs where time is paid for by the hour, and what a job costs where the hardware is bought
-and used for years (``view=years``).
+and used for years (``view=years``). What is asked stands in the address (``cost_asked.py``).
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
-from urllib.parse import parse_qs
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -18,136 +22,263 @@ from assay.charts.identity import colours_of
 from assay.charts.money import cost_bars
 from assay.charts.plane import cost_plane
 from assay.charts.storage import storage_costs
+from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
+from assay.model.price import PriceBook
 from assay.quality.flagging import TIME_ODD
 from assay.questions.job_cost import CostView
 from assay.questions.overview import usual_baseline
 from assay.questions.runs import comparable, levels_in, selected
+from assay.statistics.facets import counts_by
+from assay.statistics.run_table import RunTable
 from assay.web import api_views
-from assay.web.answering import Text, page_of, palette
+from assay.web.answering import page_of, palette
 from assay.web.context import Context, ContextOf, get_context, require
-from assay.web.models import CostQuestion, TcoQuestion
+from assay.web.cost_asked import CostAsked, asked_from
+from assay.web.models import CostPlane, CostQuestion, FlipPrice, TcoQuestion
 from assay.web.security import Role
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
 )
-PLANES_MAX = 12
-"""Workloads that are drawn on one page."""
-YEARS = "3"
-View = Literal["run", "years"]
-Take = Literal["best", "all", "fastest"]
+_FROM_NOTHING = 100.0
+"""How far a price of 0 is from any other: behind all that have one."""
+ROWS_OF_YEARS_MAX = 24
+"""Jobs that are listed on one page of years."""
+_NOTHING: dict[str, Any] = {
+    "odd_kinds": tuple(TIME_ODD),
+    "plane": None,
+    "before": {},
+    "chart": None,
+    "jobs": [],
+    "prices": (),
+    "currency": "",
+    "changed": False,
+    "tco": None,
+    "drawn": {},
+    "problem": None,
+    "colours": {},
+    "more": 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PriceField:
+    """One price to change: what it is in the book, what it is now, and where the cheapest changes."""
+
+    name: str
+    per: str
+    own: float
+    now: float
+    most: float
+    """Where its slider ends."""
+    flip: FlipPrice | None = None
+    """None where thresholds are not known: of what is paid over years alone."""
+
+    @property
+    def now_text(self) -> str:
+        """The price now, as a field has it."""
+        return _plain(self.now)
+
+    @property
+    def own_text(self) -> str:
+        """The book's price, as a field has it."""
+        return _plain(self.own)
+
+    @property
+    def matters(self) -> bool:
+        """Whether another configuration becomes the cheapest at some price."""
+        return self.flip is not None and (self.flip.below is not None or self.flip.above is not None)
 
 
 @router.get("/cost")
-def cost(
-    request: Request,
-    context: ContextOf,
-    workload: Text = None,
-    cluster: Text = None,
-    by: Text = None,
-    take: Annotated[Take, Query()] = "best",
-    view: View = "run",
-    years: Annotated[float, Query(gt=0, le=100, allow_inf_nan=False)] = float(YEARS),
-    rounding: Literal["none", "paper"] = "none",
-) -> Response:
+def cost(request: Request, context: ContextOf) -> Response:
     """Show what runs cost, and the prices to change."""
-    table, own = context.store.table(), context.book is not None
-    workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
-    state = {
-        "workload": workload if workload in workloads else "",
-        "cluster": cluster if cluster in clusters else "",
-        "by": by or "",
-        "take": take,
-        "view": view,
-        "years": f"{years:g}",
-        "rounding": rounding,
-    }
-    results = _results(context, state) if own and len(table) else {}
-    return page_of(
-        request,
-        "cost",
-        empty=len(table) == 0,
-        workloads=workloads,
-        clusters=clusters,
-        state=state,
-        factors=comparable(table),
-        text=context.book_text,
-        has_book=own,
-        book_name=context.book.name if context.book else "",
-        **{**_NOTHING, **results},
-    )
+    return _page(request, context, request.query_params.multi_items())
+
+
+@router.post("/cost")
+async def cost_with_book(request: Request) -> Response:
+    """Show the same under a price book that was pasted, to somebody without scripts."""
+    pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    return await run_in_threadpool(_page, request, get_context(request), pairs)
 
 
 @router.post("/cost/results")
 async def results(request: Request) -> Response:
     """Price the runs with the prices that the page sends, and send the part of the page that shows them."""
-    form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
-    asked = {name: values[0] for name, values in form.items()}
-    context = get_context(request)
-    return page_of(request, "cost_results", **await run_in_threadpool(_results, context, asked))
+    pairs = parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    return page_of(request, "cost_results", **await run_in_threadpool(_results, get_context(request), pairs))
 
 
-_NOTHING: dict[str, Any] = {
-    "odd_kinds": tuple(TIME_ODD),
-    "planes": [],
-    "more": 0,
-    "tco": None,
-    "drawn": {},
-    "problem": None,
-    "colours": {},
-}
-
-
-def _results(context: Context, asked: dict[str, str]) -> dict[str, Any]:
-    """Return what the results show: planes or years with their charts, or why there are none."""
-    text = asked.get("prices")
-    if not (text or "").strip():
-        if context.book is None:
-            return _NOTHING
-        text = None
-    prices = None if text is None else text.replace("\r\n", "\n")
-    where = [f"{name}={asked[name]}" for name in ("workload", "cluster") if asked.get(name)]
-    try:
-        if asked.get("view") == "years":
-            return _NOTHING | _years(context, asked, prices, where)
-        return _NOTHING | _planes(context, asked, prices, where)
-    except ValidationError as error:
-        return {**_NOTHING, "problem": SpecificationError(str(error.errors()[0]["msg"]), where="the form")}
-    except AssayError as error:
-        return {**_NOTHING, "problem": error}
-
-
-def _planes(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    question = CostQuestion(
-        prices=prices, by=[asked["by"]] if asked.get("by") else [], where=where, take=asked.get("take", "best")
+def _page(request: Request, context: Context, pairs: Sequence[tuple[str, str]]) -> Response:
+    table = context.store.table()
+    return page_of(
+        request,
+        "cost",
+        empty=len(table) == 0,
+        workloads=levels_in(table, "workload"),
+        clusters=levels_in(table, "cluster"),
+        factors=comparable(table),
+        has_book=context.book is not None,
+        book_name=context.book.name if context.book else "",
+        **(_results(context, pairs) if len(table) else {**_NOTHING, "asked": CostAsked()}),
     )
-    every = sorted(api_views.planes(context, question), key=lambda plane: not plane.rows)
-    planes = every[:PLANES_MAX]
-    colours = palette(context.store.table(), "layout")
-    drawn = [(plane, cost_plane(plane.rows, colours, plane.currency, divide=plane.quadrants)) for plane in planes]
-    return {"planes": drawn, "more": len(every) - len(planes), "colours": colours}
 
 
-def _years(context: Context, asked: dict[str, str], prices: str | None, where: list[str]) -> dict[str, Any]:
-    chosen = selected(context.store.table(), where)
-    if len(chosen) > api_views.RUNS_MAX:
-        raise SpecificationError(
-            f"{len(chosen):,} runs match; years are computed from each one whole, {api_views.RUNS_MAX:,} at most",
-            hint="choose a workload, and a cluster where there are several",
-        )
+def _results(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what the results show: the plane or the years with their charts and prices, or why there are none."""
+    asked = CostAsked()
+    try:
+        asked = asked_from(pairs)
+        asked = replace(asked, state=_completed(context, asked.state))
+        if context.book is None and asked.book_text is None:
+            return {**_NOTHING, "asked": asked}
+        found = _planes(context, asked) if asked.state["view"] == "run" else _years(context, asked)
+        return {**_NOTHING, **found, "asked": asked}
+    except ValidationError as error:
+        problem: AssayError = SpecificationError(str(error.errors()[0]["msg"]), where="the form")
+    except AssayError as error:
+        problem = error
+    return {**_NOTHING, "asked": asked, "problem": problem}
+
+
+def _completed(context: Context, state: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields with a workload that there is: the one that is asked for, or that with the most valid runs."""
+    table = context.store.table()
+    workloads, clusters = levels_in(table, "workload"), levels_in(table, "cluster")
+    kept = {name: text for name, text in state.items() if name not in ("workload", "cluster")}
+    asked = state.get("workload", "")
+    every = state["view"] == "years" and len(table) <= api_views.RUNS_MAX  # a mean over workloads needs all of them
+    kept["workload"] = asked if asked in workloads else "" if every else _most_run(table)
+    kept["cluster"] = cluster if (cluster := state.get("cluster", "")) in clusters else ""
+    return kept
+
+
+def _most_run(table: RunTable, of: str = "workload") -> str:
+    counts = {name: number for name, number in counts_by(table, of).items() if name}
+    return max(counts, key=lambda name: counts[name], default="")
+
+
+def _where(asked: CostAsked) -> list[str]:
+    return [f"{name}={asked.state[name]}" for name in ("workload", "cluster") if asked.state.get(name)]
+
+
+def job_text(plane: CostPlane) -> str:
+    """Return what tells a plane apart from others of its workload: origin, scale, size."""
+    return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
+
+
+def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
+    """Return one plane, now and under the book's own prices, with the prices that its rows pay."""
+    state = asked.state
+    book = api_views.book_of(context, asked.book_text, {})
+    changes = asked.changed_in(book)
+    question = CostQuestion(
+        prices=asked.book_text,
+        by=[state["by"]] if state.get("by") else [],
+        where=_where(asked),
+        take=state["take"],
+        include_flagged=bool(state.get("flagged")),
+    )
+    own = {job_text(plane): plane for plane in api_views.planes(context, question)}
+    now = (
+        {job_text(p): p for p in api_views.planes(context, question.model_copy(update={"changes": changes}))}
+        if changes
+        else own
+    )
+    jobs = sorted(own, key=lambda job: (not own[job].rows, -sum(row.runs_all for row in own[job].rows)))
+    job = state["job"] if state.get("job") in own else jobs[0]
+    plane, before = now[job], own[job]
+    colours = palette(context.store.table(), LAYOUT_FACTOR)
+    chart = cost_plane(
+        plane.rows, colours, plane.currency, divide=plane.quadrants, before=before.rows if changes else ()
+    )
+    return {
+        "plane": plane,
+        "before": {row.label: row for row in before.rows} if changes else {},
+        "chart": chart,
+        "jobs": [(name, name == job) for name in jobs],
+        "prices": _prices(before, plane, {name: float(amount) for name, amount in amounts_of(book).items()}),
+        "currency": plane.currency,
+        "changed": bool(changes),
+        "colours": colours,
+    }
+
+
+def _prices(before: CostPlane, plane: CostPlane, own: Mapping[str, float]) -> tuple[PriceField, ...]:
+    """Return the prices that rows pay: those at which the answer changes first, the nearest to it first of all.
+
+    Their order follows the book's own prices, so that none jumps away from who changes it.
+    """
+    flips = {flip.name: flip for flip in plane.flips}
+    fields = []
+    for was in sorted(before.flips, key=_distance):
+        flip = flips.get(was.name, was)
+        ends = [end for end in (was.below, was.above, flip.below, flip.above) if end is not None]
+        most = max([2 * own.get(was.name, was.amount), flip.amount, *(1.25 * end for end in ends)], default=1.0)
+        fields.append(PriceField(was.name, was.per, own.get(was.name, was.amount), flip.amount, most or 1.0, flip))
+    return tuple(fields)
+
+
+def _plain(amount: float) -> str:
+    return f"{int(amount)}" if amount == int(amount) else repr(amount)
+
+
+def _distance(flip: FlipPrice) -> float:
+    """Return how many times a price must change, on a logarithmic scale, until another row is the cheapest."""
+    ends = [end for end in (flip.below, flip.above) if end is not None]
+    if not ends:
+        return math.inf
+    if not flip.amount:
+        return _FROM_NOTHING
+    return min(abs(math.log(max(end, 1e-9) / flip.amount)) for end in ends)
+
+
+def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
+    table, where = context.store.table(), _where(asked)
+    chosen = selected(table, where)
+    if len(chosen) > api_views.RUNS_MAX and not asked.state["cluster"]:
+        where.append(f"cluster={_most_run(chosen, 'cluster')}")
+        chosen = selected(table, where)
     baseline = usual_baseline(chosen, LAYOUT_FACTOR)
+    book = api_views.book_of(context, asked.book_text, {})
     question = TcoQuestion(
-        prices=prices,
+        prices=asked.book_text,
+        changes=asked.changed_in(book),
         where=where,
-        years=asked.get("years") or YEARS,
+        years=asked.state["years"],
         baseline=baseline,
-        rounding=asked.get("rounding") or "none",
+        rounding=asked.state["rounding"],
+        include_flagged=bool(asked.state.get("flagged")),
     )
     view = api_views.tco_view(context, question)
-    colours = colours_of([*palette(context.store.table(), "layout"), *view.bills])
-    return {"tco": view, "colours": colours, "drawn": _drawn(view, colours)}
+    shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
+    more = len(view.rows) - len(shown.rows)
+    changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
+    return {
+        "tco": shown,
+        "colours": colours,
+        "drawn": _drawn(shown, colours),
+        "more": more,
+        "prices": _paid(book, changed, view),
+        "currency": view.currency,
+        "changed": bool(question.changes),
+    }
+
+
+def _paid(book: PriceBook, changed: PriceBook, view: CostView) -> tuple[PriceField, ...]:
+    """Return the prices that the layouts' bills are made of."""
+    lines = {line.name for bill in view.bills.values() for line in bill.items}
+    now = amounts_of(changed)
+    fields = []
+    for name, item in zip(price_names(book), book.items, strict=True):
+        if any(line == item.name or line.startswith((f"{item.name} (", f"{item.name}: ")) for line in lines):
+            own, current = float(item.amount), float(now[name])
+            fields.append(PriceField(name, item.per, own, current, max(2 * own, current) or 1.0))
+    return tuple(fields)
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

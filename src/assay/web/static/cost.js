@@ -1,41 +1,199 @@
-// What-if prices: every change is priced by the server at once, and goes into the address; no file is written.
+// What-if prices: every change is priced by the server at once. Changed prices alone stand in the address, one step of
+// the browser's history each, so that Back (and Undo) leads to the prices before; no file is written.
 import { drawAll } from "./charts.js";
 
 const form = document.getElementById("cost-form");
-const results = document.getElementById("results");
-const prices = form.elements.prices;
-const own = prices.defaultValue;
+const priced = document.getElementById("priced");
+const status = document.getElementById("cost-status");
+const book = form.elements.prices;
+const KEPT = "assay-price-book";
+const QUIET_MS = 250;
+const USUAL = { view: "run", take: "best", years: "3", rounding: "none" };
 let waiting;
 let asked = 0;
 
-const pack = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
-const unpack = (text) => new TextDecoder().decode(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+const fields = () => [...priced.querySelectorAll("input[type=number][data-own]")];
+const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
+const edits = () => history.state?.edits ?? 0;
+
+/** What is asked, in short: what is as usual, or as the book has it, is left out. */
+function question() {
+  const pairs = [...new FormData(form)].filter(([name, value]) =>
+    value !== "" && name !== "prices" && USUAL[name] !== value && !name.startsWith("price."));
+  for (const field of fields()) {
+    if (field.value !== "" && Number(field.value) !== Number(field.dataset.own)) pairs.push([field.name, field.value]);
+  }
+  const job = new URLSearchParams(location.search).get("job");
+  if (job) pairs.push(["job", job]);
+  return new URLSearchParams(pairs);
+}
+
+const address = (query) => (String(query) ? `/cost?${query}` : "/cost");
+
+function say(text, again) {
+  status.replaceChildren(text);
+  status.classList.toggle("wrong", Boolean(text));
+  if (!again) return;
+  const button = document.createElement("button");
+  Object.assign(button, { type: "button", className: "quiet", textContent: "Try again" });
+  button.addEventListener("click", () => price());
+  status.append(" ", button);
+}
+
+function showEdits() {
+  for (const field of fields()) {
+    const row = field.closest("tr");
+    row.classList.toggle("changed", Number(field.value) !== Number(field.dataset.own));
+    row.querySelector("input[type=range]").value = field.value;
+  }
+  const undo = document.getElementById("undo");
+  if (undo) undo.disabled = edits() === 0;
+  document.getElementById("own-prices")?.toggleAttribute("hidden", !priced.querySelector("tr.changed"));
+}
+
+/** Put in what the server sent; who slides a price keeps hold of it. */
+function putIn(html) {
+  const sent = document.createElement("template");
+  sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
+  const names = (place) => [...place.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price).join("\n");
+  if (!names(priced) || names(priced) !== names(sent.content)) {
+    priced.replaceChildren(sent.content);
+  } else {
+    for (const row of sent.content.querySelectorAll("tr[data-price]")) {
+      for (const cell of ["below", "above"]) {
+        const told = row.querySelector(`td.${cell}`);
+        if (told) rowOf(row.dataset.price).querySelector(`td.${cell}`).replaceWith(told);
+      }
+    }
+    document.getElementById("results").replaceWith(sent.content.getElementById("results"));
+  }
+  showEdits();
+}
 
 async function price() {
   const number = ++asked;
-  const data = new URLSearchParams(new FormData(form));
-  const answer = await fetch("/cost/results", { method: "POST", body: data });
-  const text = await answer.text();
-  if (number !== asked || !answer.ok) return;
-  results.innerHTML = text; // the server's own page, escaped there; scripts in it would not run
-  const query = new URLSearchParams([...data].filter(([name, value]) => name !== "prices" && value !== ""));
-  const edited = prices.value === own ? "" : `#prices=${pack(prices.value)}`;
-  form.dataset.view = form.elements.view.value;
-  history.replaceState(null, "", `/cost?${query}${edited}`);
+  const query = question();
+  const data = new URLSearchParams(query);
+  if (book?.value.trim()) data.set("prices", book.value);
+  let answer;
+  let html;
+  try {
+    answer = await fetch("/cost/results", { method: "POST", body: data });
+    html = await answer.text();
+  } catch {
+    if (number === asked) say("The server did not answer: what stands below is from before this change.", true);
+    return;
+  }
+  if (number !== asked) return;
+  if (!answer.ok) {
+    const why = answer.status === 401 || answer.status === 403 ? "sign in again" : `error ${answer.status}`;
+    say(`The server refused to price this (${why}): what stands below is from before this change.`, true);
+    return;
+  }
+  say("");
+  putIn(html);
   await drawAll();
 }
 
-form.addEventListener("submit", (event) => { event.preventDefault(); price(); });
-form.addEventListener("change", (event) => { if (event.target !== prices) price(); });
-prices.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(price, 500); });
-document.getElementById("reset")?.addEventListener("click", () => { prices.value = own; price(); });
-
-if (location.hash.startsWith("#prices=")) {
-  try {
-    prices.value = unpack(location.hash.slice("#prices=".length));
-    prices.closest("details").open = true;
-    price();
-  } catch {
-    // A cut link: the server's prices hold.
-  }
+/** Take a finished change into the address, as one step of the history. */
+function commit() {
+  const next = address(question());
+  if (next === location.pathname + location.search) return;
+  history.pushState({ edits: edits() + 1 }, "", next);
+  showEdits();
 }
+
+function set(name, value) {
+  const field = rowOf(name).querySelector("input[type=number]");
+  field.value = value;
+  showEdits();
+  commit();
+  price();
+}
+
+priced.addEventListener("input", ({ target }) => {
+  const row = target.closest("tr[data-price]");
+  if (!row) return;
+  const field = row.querySelector("input[type=number]");
+  if (target.type === "range") field.value = Number(Number(target.value).toPrecision(4));
+  if (!field.validity.valid || field.value === "") return;
+  showEdits();
+  clearTimeout(waiting);
+  waiting = setTimeout(price, QUIET_MS);
+});
+priced.addEventListener("change", ({ target }) => {
+  const row = target.closest("tr[data-price]");
+  if (!row) return;
+  const field = row.querySelector("input[type=number]");
+  if (field.value === "") field.value = field.dataset.own;
+  if (!field.validity.valid) {
+    say(`${row.dataset.price}: ${field.validationMessage}`);
+    return;
+  }
+  clearTimeout(waiting);
+  commit();
+  price();
+});
+priced.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-set]");
+  if (link) {
+    event.preventDefault();
+    set(link.closest("tr").dataset.price, Number(Number(link.dataset.set).toPrecision(6)));
+  } else if (event.target.id === "own-prices") {
+    event.preventDefault();
+    for (const field of fields()) field.value = field.dataset.own;
+    showEdits();
+    commit();
+    price();
+  } else if (event.target.id === "undo") {
+    history.back();
+  }
+});
+
+// Another workload or view has other prices: that is another page, with the changed prices that it shares.
+const go = () => {
+  if (form.reportValidity()) location.assign(address(question()));
+};
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (book) price();
+  else go();
+});
+form.addEventListener("change", ({ target }) => {
+  if (target === book || target.name.startsWith("price.")) return;
+  form.dataset.view = form.elements.view.value;
+  if (book) {
+    history.replaceState(history.state, "", address(question()));
+    price();
+  } else {
+    go();
+  }
+});
+
+addEventListener("popstate", () => {
+  const query = new URLSearchParams(location.search);
+  for (const field of fields()) field.value = query.get(field.name) ?? field.dataset.own;
+  showEdits();
+  price();
+});
+
+if (book) {
+  // A pasted book is too long for an address: it stays in this window, and Back finds it.
+  try {
+    if (!book.value) book.value = sessionStorage.getItem(KEPT) ?? "";
+  } catch {
+    // It holds for this page then.
+  }
+  book.addEventListener("input", () => {
+    try {
+      sessionStorage.setItem(KEPT, book.value);
+    } catch {
+      // As above.
+    }
+    clearTimeout(waiting);
+    waiting = setTimeout(price, 2 * QUIET_MS);
+  });
+  if (book.value.trim()) price();
+}
+history.replaceState({ edits: edits() }, "");
+showEdits();
