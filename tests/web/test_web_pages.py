@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from assay.web.app import create_app
@@ -188,3 +189,33 @@ def test_the_plane_has_bscs_quadrants_in_real_units(watched: Watched) -> None:
     names = page.locator("#results tbody tr").all_inner_texts()
     assert any("fast, economical" in name or "fast, expensive" in name for name in names)
     watched.check()
+
+
+def test_on_paper_no_chart_is_wider_than_the_page(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 1280) as watched:
+        page = watched.open(RUN)
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 900})  # as a sheet's width comes without a new drawing
+        beyond = page.evaluate(
+            "[...document.querySelectorAll('.drawing svg')].filter(s => s.getBoundingClientRect().right > 700).length"
+        )
+        assert beyond == 0
+
+
+def test_letters_come_from_this_server(watched: Watched) -> None:
+    page = watched.open("/")
+    assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px \"Source Sans Pro\"'))")
+    loaded = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")
+    assert any("Source Sans Pro" in family for family in loaded)
+
+
+def test_head_is_answered_as_get_and_text_goes_compressed(server: str) -> None:
+    whole = httpx.get(f"{server}/runs", headers={"Accept-Encoding": "identity"})
+    head = httpx.head(f"{server}/runs", headers={"Accept-Encoding": "identity"})
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == whole.headers["content-length"]
+    assert httpx.head(f"{server}/nowhere").status_code == 404
+    packed = httpx.get(f"{server}/runs")
+    assert packed.headers["content-encoding"] == "gzip"
+    assert packed.text == whole.text
+    assert int(packed.headers["content-length"]) < len(whole.content) / 3

@@ -13,6 +13,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay import __version__
@@ -43,6 +44,9 @@ from assay.web.store import Store
 UPLOAD_BYTES_MAX = 8 * 10**9
 BODY_BYTES_MAX = 4_000_000
 """Of any request but an upload."""
+COMPRESSED_FROM_BYTES = 1_000
+AS_THEY_ARE = "/api/v1/bundles"
+"""Paths of bundles."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
     (NotFoundError, 404),
     (RefusedBundleError, 422),
@@ -107,7 +111,35 @@ def create_app(
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(Gate)
+    app.add_middleware(Compressed)
     return app
+
+
+class Compressed:
+    """What goes over the wire small: text compressed for who takes it, and HEAD answered as GET without the content.
+
+    Bundles are compressed already, and what they are made of is streamed: they pass as they are.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._compressing = GZipMiddleware(app, minimum_size=COMPRESSED_FROM_BYTES, compresslevel=4)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["path"].startswith(AS_THEY_ARE):
+            await self._app(scope, receive, send)
+            return
+        if scope["method"] != "HEAD":
+            await self._compressing(scope, receive, send)
+            return
+
+        async def headed(message: Message) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": b""}
+            await send(message)
+
+        await self._app({**scope, "method": "GET"}, receive, headed)
 
 
 class Gate:

@@ -20,7 +20,14 @@ from assay.wording import amounts, language, numbers, ratios, titles
 from assay.wording.codes import meanings
 from assay.wording.metrics import metric_text
 
-TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
+TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "otf": "font/otf",
+}
+FONTS = ("SourceSansPro-Regular.otf", "SourceSansPro-Semibold.otf")
+"""The pages' letters (SIL Open Font License), the same on every machine; ``app.css`` names them."""
 _CHARTS = "vega.js"
 
 
@@ -36,6 +43,8 @@ class Rendering:
         folder = files("assay.web").joinpath("static")
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
         self._assets = {item.name: item.read_bytes() for item in listed}
+        letters = files("font_source_sans_pro").joinpath("files")
+        self._assets |= {name: letters.joinpath(name).read_bytes() for name in FONTS}
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """What stands for the content of the styles and scripts, in their addresses."""
         self._charts = Script()
@@ -99,6 +108,7 @@ def _environment() -> Environment:
         share=numbers.probability,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],
         meanings=meanings,
+        plural=language.plural,
         claims_of=_origin_of_claims,
     )
     return environment

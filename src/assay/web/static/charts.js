@@ -30,10 +30,15 @@ function narrowColour(encoding) {
   return { ...encoding, color: { ...encoding.color, legend: { ...legend, columns: NARROW_COLUMNS } } };
 }
 
+// The pages' own letters: they have to be there before texts are measured.
+const FONT = getComputedStyle(document.documentElement).getPropertyValue("--sans");
+const letters = Promise.all(["400", "600"].map((weight) => document.fonts.load(`${weight} 12px ${FONT}`))).catch(() => {});
+
 export async function draw(place, spec) {
-  const embed = await vega();
+  const [embed] = await Promise.all([vega(), letters]);
   const width = Math.max(LEAST_PX, place.clientWidth - 2);
-  const sized = typeof spec.width === "number" ? { ...spec, width } : { ...spec };
+  const sized = { ...spec, config: { ...spec.config, font: FONT } };
+  if (typeof spec.width === "number") sized.width = width;
   if (spec.facet && typeof spec.spec?.width === "number") {
     // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
     const columns = width < NARROW_PX ? 1 : spec.columns ?? 1;
@@ -43,7 +48,7 @@ export async function draw(place, spec) {
   if (width < NARROW_PX) {
     // A title that is wider than the plot beside long names would be cut in its middle, a label at the edge as well.
     const axisX = { ...spec.config?.axisX, titleAnchor: "end" };
-    sized.config = { ...spec.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
+    sized.config = { ...sized.config, axisX, legend: { ...spec.config?.legend, columns: 1 } };
     sized.padding ??= { left: 5, top: 5, bottom: 5, right: 18 };
   }
   drawn.get(place)?.result?.finalize();
