@@ -74,7 +74,7 @@ def test_repetitions_never_stand_on_both_sides(table: RunTable) -> None:
         ({"workload": "pagerank"}, "no run has workload pagerank"),
         ({"levels": {"network": "10G"}}, "no run has network 10G"),
         ({"parameters": {"mapreduce.tasktracker.map.tasks.maximum": "64"}}, "is outside what was learned, 2 to 12"),
-        ({"layout": "NVE", "cluster": "other"}, "with both new"),
+        ({"layout": "tape", "cluster": "other"}, "disks of a kind never measured"),
     ],
 )
 def test_outside_what_was_learned_there_is_no_time(model: Model, changes: dict[str, Any], why: str) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from assay.cli.explain import explain
+from assay.cli.findings import anomalies
 from assay.cli.predict import predict
 from assay.errors import SpecificationError
 from assay.questions.learned import learned
@@ -76,3 +78,19 @@ def test_the_command_says_the_time_the_interval_and_what_is_near(repository: Rep
     assert "not known." in unknown
     assert "no run has workload pagerank" in unknown
     assert json.loads(said("--json", "--where", "workload=sort"))["level"] == 0.9
+
+
+def test_what_matters_is_said_as_a_table_and_as_json(repository: Repository) -> None:
+    arguments = ["--where", "workload=terasort", "--repository", str(repository.root)]
+    told = CliRunner().invoke(explain, [*arguments, "--by", "disk,net"], catch_exceptions=False).output
+    assert "Time against the usual one" in told
+    assert "Configurations measured" in told
+    found = json.loads(CliRunner().invoke(explain, [*arguments, "--json"], catch_exceptions=False).output)
+    assert found["explained"]["factors"][0]["share"]["value"] > 0.2
+
+
+def test_two_opinions_are_one_list_with_who_says_so(repository: Repository) -> None:
+    arguments = ["--second-opinion", "--repository", str(repository.root)]
+    told = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
+    assert told.exit_code == 0
+    assert "odd runs among 252 valid ones" in told.output

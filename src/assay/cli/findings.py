@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.wording.numbers import NOTHING
+from assay.wording.numbers import NOTHING, seconds
 from assay.wording.titles import run_id_text, runs_flagged
+
+if TYPE_CHECKING:
+    from assay.questions.flags import Flagged
+    from assay.repository import Repository
+    from assay.statistics.run_table import RunTable
 
 
 @click.command()
@@ -55,14 +61,18 @@ def findings(
 
 @click.command()
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
+@click.option("--second-opinion", is_flag=True, help="Ask what other configurations let expect, too.")
 @where_option
 @json_option
 @repository_option
-def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
+def anomalies(limit: int, second_opinion: bool, where: tuple[str, ...], as_json: bool, repository: Path) -> None:
     """Runs that are odd for their configuration: too fast, too slow, too few bytes, or work not done."""
     from assay.questions.run_quality import odd_runs
 
     opened, flagged, table = read_flagged(repository, where)
+    if second_opinion:
+        _two_opinions(opened, flagged, table, limit, as_json=as_json)
+        return
     found = odd_runs(opened, flagged, table, None if as_json else limit)
     if as_json:
         print_json(json_value(found.anomalies))
@@ -74,3 +84,28 @@ def anomalies(limit: int, where: tuple[str, ...], as_json: bool, repository: Pat
     print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
     shown = f"; the first {limit} are shown" if found.total > limit else ""
     click.echo(f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
+
+
+def _two_opinions(repository: Repository, flagged: Flagged, table: RunTable, limit: int, *, as_json: bool) -> None:
+    from assay.questions.second_opinion import two_opinions
+
+    found = two_opinions(repository, flagged, table)
+    if as_json:
+        print_json(json_value(found))
+        return
+    cells = [
+        (
+            run_id_text(odd.run_id),
+            odd.workload or NOTHING,
+            odd.layout or NOTHING,
+            odd.kind,
+            odd.said_by,
+            seconds(odd.predicted_s),
+            odd.reason,
+        )
+        for odd in found.odd[:limit]
+    ]
+    print_table(("Run", "Workload", "Layout", "What", "Said by", "Predicted (s)", "Why"), cells)
+    shown = f"; the first {limit} are shown" if len(found.odd) > limit else ""
+    said = ", ".join(f"{number} by {who}" for who, number in found.said_by.items())
+    click.echo(f"{len(found.odd)} odd runs among {found.looked_at} valid ones, said {said}{shown}.")

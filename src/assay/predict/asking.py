@@ -13,7 +13,8 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.predict.features import KINDS, Factor, number_of
+from assay.model.layout_code import named
+from assay.predict.features import KINDS, Factor, devices_of, number_of
 from assay.predict.model import NEW_PAIRS, Model, codes_of, pair_named, spread_of
 from assay.statistics.keys import Floats, Mask
 from assay.statistics.run_table import RunTable
@@ -63,7 +64,7 @@ def ask(model: Model, table: RunTable) -> Answers:
     unknown |= new.get("workload", nothing)
     basis = np.zeros(size, dtype=np.int64)
     half, logs = _known(model, table, codes)
-    for kind, found in (("cluster", Basis.NEW_CLUSTER), ("layout", Basis.NEW_LAYOUT)):
+    for kind, found in (("layout", Basis.NEW_LAYOUT), ("cluster", Basis.NEW_CLUSTER)):
         rows = np.flatnonzero(new.get(kind, nothing))
         if not len(rows):
             continue
@@ -71,10 +72,10 @@ def ask(model: Model, table: RunTable) -> Answers:
         logs[rows] = model.transfers[kind].logs(model.encoding.of(table.taken(rows)))
         half[rows] = model.unseen[kind].quantile
         _tell(reasons, rows, table, kind, model.unseen[kind].levels)
-    both = new.get("cluster", nothing) & new.get("layout", nothing)
-    for row in np.flatnonzero(both):
-        reasons.setdefault(int(row), []).append("with both new, nothing measured tells them apart")
-    unknown |= both
+    nameless = new.get("cluster", nothing) & new.get("layout", nothing) & _strange_devices(model, table)
+    for row in np.flatnonzero(nameless):
+        reasons.setdefault(int(row), []).append("with both new, and disks of a kind never measured, nothing is like it")
+    unknown |= nameless
     for a, b in NEW_PAIRS:
         name = pair_named(a, b)
         if name not in model.pairs:
@@ -95,6 +96,19 @@ def ask(model: Model, table: RunTable) -> Answers:
     with np.errstate(over="ignore"):
         times = np.exp(logs), np.exp(logs - half), np.exp(logs + half)
     return Answers(*times, basis=basis, reasons={row: tuple(dict.fromkeys(words)) for row, words in reasons.items()})
+
+
+def _strange_devices(model: Model, table: RunTable) -> Mask:
+    """Return the rows whose devices are not known, or of a kind that no layout had which was learned."""
+    layouts = model.encoding.factor("layout")
+    codes = [named(level) for level in layouts.levels] if layouts else []
+    learned = {kind for code in codes if code for kind in code.devices}
+    devices = devices_of(table)
+    found: Mask = np.isnan(devices["hdd"])
+    for kind, count in devices.items():
+        if kind not in learned:
+            found = found | (np.nan_to_num(count) > 0)
+    return found
 
 
 def _known(model: Model, table: RunTable, codes: Mapping[str, NDArray[np.int64]]) -> tuple[Floats, Floats]:

@@ -26,6 +26,7 @@ LEVELS_MAX = 60
 """Of a factor's levels, the most frequent ones that are a feature each."""
 NUMBERS_AS_LEVELS_MAX = 16
 DEVICES = ("hdd", "ssd", "nvme", "remote")
+DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."
 """How the values that are hardware of a run's cluster begin."""
 WORKERS, CORES, MEMORY = "cluster.workers", "cluster.cores", "cluster.memory_bytes"
@@ -60,6 +61,8 @@ class Encoding:
 
     factors: tuple[Factor, ...]
     hardware: tuple[str, ...]
+    usual: tuple[float, ...]
+    """Logarithm of each, of the cluster in the middle: what a cluster is taken for whose hardware nobody told."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,7 +76,7 @@ class Encoding:
     @property
     def _sums(self) -> tuple[str, ...]:
         known = {WORKERS, CORES, MEMORY} & set(self.hardware)
-        sums = ["devices:all"] if WORKERS in known else []
+        sums = [DEVICES_ALL] if WORKERS in known else []
         sums += [f"all {name}" for name in (CORES, MEMORY) if {WORKERS, name} <= known]
         data = any(factor.name == "data_bytes" and factor.varied for factor in self.factors)
         return (*sums, *(f"data per {name}" for name in sums)) if data else tuple(sums)
@@ -90,8 +93,10 @@ class Encoding:
                 columns += _of_factor(factor, table)
         devices = devices_of(table)
         columns += [np.where(np.isfinite(count), count, -1.0) for count in devices.values()]
-        hardware = {name: _log(table.values.get(name, np.full(len(table), np.nan))) for name in self.hardware}
-        columns += [np.nan_to_num(value, nan=-1.0) for value in hardware.values()]
+        told = {name: _log(table.values.get(name, np.full(len(table), np.nan))) for name in self.hardware}
+        usual = zip(told.items(), self.usual, strict=True)
+        hardware = {name: np.where(np.isfinite(value), value, middle) for (name, value), middle in usual}
+        columns += hardware.values()
         columns += self._summed(table, hardware, devices)
         made = np.stack(columns, axis=1) if columns else np.zeros((len(table), 0))
         return np.clip(made, -1e30, 1e30).astype(np.float32)
@@ -99,7 +104,7 @@ class Encoding:
     def _summed(self, table: RunTable, hardware: Mapping[str, Floats], devices: Mapping[str, Floats]) -> list[Floats]:
         sums: dict[str, Floats] = {}
         if WORKERS in hardware:
-            sums["devices:all"] = hardware[WORKERS] + _log(np.nansum(np.stack(list(devices.values())), axis=0))
+            sums[DEVICES_ALL] = hardware[WORKERS] + _log(np.nansum(np.stack(list(devices.values())), axis=0))
             sums |= {f"all {name}": hardware[WORKERS] + hardware[name] for name in (CORES, MEMORY) if name in hardware}
         data = _log(numbers(table, "data_bytes"))
         found = {**sums, **{f"data per {name}": data - value for name, value in sums.items()}}
@@ -183,8 +188,9 @@ def learned_encoding(table: RunTable) -> Encoding:
         repeats = workloads is not None and name not in KINDS and _follows(column.codes, workloads.codes)
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
         found.append(Factor(name, levels, numeric, low, high, several and not repeats))
-    hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and np.isfinite(v).any()))
-    return Encoding(tuple(found), hardware)
+    hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
+    usual = tuple(float(np.nanmedian(_log(table.values[name]))) for name in hardware)
+    return Encoding(tuple(found), hardware, usual)
 
 
 def _follows(codes: NDArray[np.int32], other: NDArray[np.int32]) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
 from assay.predict.calibration import conformal_quantile, left_out_quantile, quantile_by_level
-from assay.predict.features import KINDS, Encoding, Features, learned_encoding
+from assay.predict.features import DEVICES_ALL, HARDWARE, KINDS, Encoding, Features, learned_encoding
 from assay.predict.forest import Forest, grown, joined
 from assay.statistics.keys import Floats, Groups, Ints, first_rows, groups_by, median_by, usable
 from assay.statistics.run_table import RunTable
@@ -30,8 +30,12 @@ RUNS_MIN = 20
 CONFIGURATIONS_MIN = 8
 LEFT_OUT_MAX = 10
 """Of how many levels, or pairs of levels, each is left out in turn to see what a new one would come to."""
-LEFT_OUT_TREES = 12
-LEFT_OUT_ROWS_MAX = 3_000
+LINED_MIN = 5
+"""Fewer left-out levels than this can't tell whether a line beyond what was measured helps."""
+LEFT_OUT_TREES = 8
+LEFT_OUT_ROWS_MAX = 2_000
+NAMELESS_ROWS_MAX = 10_000
+"""The trees that know no names are grown from at most so many configurations."""
 SPREAD_MIN = 0.02
 """Trees that agree more closely than this are not surer: times of the same thing scatter by as much."""
 NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
@@ -132,6 +136,30 @@ class Learning:
         return self.table.taken(self.first)
 
 
+@dataclass(frozen=True, slots=True)
+class Folds:
+    """A forest whose trees have each not seen one part of the configurations, and what those say of that part."""
+
+    forest: Forest
+    expected: Floats
+    spread: Floats
+
+
+def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
+    """Return the forest of all folds, and what is said of each row by the trees that have not seen it."""
+    fold = _folds(len(features), seed)
+    trees = max(8, min(TREES, TREES * 8_000 // len(features)))
+    expected, spread = np.empty(len(features)), np.empty(len(features))
+    forests = []
+    for number in range(fold.max() + 1):
+        kept, left = fold != number, fold == number
+        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
+        said = forest.each(features[left])
+        expected[left], spread[left] = said.mean(axis=1), spread_of(said)
+        forests.append(forest)
+    return Folds(joined(forests), expected, spread)
+
+
 def learn(table: RunTable, seed: int = SEED) -> Model:
     """Return the model of a table's valid runs. SpecificationError when there is too little to learn from."""
     told = Learning.of(table)
@@ -139,16 +167,8 @@ def learn(table: RunTable, seed: int = SEED) -> Model:
     encoding = learned_encoding(configurations)
     features = encoding.of(configurations)
     codes = {kind: codes_of(configurations, encoding, kind) for kind in KINDS if encoding.factor(kind)}
-    fold = _folds(told.groups.count, seed)
-    trees = max(8, min(TREES, TREES * 8_000 // len(features)))
-    expected, spread = np.empty(len(features)), np.empty(len(features))
-    forests = []
-    for number in range(fold.max() + 1):
-        kept, left = fold != number, fold == number
-        forest = grown(features[kept], told.logs[kept], None, trees=trees, seed=seed + number)
-        said = forest.each(features[left])
-        expected[left], spread[left] = said.mean(axis=1), spread_of(said)
-        forests.append(forest)
+    folds = out_of_fold(features, told.logs, seed)
+    expected, spread = folds.expected, folds.spread
     of_row = told.groups.of_row
     errors = np.abs(np.log(told.table.values["duration_s"]) - expected[of_row]) / spread[of_row]
     sizes = {kind: len(factor.levels) + 1 for kind in codes if (factor := encoding.factor(kind))}
@@ -162,7 +182,7 @@ def learn(table: RunTable, seed: int = SEED) -> Model:
     transfers, unseen = scenes.transfers(), scenes.pairs()
     return Model(
         encoding=encoding,
-        forest=joined(forests),
+        forest=folds.forest,
         quantile=conformal_quantile(errors),
         own=own,
         pairs=pairs,
@@ -215,8 +235,10 @@ class _Scenes:
         return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
     def _transfer(self, kind: str, codes: NDArray[np.int64]) -> tuple[Transfer, Unseen]:
-        columns = np.flatnonzero(self.names != kind)
-        known = self.features[:, columns]
+        told = self.names != kind
+        if kind == "cluster" and len(np.unique(codes)) <= LINED_MIN:  # then hardware is a cluster's name, no number
+            told &= np.array([HARDWARE not in name and name != DEVICES_ALL for name in self.names.tolist()])
+        columns = np.flatnonzero(told)
         errors: dict[bool, list[Floats]] = {True: [], False: []}
         for level in _most_frequent(codes):
             kept, left = self._sides(codes == level)
@@ -226,9 +248,11 @@ class _Scenes:
         mean = {
             lined: float(np.mean([own.mean() for own in found])) if found else 0.0 for lined, found in errors.items()
         }
-        lined = mean[True] < mean[False]
-        whole = self._made(np.arange(len(known)), columns, lined=lined, trees=TREES * 3)
-        return whole, Unseen(left_out_quantile(errors[lined]), len(errors[lined]))
+        lined = mean[True] < mean[False] and len(errors[True]) >= LINED_MIN
+        random = np.random.default_rng(self.seed)
+        whole = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
+        made = self._made(whole, columns, lined=lined, trees=TREES * 2)
+        return made, Unseen(left_out_quantile(errors[lined]), len(errors[lined]))
 
     def pairs(self) -> dict[str, Unseen]:
         """Return the same for pairs of levels that were each measured, but never together."""

@@ -40,6 +40,7 @@ def written(model: Model, learned_from: str) -> bytes:
         "learned_from": learned_from,
         "factors": [asdict(factor) for factor in model.encoding.factors],
         "hardware": model.encoding.hardware,
+        "usual": model.encoding.usual,
         "quantile": model.quantile,
         "unseen": {name: asdict(found) for name, found in model.unseen.items()},
         "transfers": list(model.transfers),
@@ -98,7 +99,7 @@ def _array(arrays: Any, name: str, kind: Any, dimensions: int = 1) -> NDArray[An
 def _model(arrays: Any) -> Model:
     header = json.loads(arrays["header"].tobytes())
     factors = (Factor(**{**told, "levels": tuple(told["levels"])}) for told in header["factors"])
-    encoding = Encoding(tuple(factors), tuple(header["hardware"]))
+    encoding = Encoding(tuple(factors), tuple(header["hardware"]), tuple(map(float, header["usual"])))
     width = len(encoding.names)
     transfers = {}
     for kind in header["transfers"]:

@@ -54,14 +54,15 @@ def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
         name, equals, level = text.partition("=")
         if not equals or not name or not level:
             raise SpecificationError(f"{text!r} has no form COLUMN=LEVEL", where="--where")
-        factor = _factor(name, encoding)
+        factor = factor_named(name, encoding, "--where")
         if factor.name in found:
             raise SpecificationError(f"{factor.name} is named twice", where="--where", hint="one level of each")
         found[factor.name] = _level(factor, level)
     return found
 
 
-def _factor(name: str, encoding: Encoding) -> Factor:
+def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
+    """Return the factor that a short name means. SpecificationError, with those that vary, when it means none."""
     asked = SHORT.get(name, name)
     same = [factor for factor in encoding.factors if asked == factor.name]
     near = same or [factor for factor in encoding.factors if factor.name.endswith(f".{name}")]
@@ -71,7 +72,7 @@ def _factor(name: str, encoding: Encoding) -> Factor:
     known = ", ".join(sorted(factor.name for factor in encoding.factors if factor.varied))
     raise SpecificationError(
         f"{name!r} may be {several}" if near else f"no run has a factor {name!r}",
-        where=f"--where {name}",
+        where=f"{place} {name}",
         hint="write it whole" if near else f"factors that vary: {known}",
     )
 

@@ -1,0 +1,110 @@
+"""Which odd runs do repetitions and floors find, and which the prediction: by labels, and by failures put in?
+
+Reads ALOJA's ``execs`` table. Labels: all runs are taken as valid, and what is flagged is held against ALOJA's flag.
+Put in: from the valid runs alone, a share is changed: failed after 5 to 15, 5 to 60 or 30 to 120 s, or slowed down
+1.3, 2 or 5 times. Recall is of
+those that were changed; false alarms are of all others, most of which are sound (the dump has odd runs of its own: the
+row without changes counts them). Then clusters whose noise differs, from a formula.
+
+Run it with ``python benchmarks/anomaly_opinions.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from prediction_worlds import world
+
+from assay.formats.aloja.execs import FORMAT
+from assay.formats.source import Source
+from assay.model.imported import Found
+from assay.model.run import RunStatus
+from assay.predict.opinion import second_opinion
+from assay.quality.anomalies import Kind, find_anomalies
+from assay.statistics.keys import usable
+from assay.statistics.run_table import RunTable, table_of
+
+Mask = NDArray[np.bool_]
+SHARE = 0.02
+CHANGES: dict[str, Callable[[NDArray[np.float64], np.random.Generator], NDArray[np.float64]]] = {
+    "failed after 5–15 s": lambda s, random: random.uniform(5, 15, len(s)),
+    "failed after 5–60 s": lambda s, random: random.uniform(5, 60, len(s)),
+    "failed after 30–120 s": lambda s, random: random.uniform(30, 120, len(s)),
+    "1.3 times slower": lambda s, _: s * 1.3,
+    "2 times slower": lambda s, _: s * 2,
+    "5 times slower": lambda s, _: s * 5,
+}
+
+
+def flagged(table: RunTable) -> dict[str, Mask]:
+    """Return what each opinion calls odd, and what either does."""
+    first, not_done = (np.zeros(len(table), dtype=np.bool_) for _ in range(2))
+    found = find_anomalies(table)
+    first[found.positions] = True
+    not_done[found.of_kind(Kind.NOT_DONE)] = True
+    second = second_opinion(table, but=not_done).odd(table)
+    return {"repetitions and floors": first, "prediction": second, "either": first | second}
+
+
+def _row(name: str, found: dict[str, Mask], true: Mask) -> None:
+    cells = []
+    for mask in found.values():
+        hits = int((mask & true).sum())
+        precision = f"{hits / mask.sum():.1%}" if mask.any() and true.any() else "–"
+        recall = f"{hits / true.sum():.1%}" if true.any() else "–"
+        cells += [recall, precision, f"{(mask & ~true).sum() / (~true).sum():.1%}"]
+    print(f"| {name} | {int(true.sum()):,} | " + " | ".join(cells) + " |", flush=True)
+
+
+def _header(names: list[str]) -> None:
+    print("\n| what | odd runs | " + " | ".join(f"{n}: recall | precision | false alarms" for n in names) + " |")
+    print("|---|---|" + "---|" * (3 * len(names)))
+
+
+def put_in(table: RunTable, change: str, seed: int) -> tuple[RunTable, Mask]:
+    """Return the table with a share of its runs changed, and which."""
+    random = np.random.default_rng(seed)
+    true = random.random(len(table)) < SHARE
+    seconds = table.values["duration_s"].copy()
+    seconds[true] = CHANGES[change](seconds[true], random)
+    return replace(table, values={**table.values, "duration_s": seconds}), true
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("tables", type=Path, nargs="*", help="ALOJA's execs table as CSV, and its list of clusters")
+    paths = parser.parse_args().tables
+    names = ["repetitions and floors", "prediction", "either"]
+    if paths:
+        items = FORMAT.read([Source(path, path.name) for path in paths])
+        runs = [item.run for item in items if isinstance(item, Found)]
+        invalid = np.array([run.status is not RunStatus.VALID for run in runs])
+        _header(names)
+        every = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])
+        _row("ALOJA's label", flagged(every), invalid)
+        table = table_of(runs)
+        clean = table.taken(usable(table))
+        _row("valid runs, unchanged", flagged(clean), np.zeros(len(clean), dtype=np.bool_))
+        for change in CHANGES:
+            changed, true = put_in(clean, change, seed=1)
+            _row(change, flagged(changed), true)
+    else:
+        print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
+    _header(names)
+    made = world(clusters=8, runs=150, seed=3)
+    noise = np.random.default_rng(5).normal(0.0, 1.0, len(made)) * (0.02 + 0.04 * made.columns["cluster"].codes)
+    noisy = replace(made, values={**made.values, "duration_s": made.values["duration_s"] * np.exp(noise)})
+    _row("8 clusters, noise 2 to 30 %, unchanged", flagged(noisy), np.zeros(len(noisy), dtype=np.bool_))
+    for change in CHANGES:
+        changed, true = put_in(noisy, change, seed=2)
+        _row(f"the same, {change}", flagged(changed), true)
+
+
+if __name__ == "__main__":
+    main()

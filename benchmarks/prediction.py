@@ -1,0 +1,292 @@
+"""How far off are predictions, and do their intervals hold, beside ALOJA-ML's methods on the same splits?
+
+Reads ALOJA's ``execs`` table and its list of clusters through the importer, takes the valid runs, and splits them: at
+random by configuration (repetitions never straddle a split), by whole clusters and by whole kinds of disks left out,
+and by a cluster of which a few runs are known. Beside assay's own model stand those of ALOJA-ML (J. L. Berral et al.,
+KDD 2015), rebuilt: a model tree in the manner of M5P, nearest neighbours, linear regression, a neural net; and gradient
+boosting as scikit-learn has it out of the box, on seconds. All get the plain columns: levels, and numbers as numbers.
+
+MAE: mean absolute error, s. RAE: over that of the training runs' mean. MAPE: mean absolute error over the time. Held:
+share of runs within assay's 90 % interval. Width: median of the interval's end over the expected time.
+
+Run it with ``python benchmarks/prediction.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown. ``--worlds``
+adds tables of 12 clusters of unlike hardware that are made from a formula (``prediction_worlds.py``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from prediction_worlds import world
+
+from assay.formats.aloja.execs import FORMAT
+from assay.formats.source import Source
+from assay.model.imported import Found
+from assay.predict.asking import ask
+from assay.predict.features import CORES, MEMORY, WORKERS
+from assay.predict.model import learn
+from assay.statistics.factors import LAYOUT_DEVICES
+from assay.statistics.keys import groups_by, usable
+from assay.statistics.run_table import RunTable, table_of
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+Method = Callable[[Floats, Floats, Floats], Floats]
+"""Learned from features and seconds; asked of features."""
+
+
+class ModelTree:
+    """A tree with a ridge regression in each leaf, smoothed towards its parents' as M5 does (R. Quinlan, 1992)."""
+
+    SMOOTHING = 15.0
+
+    def __init__(self, features: Floats, seconds: Floats) -> None:
+        from sklearn.linear_model import Ridge
+        from sklearn.tree import DecisionTreeRegressor
+
+        self.tree = DecisionTreeRegressor(min_samples_leaf=20, random_state=0).fit(features, seconds)
+        paths = self.tree.decision_path(features)
+        self.models = [Ridge(1.0).fit(features[rows], seconds[rows]) for rows in (c.indices for c in paths.tocsc().T)]
+        self.sizes = self.tree.tree_.n_node_samples
+        self.low, self.high = seconds.min(), seconds.max()
+
+    def predict(self, features: Floats) -> Floats:
+        """Return the smoothed leaves' answers, within what was learned from."""
+        said = np.array([model.predict(features) for model in self.models])
+        paths = self.tree.decision_path(features)
+        found = np.empty(len(features))
+        for row in range(len(features)):
+            nodes = paths[row].indices[::-1]
+            value = said[nodes[0], row]
+            for child, parent in pairwise(nodes):
+                n = self.sizes[child]
+                value = (n * value + self.SMOOTHING * said[parent, row]) / (n + self.SMOOTHING)
+            found[row] = value
+        clipped: Floats = np.clip(found, self.low, self.high)
+        return clipped
+
+
+def _net(features: Floats, seconds: Floats, asked: Floats) -> Floats:
+    from sklearn.neural_network import MLPRegressor
+
+    middle, scale = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
+    mean, spread = seconds.mean(), seconds.std()
+    net = MLPRegressor(hidden_layer_sizes=(32,), alpha=0.01, max_iter=400, early_stopping=True, random_state=0)
+    net.fit((features - middle) / scale, (seconds - mean) / spread)
+    found: Floats = net.predict(np.clip((asked - middle) / scale, -5, 5)) * spread + mean
+    return found
+
+
+def methods() -> dict[str, Method]:
+    """Return the methods by name."""
+    from sklearn.ensemble import GradientBoostingRegressor
+    from sklearn.linear_model import Ridge
+    from sklearn.neighbors import KNeighborsRegressor
+
+    def fitted(make: Callable[[], Any]) -> Method:
+        return lambda features, seconds, asked: make().fit(features, seconds).predict(asked)
+
+    return {
+        "gradient boosting, plain": fitted(lambda: GradientBoostingRegressor(random_state=0)),
+        "gradient boosting on logarithms": lambda f, s, a: np.exp(
+            GradientBoostingRegressor(random_state=0).fit(f, np.log(s)).predict(a)
+        ),
+        "model tree (M5P's manner)": lambda f, s, a: ModelTree(f, s).predict(a),
+        "3 nearest neighbours": fitted(lambda: KNeighborsRegressor(3)),
+        "linear": fitted(lambda: Ridge(1.0)),
+        "neural net": _net,
+    }
+
+
+def plain_columns(table: RunTable) -> Floats:
+    """Return what every other method gets: a feature a level, and numbers, scaled to 0 … 1."""
+    found: list[Floats] = []
+    for name in (*table.factors, LAYOUT_DEVICES):
+        column = table.columns.get(name)
+        if column is None or len(np.unique(column.codes)) < 2:
+            continue
+        found += [(column.codes == code).astype(np.float64) for code in np.unique(column.codes)]
+        values = [float(level) if level.replace(".", "", 1).isdigit() else np.nan for level in column.levels]
+        if np.isfinite(values).all():
+            found.append(np.nan_to_num(np.array([*values, np.nan])[column.codes], nan=-1.0))
+    found += [np.nan_to_num(value, nan=-1.0) for name, value in table.values.items() if name.startswith("cluster.")]
+    made = np.stack(found, axis=1)
+    scaled: Floats = (made - made.min(axis=0)) / np.maximum(np.ptp(made, axis=0), 1e-12)
+    return scaled
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Of one method on one split."""
+
+    mae_s: float
+    rae: float
+    mape: float
+    held: float = np.nan
+    width: float = np.nan
+    held_least: float = np.nan
+    """In the workload where it is least, of those with at least 50 runs asked for."""
+    answered: float = 1.0
+
+
+def scores(said_s: Floats, true_s: Floats, mean_s: float) -> Scores:
+    """Return the scores of times."""
+    off = np.abs(said_s - true_s)
+    return Scores(float(off.mean()), float(off.sum() / np.abs(mean_s - true_s).sum()), float((off / true_s).mean()))
+
+
+def tried(table: RunTable, kept: Rows, left: Rows, only: Sequence[str] = ()) -> dict[str, Scores]:
+    """Return the scores of every method for the runs ``left``, learned from those ``kept``, where assay answers."""
+    seconds = table.values["duration_s"]
+    found = ask(learn(table.taken(kept)), table.taken(left))
+    answered = np.isfinite(found.expected_s)
+    mean_s, asked = float(seconds[kept].mean()), left[answered]
+    if not len(asked):
+        return {"assay": Scores(np.nan, np.nan, np.nan, answered=0.0)}
+    within = ((found.low_s <= seconds[left]) & (seconds[left] <= found.high_s))[answered]
+    workload = table.columns["workload"].codes[asked]
+    sizes = np.bincount(workload)
+    least = min((within[workload == code].mean() for code in np.flatnonzero(sizes >= 50)), default=np.nan)
+    width = float(np.median((found.high_s / found.expected_s)[answered]))
+    own = scores(found.expected_s[answered], seconds[asked], mean_s)
+    result = {
+        "assay": replace(
+            own, held=float(within.mean()), width=width, held_least=float(least), answered=float(answered.mean())
+        )
+    }
+    features = plain_columns(table)
+    for name, method in methods().items():
+        if not only or name in only:
+            result[name] = scores(method(features[kept], seconds[kept], features[asked]), seconds[asked], mean_s)
+    return result
+
+
+def printed(title: str, splits: Sequence[dict[str, Scores]]) -> None:
+    """Print the means over splits."""
+    print(f"\n**{title}**\n\n| method | MAE (s) | RAE | MAPE | held | held, least workload | width | answered |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name in splits[0]:
+        rows = [split[name] for split in splits if name in split]
+        mae_s, rae, mape = (float(np.mean([getattr(row, key) for row in rows])) for key in ("mae_s", "rae", "mape"))
+        cells = [f"{mae_s:,.0f}", f"{rae:.2f}", f"{mape:.1%}"]
+        if name == "assay":
+            held, least, width, answered = (
+                float(np.mean([getattr(row, key) for row in rows]))
+                for key in ("held", "held_least", "width", "answered")
+            )
+            cells += [f"{held:.1%}", f"{least:.1%}", f"{width:.2f}×", f"{answered:.0%}"]
+        else:
+            cells += ["", "", "", ""]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+def dump(paths: Sequence[Path]) -> RunTable:
+    """Return the dump's valid runs, with the clusters' hardware."""
+    items = FORMAT.read([Source(path, path.name) for path in paths])
+    runs = [item.run for item in items if isinstance(item, Found)]
+    table = table_of(runs)
+    hardware = [run.recorded.hardware for run in runs]
+    told: dict[str, Sequence[float | None]] = {
+        WORKERS: [found.workers for found in hardware],
+        CORES: [found.cores for found in hardware],
+        MEMORY: [found.memory_bytes for found in hardware],
+    }
+    values = {name: np.array([np.nan if n is None else float(n) for n in column]) for name, column in told.items()}
+    whole = replace(table, values={**table.values, **values})
+    return whole.taken(usable(whole))
+
+
+def random_splits(table: RunTable, times: int, share: float = 0.2) -> Iterator[tuple[Rows, Rows]]:
+    """Yield rows to learn from and rows left out, by configuration."""
+    groups = groups_by(table, table.factors)
+    for seed in range(times):
+        left = np.random.default_rng(seed).random(groups.count) < share
+        yield np.flatnonzero(~left[groups.of_row]), np.flatnonzero(left[groups.of_row])
+
+
+def left_out(table: RunTable, name: str, runs_min: int) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield each level of a column that has enough runs, with the other rows and its own."""
+    column = table.columns[name]
+    for code, level in enumerate(column.levels):
+        left = column.codes == code
+        if left.sum() >= runs_min:
+            yield level, np.flatnonzero(~left), np.flatnonzero(left)
+
+
+def with_kinds(table: RunTable) -> RunTable:
+    """Return the table with a column of the layout's kinds of disks, which is no factor of its own."""
+    column = table.columns[LAYOUT_DEVICES]
+    kinds = tuple("".join(c for c in level if not c.isdigit()).strip().replace(" ", "") for level in column.levels)
+    unique = tuple(dict.fromkeys(kinds))
+    codes = np.array([*(unique.index(kind) for kind in kinds), -1], dtype=np.int32)[column.codes]
+    return replace(table, columns={**table.columns, "plan": type(column)(codes, unique)})
+
+
+def anchored(table: RunTable, runs: int, repeats: int) -> Iterator[tuple[str, Rows, Rows]]:
+    """Yield each cluster with a few of its runs, picked at random, among those that are learned from."""
+    for level, kept, left in left_out(table, "cluster", 100):
+        for seed in range(repeats):
+            known = np.random.default_rng(seed).choice(left, runs, replace=False)
+            yield level, np.concatenate([kept, known]), np.setdiff1d(left, known)
+
+
+def of_dump(table: RunTable, repeats: int) -> None:
+    """Print the tables for ALOJA's dump."""
+    started = time.perf_counter()
+    model = learn(table)
+    took_s = time.perf_counter() - started
+    one = table.taken(np.array([0]))
+    started = time.perf_counter()
+    for _ in range(50):
+        ask(model, one)
+    asked_ms = (time.perf_counter() - started) / 50 * 1000
+    print(f"{len(table):,} valid runs of {len(model.medians):,} configurations; learned in {took_s:.1f} s,", end=" ")
+    print(f"a prediction takes {asked_ms:.1f} ms")
+    printed(
+        f"{repeats} random splits, a fifth of the configurations left out",
+        [tried(table, kept, left) for kept, left in random_splits(table, repeats)],
+    )
+    for level, kept, left in left_out(table, "cluster", 100):
+        printed(f"cluster {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+    for level, kept, left in left_out(with_kinds(table), "plan", 30):
+        printed(f"disks {level} left out ({len(left):,} runs)", [tried(table, kept, left)])
+    for runs in (10, 20, 40, 80):
+        by_cluster: dict[str, list[dict[str, Scores]]] = {}
+        for level, kept, left in anchored(table, runs, 2):
+            by_cluster.setdefault(level, []).append(tried(table, kept, left, ["gradient boosting, plain"]))
+        for level, splits in by_cluster.items():
+            printed(f"cluster {level}, {runs} of its runs known", splits)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("tables", type=Path, nargs="*", help="ALOJA's execs table as CSV, and its list of clusters")
+    parser.add_argument("--worlds", action="store_true", help="also tables that are made from a formula")
+    parser.add_argument("--repeats", type=int, default=5, help="random splits")
+    options = parser.parse_args()
+    if options.tables:
+        of_dump(dump(options.tables), options.repeats)
+    elif not options.worlds:
+        print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
+    if options.worlds:
+        for seed in (1, 2):
+            made = world(seed=seed)
+            splits = [tried(made, kept, left) for _, kept, left in left_out(made, "cluster", 100)]
+            printed(f"made from a formula (seed {seed}): each of 12 clusters left out", splits)
+        timed = world(clusters=40, runs=1000)
+        started = time.perf_counter()
+        learn(timed)
+        print(f"\n{len(timed):,} runs learned in {time.perf_counter() - started:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

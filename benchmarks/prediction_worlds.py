@@ -1,0 +1,59 @@
+"""Tables to predict on whose truth is a formula: many clusters of unlike hardware, for what one dump can't show.
+
+A world has clusters of 3 to 20 workers with 4 to 32 cores, 16 to 256 GB and one to eight disks; each works at a pace of
+its own, by a factor that no hardware tells (lognormal, 15 %). A run's time is its share of CPU, disk and network work,
+whichever dominates, plus a fixed start, with noise of 4 %. Not measured: made from the formula below, to be taken as
+simulated.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from assay.predict.features import CORES, MEMORY, WORKERS
+from assay.statistics.run_table import RunTable, coded
+
+WORK = {
+    "terasort": (1.0, 3.0, 1.0),
+    "sort": (0.5, 3.0, 1.0),
+    "wordcount": (4.0, 1.0, 0.1),
+    "kmeans": (6.0, 0.7, 0.1),
+    "pagerank": (3.0, 1.5, 0.8),
+}
+"""Seconds of a core, bytes through disks and bytes through the network, for each byte of data (in units below)."""
+RATES = {"hdd": 110e6, "ssd": 450e6}
+NOISE, PACE = 0.04, 0.15
+
+
+def world(clusters: int = 12, runs: int = 150, seed: int = 1) -> RunTable:
+    """Return a table of so many runs on each of so many clusters."""
+    random = np.random.default_rng(seed)
+    names: dict[str, list[str]] = {n: [] for n in ("workload", "cluster", "layout", "network", "slots", "data_bytes")}
+    numbers: dict[str, list[float]] = {n: [] for n in (WORKERS, CORES, MEMORY, "duration_s")}
+    for number in range(clusters):
+        workers, cores = int(random.integers(3, 21)), int(random.choice([4, 8, 12, 16, 24, 32]))
+        memory, disks = float(random.choice([16, 32, 64, 128, 256])) * 1e9, int(random.integers(1, 9))
+        pace = float(np.exp(random.normal(0.0, PACE)))
+        for _ in range(runs):
+            workload = str(random.choice(list(WORK)))
+            layout = str(random.choice([f"HD{disks}", "SSD"]))
+            rate_gbit, slots = float(random.choice([1.0, 10.0])), int(random.choice([cores // 2, cores, cores * 2]))
+            data = float(random.choice([1e11, 3e11, 1e12]))
+            kind = ("ssd", 1) if layout == "SSD" else ("hdd", disks)
+            cpu, disk, network = WORK[workload]
+            spill = 1.0 + 0.5 * (data / workers > 2 * memory)
+            parts = (
+                cpu * data / 25e6 / (workers * min(slots, cores)),
+                disk * spill * data / (RATES[kind[0]] * kind[1] * workers),
+                network * data / (rate_gbit * 1e9 / 8 * workers),
+            )
+            time_s = 25.0 + pace * (max(parts) + 0.3 * (sum(parts) - max(parts)))
+            levels = (workload, f"cluster-{number}", layout, f"{rate_gbit:g}", str(slots), f"{data:.0f}")
+            for name, level in zip(names, levels, strict=True):
+                names[name].append(level)
+            found = (workers, cores, memory, time_s * float(np.exp(random.normal(0.0, NOISE))))
+            for name, value in zip(numbers, found, strict=True):
+                numbers[name].append(value)
+    size = clusters * runs
+    columns = {name: coded(levels) for name, levels in names.items()} | {"status": coded(["valid"] * size)}
+    return RunTable(np.arange(size), columns, {name: np.array(values) for name, values in numbers.items()})

@@ -1,0 +1,44 @@
+"""What matters for a workload's time, and what factors do to each other, as the model learned it.
+
+In: a repository, conditions, and factors to combine. Out: shares of variance with intervals, levels against the usual
+time, and expected times of combinations; all of them predicted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from assay.errors import SpecificationError
+from assay.predict.explaining import Cell, Explained, cells, explain
+from assay.questions.configuration_asked import factor_named
+from assay.questions.learned import Learned, learned
+from assay.questions.runs import selected
+from assay.repository import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class WhatMatters:
+    """What matters among the runs that were picked."""
+
+    where: tuple[str, ...]
+    explained: Explained
+    by: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    """Of the factors ``by``."""
+    notices: tuple[str, ...]
+
+
+def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+    """Return what matters. SpecificationError for unknown conditions and factors, and too few runs."""
+    return what_matters_by(learned(repository), where, by)
+
+
+def what_matters_by(known: Learned, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+    """Return the same by what was learned before."""
+    table = selected(known.table, where, "--where")
+    names = tuple(factor_named(name, known.model.encoding, "--by").name for name in by)
+    if len(set(names)) < len(names):
+        raise SpecificationError("a factor is named twice", where="--by", hint="each once")
+    found = cells(known.model, table, names) if names else []
+    return WhatMatters(tuple(where), explain(known.model, table), names, tuple(found), known.notices)
