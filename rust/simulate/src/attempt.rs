@@ -4,8 +4,8 @@ use crate::activity::{ByLimit, Limit, Owner, Use};
 use crate::fair::PartId;
 use crate::reduceside::Reduce;
 use crate::scenario::{Detail, Input, Output};
-use crate::schedule::Locality;
-use crate::sim::Sim;
+use crate::schedule::{next_beat, Locality};
+use crate::sim::{Sim, Timer};
 
 /// What an attempt does side by side.
 pub const MAIN: u8 = 0;
@@ -158,6 +158,7 @@ impl Sim<'_> {
 
     /// Start what `self.parts` holds for an attempt.
     pub fn run_lane(&mut self, index: u32, lane: u8, pieces: u32) {
+        self.add_io_cpu();
         let parts = std::mem::take(&mut self.parts);
         for part in &parts {
             if let Use::Cpu { node, seconds } = *part {
@@ -170,6 +171,19 @@ impl Sim<'_> {
         self.attempts[index as usize].lanes.push((lane, id));
         self.parts = parts;
         self.parts.clear();
+    }
+
+    /// What moving bytes to and from disks costs the nodes that have them in CPU.
+    fn add_io_cpu(&mut self) {
+        for index in 0..self.parts.len() {
+            if let Use::Read { disk, bytes, .. } | Use::Write { disk, bytes, .. } = self.parts[index] {
+                let node = self.world.disk_node[disk as usize];
+                let seconds = bytes * self.world.nodes[node as usize].io_cpu_s_per_byte;
+                if seconds > 0.0 {
+                    self.parts.push(Use::Cpu { node, seconds });
+                }
+            }
+        }
     }
 
     pub fn is_running(&self, index: u32, lane: u8) -> bool {
@@ -231,7 +245,9 @@ impl Sim<'_> {
                     let job = self.attempts[index as usize].job as usize;
                     self.attempts[index as usize].lives = false;
                     self.free_attempts.push(index);
-                    self.job_runs(job);
+                    let heard =
+                        next_beat(self.engine.now, self.jobs[job].am_phase, self.scenario.engine.am_heartbeat_s);
+                    self.engine.timer(heard, Timer::JobRuns(job as u32));
                     return;
                 }
                 self.started(index);
@@ -302,7 +318,7 @@ impl Sim<'_> {
                 let bytes: f64 = attempt.files.iter().map(|file| file.bytes).sum();
                 Some((bytes, attempt.files.last().map_or(crate::world::NEVER_CACHED, |file| file.cache_position)))
             }
-            _ => None,
+            _ => Some((0.0, crate::world::NEVER_CACHED)),
         };
         let run_s = now - attempt.start_s;
         let state = &mut self.jobs[job].stages[stage];
@@ -324,7 +340,7 @@ impl Sim<'_> {
         let state = &self.jobs[job].stages[stage];
         if state.done == state.tasks {
             self.stage_ended(job, stage);
-        } else if matches!(spec.output, Output::Shuffle { .. }) {
+        } else {
             for later in stage + 1..self.jobs[job].stages.len() {
                 let waits = self.jobs[job].stages[later].requested < self.jobs[job].stages[later].tasks;
                 if waits {

@@ -3,6 +3,7 @@
 //! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for so many of them, and
 //! write-back drains the dirty pages at its rate. `requests`: each request goes through the device's model.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::fair::{Fair, PartId, INSTANT_S};
@@ -77,6 +78,8 @@ struct Fluid {
 struct Requests {
     load: Load,
     parts: Vec<PartId>,
+    /// Where each activity's part has read up to: its next piece goes on there.
+    ends: HashMap<(u32, u8), (u32, u64)>,
     step: Step,
     in_flight_writes: f64,
 }
@@ -96,8 +99,13 @@ impl Disk {
     }
 
     pub fn requests(spec: &DiskSpec, seed: u64, back: WriteBack) -> Disk {
-        let requests =
-            Requests { load: Load::new(spec, seed), parts: Vec::new(), step: Step::default(), in_flight_writes: 0.0 };
+        let requests = Requests {
+            load: Load::new(spec, seed),
+            parts: Vec::new(),
+            ends: HashMap::new(),
+            step: Step::default(),
+            in_flight_writes: 0.0,
+        };
         Disk::with(Service::Requests(Box::new(requests)), spec, 1.0, back)
     }
 
@@ -116,7 +124,10 @@ impl Disk {
                 fluid.readers.add(counted, part);
             }
             Service::Requests(requests) => {
-                let index = requests.load.read(now, bytes.max(1.0), (bytes / runs.max(1.0)).max(1.0)) as usize;
+                let known = requests.ends.get(&(part.activity, part.slot));
+                let from = known.filter(|(generation, _)| *generation == part.generation && runs <= 1.0);
+                let run_bytes = if runs > 1.0 { (bytes / runs).max(1.0) } else { f64::MAX };
+                let index = requests.load.read(now, bytes.max(1.0), run_bytes, from.map(|&(_, end)| end)) as usize;
                 if requests.parts.len() <= index {
                     requests.parts.resize(index + 1, part);
                 }
@@ -205,8 +216,9 @@ impl Disk {
                 self.totals.add(from, now, read, written, self.request_bytes);
                 requests.in_flight_writes = (requests.in_flight_writes - written).max(0.0);
                 self.back.drain(written, 1.0, alive, done);
-                for index in requests.step.ended.drain(..) {
+                for (index, end) in requests.step.ended.drain(..) {
                     let part = requests.parts[index as usize];
+                    requests.ends.insert((part.activity, part.slot), (part.generation, end));
                     if alive(part) {
                         done.push(part);
                     }

@@ -59,7 +59,7 @@ fn flows(job: &Job, written: &mut Vec<(String, f64)>, scenario: &Scenario) -> (f
         let (stored, expansion) = match &stage.input {
             Input::None => (0.0, 1.0),
             Input::Generated { bytes } => (*bytes, 1.0),
-            Input::Dfs { dataset, bytes } => {
+            Input::Dfs { dataset, bytes, .. } => {
                 let known = scenario.datasets.iter().find(|known| known.name == *dataset).map(|known| known.bytes);
                 let earlier = written.iter().find(|(name, _)| name == dataset).map(|(_, bytes)| *bytes);
                 (bytes.or(known).or(earlier).unwrap_or(0.0), 1.0)

@@ -37,13 +37,15 @@ struct Reader {
     run_left_bytes: f64,
     offset: u64,
     in_flight: u32,
+    /// Requests of the last window.
+    window_requests: u32,
 }
 
 /// What happened in a step.
 #[derive(Debug, Default)]
 pub struct Step {
-    /// Readers that have all of theirs.
-    pub ended: Vec<u32>,
+    /// Readers that have all of theirs, and the offset behind it.
+    pub ended: Vec<(u32, u64)>,
     pub written_bytes: f64,
 }
 
@@ -92,9 +94,12 @@ impl Load {
         self.model.in_flight() > 0
     }
 
-    /// Begin to read `bytes` in contiguous runs of `run_bytes`; the number names it when it has ended.
-    pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64) -> u32 {
-        let reader = Reader { left_bytes: bytes, run_bytes, run_left_bytes: 0.0, offset: 0, in_flight: 0 };
+    /// Begin to read `bytes` in contiguous runs of `run_bytes`, where another reader ended or anywhere; the number names it
+    /// when it has ended.
+    pub fn read(&mut self, now: f64, bytes: f64, run_bytes: f64, from: Option<u64>) -> u32 {
+        let run_left_bytes = if from.is_some() { run_bytes } else { 0.0 };
+        let offset = from.unwrap_or(0);
+        let reader = Reader { left_bytes: bytes, run_bytes, run_left_bytes, offset, in_flight: 0, window_requests: 0 };
         let index = match self.free.pop() {
             Some(index) => {
                 self.readers[index as usize] = Some(reader);
@@ -105,6 +110,7 @@ impl Load {
                 (self.readers.len() - 1) as u32
             }
         };
+        self.ask(now, index);
         self.ask(now, index);
         index
     }
@@ -139,14 +145,16 @@ impl Load {
             }
             let index = (completion.id >> 32) as u32;
             let mut asks = false;
+            let mut idle = false;
             if let Some(reader) = &mut self.readers[index as usize] {
                 reader.in_flight -= 1;
-                asks = reader.in_flight == 0;
+                asks = reader.in_flight <= reader.window_requests;
+                idle = reader.in_flight == 0;
             }
-            if asks && !self.ask(now, index) {
-                self.readers[index as usize] = None;
+            if asks && !self.ask(now, index) && idle {
+                let end = self.readers[index as usize].take().map_or(0, |reader| reader.offset);
                 self.free.push(index);
-                step.ended.push(index);
+                step.ended.push((index, end));
             }
         }
         self.done = done;
@@ -174,6 +182,7 @@ impl Load {
         }
         reader.left_bytes -= window;
         reader.run_left_bytes -= window;
+        reader.window_requests = 0;
         while window >= 0.5 {
             let bytes = (window.min(self.spec.request_bytes).ceil() as u64).max(1).min(end);
             self.serial = self.serial.wrapping_add(1);
@@ -182,6 +191,7 @@ impl Load {
             self.model.submit(ns(now), Request { id, kind: Kind::Read, offset, bytes });
             reader.offset = offset + bytes;
             reader.in_flight += 1;
+            reader.window_requests += 1;
             window -= bytes as f64;
         }
         self.readers[index as usize] = Some(reader);

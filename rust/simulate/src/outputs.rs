@@ -46,7 +46,9 @@ impl Outputs {
     pub fn add(&mut self, node: u32, bytes: f64, position: f64) {
         let output = &mut self.nodes[node as usize];
         output.bytes += bytes;
-        output.marks.push((output.bytes, position));
+        if bytes > 0.0 {
+            output.marks.push((output.bytes, position));
+        }
         let group = &mut self.groups[node as usize / self.group_nodes];
         group.bytes += bytes;
         group.maps += 1;

@@ -113,10 +113,10 @@ pub fn range(fields: &Fields, key: &str, low: u64, high: u64) -> Result<u64, Str
     Ok(value)
 }
 
-/// A truth value; false if it is left out.
-fn truth(fields: &Fields, key: &str) -> Result<bool, String> {
+/// A truth value.
+pub fn truth(fields: &Fields, key: &str, default: bool) -> Result<bool, String> {
     match fields.optional(key) {
-        None => Ok(false),
+        None => Ok(default),
         Some(Json::Bool(value)) => Ok(*value),
         Some(_) => Err(format!("{}{key}: must be true or false", fields.at)),
     }
@@ -189,7 +189,7 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
             Some(_) => Some(range(&fields, "tasks_per_heartbeat", 1, 1 << 20)? as u32),
         },
         locality_wait_s: fields.number_or("locality_wait_s", 3.0)?,
-        speculation: truth(&fields, "speculation")?,
+        speculation: truth(&fields, "speculation", false)?,
         failure_detect_s: fields.number_or("failure_detect_s", 600.0)?,
         daemon_memory_bytes: zero("daemon_memory_bytes")?,
     })
@@ -234,6 +234,6 @@ fn dataset(at: String, item: &Json, storage: &Storage) -> Result<DatasetSpec, St
         },
         replication: replication(&fields, storage.replication)?,
         block_bytes: block_bytes(&fields, storage.block_bytes)?,
-        cached: truth(&fields, "cached")?,
+        cached: truth(&fields, "cached", false)?,
     })
 }

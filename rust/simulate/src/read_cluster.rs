@@ -32,7 +32,12 @@ pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<Stri
     }
     let mut pool_cores = None;
     if let Some(pool) = fields.optional("cpu_pool") {
-        pool_cores = Some(Fields::new("cluster.cpu_pool.".into(), pool, &["cores"])?.positive("cores")?);
+        let pool = Fields::new("cluster.cpu_pool.".into(), pool, &["cores", "background_cores"])?;
+        let (cores, background) = (pool.positive("cores")?, pool.number_or("background_cores", 0.0)?);
+        if background >= cores {
+            return Err("cluster.cpu_pool.background_cores: nothing is left of the cores".into());
+        }
+        pool_cores = Some(cores - background);
     }
     let (mut rack_nodes, mut uplink_bytes_per_s) = (None, f64::INFINITY);
     if let Some(racks) = fields.optional("racks") {
@@ -47,7 +52,7 @@ pub fn cluster(item: &Json, daemon_memory_bytes: f64, assumptions: &mut Vec<Stri
     Ok(Cluster { types, pool_cores, rack_nodes, uplink_bytes_per_s })
 }
 
-const NODE_KEYS: [&str; 17] = [
+const NODE_KEYS: [&str; 18] = [
     "name",
     "count",
     "names",
@@ -60,6 +65,7 @@ const NODE_KEYS: [&str; 17] = [
     "dirty_bytes",
     "dirty_expire_s",
     "memory_bandwidth_bytes_per_s",
+    "io_cpu_s_per_byte",
     "nic_in_bytes_per_s",
     "nic_out_bytes_per_s",
     "containers",
@@ -99,6 +105,7 @@ fn node_type(at: String, item: &Json, daemons: f64, assumptions: &mut Vec<String
         dirty_bytes: fields.number_or("dirty_bytes", 0.2 * cache_bytes)?,
         dirty_expire_s: fields.number_or("dirty_expire_s", 30.0)?,
         memory_bytes_per_s: fields.positive_or("memory_bandwidth_bytes_per_s", 4e9)?,
+        io_cpu_s_per_byte: fields.number_or("io_cpu_s_per_byte", 0.0)?,
         nic_in_bytes_per_s,
         nic_out_bytes_per_s: fields.positive_or("nic_out_bytes_per_s", nic_in_bytes_per_s)?,
         container_memory_bytes,

@@ -2,7 +2,7 @@
 
 use assay_spec::{json, Fields, Json};
 
-use crate::read::{block_bytes, choice, range, replication, share};
+use crate::read::{block_bytes, choice, range, replication, share, truth};
 use crate::scenario::{CpuCosts, DatasetSpec, Input, Job, Output, ShuffleSpec, SortSpec, Stage, Storage};
 
 const TASKS_MAX: u64 = 4_000_000;
@@ -144,7 +144,7 @@ fn shares(fields: &Fields, tasks: Option<u32>) -> Result<Option<Vec<f64>>, Strin
 fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input, String> {
     let item = stage.required("input")?;
     let at = format!("{}input.", stage.at);
-    let fields = Fields::new(at, item, &["from", "dataset", "bytes", "stage", "stages"])?;
+    let fields = Fields::new(at, item, &["from", "dataset", "bytes", "located", "stage", "stages"])?;
     fields.required("from")?;
     let from = choice(&fields, "from", &["dfs", "generated", "stage", "none"])?;
     let find = |name: &String| before.iter().position(|stage| stage.name == *name);
@@ -159,7 +159,7 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
                 None => None,
                 Some(_) => Some(fields.positive("bytes")?),
             };
-            Ok(Input::Dfs { dataset, bytes })
+            Ok(Input::Dfs { dataset, bytes, located: truth(&fields, "located", true)? })
         }
         1 => Ok(Input::Generated { bytes: fields.positive("bytes")? }),
         2 => {
@@ -171,9 +171,8 @@ fn input(stage: &Fields, before: &[Stage], datasets: &[String]) -> Result<Input,
                     vec![place.ok_or_else(|| format!("{}stage: no stage before is {name}", fields.at))?]
                 }
             };
-            if places.is_empty() || places.iter().any(|&place| !matches!(before[place].output, Output::Shuffle { .. }))
-            {
-                return Err(format!("{}stage: its output must be to shuffle", fields.at));
+            if places.is_empty() {
+                return Err(format!("{}stages: at least one is needed", fields.at));
             }
             Ok(Input::Stages(places))
         }

@@ -53,6 +53,7 @@ pub struct NodeType {
     pub dirty_bytes: f64,
     pub dirty_expire_s: f64,
     pub memory_bytes_per_s: f64,
+    pub io_cpu_s_per_byte: f64,
     pub nic_in_bytes_per_s: f64,
     pub nic_out_bytes_per_s: f64,
     pub container_memory_bytes: f64,
@@ -160,8 +161,15 @@ pub struct Stage {
 #[derive(Clone, Debug)]
 pub enum Input {
     None,
-    Generated { bytes: f64 },
-    Dfs { dataset: String, bytes: Option<f64> },
+    Generated {
+        bytes: f64,
+    },
+    /// `located`: whether the scheduler knows where the data lies.
+    Dfs {
+        dataset: String,
+        bytes: Option<f64>,
+        located: bool,
+    },
     Stages(Vec<usize>),
 }
 

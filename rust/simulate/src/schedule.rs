@@ -8,13 +8,13 @@ use crate::attempt::Attempt;
 use crate::rng::Rng;
 use crate::scenario::Input;
 use crate::sim::{Sim, Timer};
-use crate::world::TASK_SALT;
+use crate::world::{CONTROL_SALT, TASK_SALT};
 
 /// Idle nodes that are woken for a new request at least.
 const WOKEN_MIN: usize = 64;
 
 /// The next time that is `phase` after a multiple of the interval.
-fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
+pub fn next_beat(now: f64, phase: f64, interval_s: f64) -> f64 {
     if interval_s <= 0.0 {
         return now;
     }
@@ -42,8 +42,17 @@ impl Sim<'_> {
             None => return,
         };
         let mut local: Vec<Vec<u32>> = vec![Vec::new(); self.world.nodes.len()];
+        let located = matches!(self.scenario.jobs[job].stages[index].input, Input::Dfs { located: true, .. });
+        let mut elsewhere = Rng::keyed(self.scenario.seed, CONTROL_SALT, (job * 1000 + index) as u64);
         for task in (0..self.jobs[job].stages[index].tasks).rev() {
             let block = self.first_block(job, index, task);
+            if !located {
+                // What the scheduler sees is another file, of as many copies: its nodes are by chance.
+                let copies = self.world.datasets[dataset].replicas(block).len();
+                let first = elsewhere.below(local.len());
+                (0..copies).for_each(|copy| local[(first + copy) % self.world.nodes.len()].push(task));
+                continue;
+            }
             for replica in self.world.datasets[dataset].replicas(block) {
                 local[replica.node as usize].push(task);
             }

@@ -22,6 +22,7 @@ const PIECES: [(usize, u32); 3] = [(20_000, 8), (200_000, 3), (usize::MAX, 1)];
 pub enum Timer {
     Submit(u32),
     MasterWanted(u32),
+    JobRuns(u32),
     JobEnd(u32),
     Beat(u32),
     Launch(u32),
@@ -211,6 +212,7 @@ impl<'a> Sim<'a> {
                 self.jobs[job as usize].am_wanted = true;
                 self.wake_idle(1);
             }
+            Timer::JobRuns(job) => self.job_runs(job as usize),
             Timer::JobEnd(job) => self.job_ended(job as usize),
             Timer::Beat(node) => self.beat(node),
             Timer::Launch(attempt) => self.launch(attempt),
@@ -240,14 +242,15 @@ impl<'a> Sim<'a> {
         self.jobs[job].submit_s = self.engine.now;
         for (index, stage) in spec.stages.iter().enumerate() {
             let state = self.stage_state(job, stage)?;
-            let outputs = match stage.output {
+            // Who waits for a stage that leaves nothing to copy still waits for its tasks.
+            let bytes = match stage.output {
                 Output::Shuffle { ratio, combiner, compression } => {
-                    let bytes = state.input_bytes * stage.expand * ratio * combiner * compression;
-                    self.outputs.push(Outputs::new(bytes, state.tasks, self.world.nodes.len()));
-                    Some(self.outputs.len() - 1)
+                    state.input_bytes * self.expansion_of(job, index) * ratio * combiner * compression
                 }
-                _ => None,
+                _ => 0.0,
             };
+            self.outputs.push(Outputs::new(bytes, state.tasks, self.world.nodes.len()));
+            let outputs = Some(self.outputs.len() - 1);
             self.jobs[job].stages.push(StageState { outputs, ..state });
             self.settle_sizes(job, index, stage);
         }
@@ -266,7 +269,7 @@ impl<'a> Sim<'a> {
         match &stage.input {
             Input::None => {}
             Input::Generated { bytes } => state.input_bytes = *bytes,
-            Input::Dfs { dataset, bytes } => {
+            Input::Dfs { dataset, bytes, .. } => {
                 let index = self.world.datasets.iter().position(|known| known.name == *dataset);
                 let index = index.ok_or_else(|| {
                     Failure::Input(format!("job {}: {dataset} is not there yet", self.scenario.jobs[job].name))

@@ -4,6 +4,7 @@
 //! for a while in virtual time; what it moved per second is the table. Between the numbers tried, totals are
 //! interpolated. For a disk with an arm this comes to `rate / (1 + rate * positioning / window)`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -12,11 +13,11 @@ use assay_spec::Params;
 
 use crate::load::{DiskSpec, Load, Step};
 
-const READERS: [u32; 10] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32];
-/// Windows that the streams of a cell get together, and per stream at least.
-const WINDOWS: f64 = 160.0;
-const WINDOWS_EACH: f64 = 5.0;
-const RUN_WINDOWS: f64 = 8.0;
+const READERS: [u32; 8] = [1, 2, 3, 4, 8, 12, 16, 32];
+/// Windows that the streams of a cell get together, and per stream at least; a stream goes elsewhere after a run of them.
+const WINDOWS: f64 = 640.0;
+const WINDOWS_EACH: f64 = 30.0;
+const RUN_WINDOWS: f64 = 80.0;
 
 /// Bytes per second of all readers together and of write-back.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -27,9 +28,11 @@ pub struct Rates {
 
 #[derive(Debug)]
 pub struct Table {
-    alone: Vec<Rates>,
-    beside_writes: Vec<Rates>,
-    writes: f64,
+    spec: DiskSpec,
+    /// Filled in when first asked for.
+    alone: [Cell<Option<Rates>>; READERS.len()],
+    beside_writes: [Cell<Option<Rates>>; READERS.len()],
+    writes: Cell<Option<Rates>>,
     /// Rate while flash takes writes into its buffer, as a multiple of the sustained one.
     pub burst_factor: f64,
     pub burst_bytes: f64,
@@ -63,11 +66,11 @@ impl Table {
                 sustained_write = params.write_bytes_per_s;
             }
         }
-        let cells = |writes: bool| READERS.iter().map(|&readers| cell(&sustained, readers, writes)).collect();
         Table {
-            alone: cells(false),
-            beside_writes: cells(true),
-            writes: cell(&sustained, 0, true).write,
+            spec: sustained,
+            alone: Default::default(),
+            beside_writes: Default::default(),
+            writes: Cell::default(),
             burst_factor,
             burst_bytes,
             sustained_write,
@@ -79,22 +82,30 @@ impl Table {
     /// What so many readers get together, and write-back beside them if it works.
     pub fn rates(&self, readers: u32, writes: bool) -> Rates {
         if readers == 0 {
-            return Rates { read: 0.0, write: if writes { self.writes } else { 0.0 } };
+            let only = || self.filled(&self.writes, 0, true);
+            return if writes { only() } else { Rates::default() };
         }
-        let cells = if writes { &self.beside_writes } else { &self.alone };
-        let above = READERS.iter().position(|&tried| tried >= readers);
-        let above = match above {
-            None => return cells[READERS.len() - 1],
-            Some(above) if READERS[above] == readers => return cells[above],
+        let above = match READERS.iter().position(|&tried| tried >= readers) {
+            None => return self.tried(READERS.len() - 1, writes),
+            Some(above) if READERS[above] == readers => return self.tried(above, writes),
             Some(above) => above,
         };
         let (low, high) = (READERS[above - 1], READERS[above]);
         let share = f64::from(readers - low) / f64::from(high - low);
+        let (below, above) = (self.tried(above - 1, writes), self.tried(above, writes));
         let between = |a: f64, b: f64| a + (b - a) * share;
-        Rates {
-            read: between(cells[above - 1].read, cells[above].read),
-            write: between(cells[above - 1].write, cells[above].write),
-        }
+        Rates { read: between(below.read, above.read), write: between(below.write, above.write) }
+    }
+
+    fn tried(&self, place: usize, writes: bool) -> Rates {
+        let cells = if writes { &self.beside_writes } else { &self.alone };
+        self.filled(&cells[place], READERS[place], writes)
+    }
+
+    fn filled(&self, place: &Cell<Option<Rates>>, readers: u32, writes: bool) -> Rates {
+        let rates = place.get().unwrap_or_else(|| cell(&self.spec, readers, writes));
+        place.set(Some(rates));
+        rates
     }
 }
 
@@ -106,7 +117,7 @@ fn cell(spec: &DiskSpec, readers: u32, writes: bool) -> Rates {
     // the next window has to be sought for anyway.
     let run = if readers > 1 || writes { RUN_WINDOWS * spec.readahead_bytes } else { endless };
     for _ in 0..readers {
-        load.read(0.0, endless, run);
+        load.read(0.0, endless, run, None);
     }
     if writes {
         load.allow_writes(0.0, endless);
@@ -167,19 +178,22 @@ mod tests {
         let table = Table::of(&hdd(120e6, 655_360.0));
         let one = table.rates(1, false).read;
         assert!((one / 120e6 - 1.0).abs() < 0.02, "{one}");
-        for readers in [4, 8, 16] {
+        // 10 to 20 readers are published to keep 0.48, and were measured to keep 0.55 to 0.57 (docs/devices.md).
+        for readers in [10, 16, 20] {
             let kept = table.rates(readers, false).read / one;
-            assert!((0.4..0.6).contains(&kept), "{readers} readers keep {kept}");
+            assert!((0.48..0.62).contains(&kept), "{readers} readers keep {kept}");
         }
     }
 
     #[test]
-    fn the_table_follows_the_formula() {
+    fn what_is_kept_lies_between_one_and_five_windows_per_positioning() {
         let spec = hdd(120e6, 1_310_720.0);
         let table = Table::of(&spec);
-        let formula = 1.0 / (1.0 + 120e6 * table.positioning_s / 1_310_720.0);
-        let kept = table.rates(2, false).read / 120e6;
-        assert!((kept / formula - 1.0).abs() < 0.2, "{kept} against {formula}");
+        let formula = |windows: f64| 1.0 / (1.0 + 120e6 * table.positioning_s / (windows * 1_310_720.0));
+        for readers in [3, 8, 16] {
+            let kept = table.rates(readers, false).read / 120e6;
+            assert!(kept > formula(1.0) && kept < formula(5.0), "{readers} readers keep {kept}");
+        }
     }
 
     #[test]

@@ -18,12 +18,15 @@ pub const TASK_SALT: u64 = 3;
 pub const BEAT_SALT: u64 = 4;
 pub const SKEW_SALT: u64 = 5;
 pub const RUN_SALT: u64 = 6;
+pub const CONTROL_SALT: u64 = 7;
 
 /// A position that no page cache can have.
 pub const NEVER_CACHED: f64 = -1e300;
-/// The least that write-back takes from a file in its turn: MIN_WRITEBACK_PAGES of Linux' fs/fs-writeback.c.
+/// What write-back takes from a file in its turn: half a second of the device's rate, MIN_WRITEBACK_PAGES at least (Linux'
+/// fs/fs-writeback.c), and no more than the file has dirty: half of the limit, among some eight files that are written.
 const WRITE_TURN_BYTES: f64 = 4_194_304.0;
 const WRITE_TURN_S: f64 = 0.5;
+const DIRTY_FILES: f64 = 16.0;
 
 /// The page cache of a node as a queue: what was put in longest ago goes first. A position is how much had been put in.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +101,7 @@ pub struct Node {
     pub next_intermediate: u32,
     pub cache: Cache,
     pub memory_bytes_per_s: f64,
+    pub io_cpu_s_per_byte: f64,
     pub free_memory: f64,
     pub free_cores: f64,
     pub alive: bool,
@@ -121,6 +125,7 @@ pub struct World {
     next_block: u32,
     balanced: bool,
     pub disk_readahead: Vec<f64>,
+    pub disk_node: Vec<u32>,
 }
 
 impl World {
@@ -136,6 +141,7 @@ impl World {
             next_block: 0,
             balanced: scenario.storage.balanced,
             disk_readahead: Vec::new(),
+            disk_node: Vec::new(),
         };
         for (kind_index, kind) in scenario.cluster.types.iter().enumerate() {
             let specs: Vec<DiskSpec> = kind.devices.iter().map(disk_spec).collect();
@@ -200,6 +206,7 @@ impl World {
                 disk.totals.traces = Some(Box::new(DiskTraces { read, written, busy }));
             }
             self.disk_readahead.push(spec.readahead_bytes);
+            self.disk_node.push(index);
             disks.push(engine.add_disk(disk));
         }
         let rack = scenario.cluster.rack_nodes.map_or(0, |nodes| index / nodes);
@@ -221,6 +228,7 @@ impl World {
             next_intermediate: 0,
             cache: Cache { capacity_bytes: kind.cache_bytes, inserted_bytes: 0.0 },
             memory_bytes_per_s: kind.memory_bytes_per_s,
+            io_cpu_s_per_byte: kind.io_cpu_s_per_byte,
             free_memory: kind.container_memory_bytes,
             free_cores: kind.container_cores,
             alive: true,
@@ -352,7 +360,7 @@ fn write_rate(params: &Params) -> f64 {
 
 fn disk_spec(device: &DeviceSpec) -> DiskSpec {
     let turn = WRITE_TURN_BYTES.max(WRITE_TURN_S * write_rate(&device.params));
-    let limited = device.dirty_limit_bytes.map_or(turn, |limit| turn.min(limit / 4.0));
+    let limited = device.dirty_limit_bytes.map_or(turn, |limit| turn.min(limit / DIRTY_FILES));
     DiskSpec {
         params: device.params.clone(),
         size_bytes: device.size_bytes,
