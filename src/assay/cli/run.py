@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.errors import SpecificationError
 from assay.process import ENDING, terminable
 from assay.units import format_duration
 
@@ -42,6 +44,16 @@ T = TypeVar("T")
     help="Start no more runs after 18:30, 2h or '12 runs'; the same command goes on later.",
 )
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
+@click.option("--simulate", is_flag=True, help="Simulate the runs instead: without hosts, root or Java.")
+@click.option(
+    "--profile", type=click.Path(path_type=Path), help="With --simulate: what workloads cost; assay's own if left out."
+)
+@click.option(
+    "--learn-from",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="With --simulate: a repository whose measured runs say it.",
+)
+@click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only its runs that match.")
 def run(
     plan: Path,
     repository: Path,
@@ -51,12 +63,24 @@ def run(
     only: tuple[str, ...],
     until: str | None,
     baseline: bool,
+    simulate: bool,
+    profile: Path | None,
+    learn_from: Path | None,
+    where: tuple[str, ...],
 ) -> None:
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
     if dry_run:
         _preview(plan, repository, again=again, only=only, until=until, as_json=as_json)
         return
-    summary = run_plan(plan, repository, again=again, only=only, until=until, baseline=baseline)
+    if simulate:
+        costs = _Costs(profile, learn_from, where)
+        summary = _simulate_plan(plan, repository, costs, again=again, only=only, until=until)
+    elif profile or learn_from or where:
+        raise SpecificationError(
+            "--profile, --learn-from and --where say what a simulation needs", hint="add --simulate"
+        )
+    else:
+        summary = run_plan(plan, repository, again=again, only=only, until=until, baseline=baseline)
     if as_json:
         print_json(summary)
     statuses = summary.get("statuses") or {}
@@ -96,6 +120,10 @@ def run_plan(
             summary = run_interruptibly(work)
         for line in summary_lines(summary):
             display.say(line)
+    return _summary_json(summary)
+
+
+def _summary_json(summary: Summary) -> dict[str, object]:
     return {
         "campaign_id": summary.campaign_id,
         "planned": summary.planned,
@@ -105,6 +133,44 @@ def run_plan(
         "failures": dict(summary.failures),
         "stopped": summary.stopped,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Where the profile of a simulation comes from."""
+
+    profile: Path | None
+    learn_from: Path | None
+    where: tuple[str, ...]
+
+
+def _simulate_plan(
+    path: Path, root: Path, costs: _Costs, *, again: bool, only: Sequence[str], until: str | None
+) -> dict[str, object]:
+    """Simulate a plan with progress on stderr and return what was done as plain values."""
+    from assay.campaign.prepare import prepare
+    from assay.campaign.simulated import carry_out_simulated, simulated_plan
+    from assay.cli.profiles import profile_from
+    from assay.cli.progress import CampaignDisplay
+    from assay.planning.limits import parse_stop
+    from assay.planning.plan_reader import load_plan
+    from assay.repository import Repository
+
+    profile = profile_from(costs.profile, costs.learn_from, costs.where)
+    plan = simulated_plan(load_plan(path), profile)
+    stop = parse_stop(until, datetime.now().astimezone()) if until else None
+    repository = Repository.create(root)
+    todo = prepare(plan, repository, again=again, only=only, stop=stop)
+    with CampaignDisplay() as display:
+        display.say(f"plan {plan.name}, simulated with profile {profile.name}: {profile.learned.source}")
+        if not todo.left:
+            display.say("nothing is left to simulate; --again simulates the plan once more")
+            return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": 0}
+        with terminable():
+            summary = run_interruptibly(carry_out_simulated(plan, profile, repository, todo, display))
+        for line in summary_lines(summary):
+            display.say(line)
+    return _summary_json(summary)
 
 
 def summary_lines(summary: Summary) -> list[str]:

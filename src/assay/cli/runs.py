@@ -74,7 +74,8 @@ def runs(
 def _without_environment(run: Run) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(run)
     del values["environment"]
-    return values
+    bounds = {name: run.metrics[name] for name in ("duration_low_s", "duration_high_s") if name in run.metrics}
+    return values | bounds
 
 
 def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ FEW_BYTES_OWN = 0.5
 FEW_BYTES_WORK = 0.25
 """Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
 RUNS_OF_WORK_MIN = 10
+_NO_BYTES = 1e-9
 IMBALANCE_MIN = 1.5
 IMBALANCE_SUFFIX = "_imbalance"
 _FARTHEST = np.log(1000.0)
@@ -212,12 +213,13 @@ def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str
     """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
-    logs = np.log(np.maximum(values, 1e-9))
+    logs = np.log(np.maximum(values, _NO_BYTES))
     own = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
     work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
     repeated = np.isfinite(own)
     with np.errstate(invalid="ignore"):
-        few = np.flatnonzero(values < np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work))
+        least = np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work)
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES))  # what moves none can't move fewer
     expected = np.where(repeated[few], own[few], work[few])
     nothing = np.full(len(few), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])

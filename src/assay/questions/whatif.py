@@ -21,7 +21,7 @@ from assay.campaign.recording import cluster_facts
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.cost.run_cost import cost_per_run
-from assay.engines.simulated.draws import draws
+from assay.engines.simulated.draws import MODEL_SIGMA, SCATTER_SIGMA, Z90, draws
 from assay.engines.simulated.process import Simulated, simulate
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of
 from assay.errors import RepositoryError, SpecificationError
@@ -41,15 +41,10 @@ from assay.spec.document import document_of
 
 DRAWS = 16
 SEED = 1
-MODEL_SIGMA = 0.08
-"""The model's own error, as a spread of the logarithm: docs/simulator.md has what it is from."""
 FAR_SIGMA = 0.06
 """What each doubling beyond what was learned adds to that."""
-SCATTER_SIGMA = 0.05
-"""Of repeated runs, where a single one was measured."""
 MISS_SHARE = 0.5
 MISS_WARNED = 0.25
-_Z = 1.645
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +175,7 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
     miss = median(times[0]) / measured_s - 1
     far, far_words = _far(after, profile)
     sigma = _sigma(group.runs, ratios, miss, far)
-    low_s, high_s = middle_s * math.exp(-_Z * sigma), middle_s * math.exp(_Z * sigma)
+    low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     costs = _costs(book, (before, after), (measured_s, middle_s))
     return WhatIf(
@@ -243,7 +238,7 @@ def _sigma(runs: Sequence[Run], ratios: Sequence[float], miss: float, far: float
         stdev(map(math.log, ratios)),
         scatter * math.sqrt(1 + 1 / len(runs)),
         MODEL_SIGMA + far,
-        MISS_SHARE * math.log(1 + miss) / _Z if miss > -1 else 1.0,
+        MISS_SHARE * math.log(1 + miss) / Z90 if miss > -1 else 1.0,
     )
     return math.sqrt(sum(part * part for part in parts))
 

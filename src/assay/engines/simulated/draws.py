@@ -17,7 +17,12 @@ from assay.model.workload_profile import CostProfile, Uncertain
 DEVICE_SIGMA = 0.04
 """Of a device's bandwidth against its description: fio's own runs scatter by so much (docs/calibration.md)."""
 LINK_SIGMA = 0.03
-_Z = 1.645
+MODEL_SIGMA = 0.08
+"""The model's own error, as a spread of the logarithm: docs/simulator.md has what it is from."""
+SCATTER_SIGMA = 0.05
+"""Of repeated runs."""
+Z90 = 1.645
+"""Half the width of an interval that holds nine of ten, in spreads."""
 _SIGMA_MAX = 0.4
 
 
@@ -51,7 +56,7 @@ def _sigma(value: Uncertain) -> float:
     """Return the spread of the logarithm that an interval stands for."""
     if value.value <= 0 or value.high <= value.value:
         return 0.0
-    return min(_SIGMA_MAX, math.log(value.high / value.value) / _Z)
+    return min(_SIGMA_MAX, math.log(value.high / value.value) / Z90)
 
 
 def _cpu_sigma(profile: CostProfile) -> float:

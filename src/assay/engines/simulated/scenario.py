@@ -32,9 +32,6 @@ TASK_WAIT_S = 0.3
 """From a container's launch to its JVM's start: localisation, the shell that starts it."""
 _WINDOWS_AHEAD = 2
 """Windows of one stream that wait at a disk at once: the kernel asks for the next one while the last is consumed."""
-USED_SPREAD = 4.0
-"""How much further apart on a disk files lie than their bytes are long: free space between them, other data."""
-USED_SHARE_MIN = 0.02
 LAB_LOCALITY_S = 0.5
 CODECS = {
     "snappy": (Uncertain.assumed(0.45), 4e-9),
@@ -82,6 +79,12 @@ def scenario_of(asked: Asked) -> Scenario:
 
     Raises SpecificationError where the profile has no such workload, is another engine's, or there is nothing to run.
     """
+    wanted = asked.configuration.engine or asked.profile.engine
+    if wanted != asked.profile.engine:
+        raise SpecificationError(
+            f"the profile {asked.profile.name} is of {asked.profile.engine}, and this is to run on {wanted}",
+            hint="learn one from runs of that engine: assay learn --where engine=NAME",
+        )
     profile = asked.profile.workloads.get(asked.workload)
     if profile is None:
         known = ", ".join(asked.profile.workloads) or "none"
@@ -191,21 +194,11 @@ def _devices(asked: Asked, cluster: Cluster, kind: NodeType) -> list[dict[str, A
                 "size_bytes": device.capacity_bytes * scale,
                 "model": numbers,
                 "purposes": _purposes(layout, device.name),
-                "used_share": _used_share(asked, cluster, len(used), device.capacity_bytes * scale),
                 **({"readahead_bytes": _WINDOWS_AHEAD * window, "request_bytes": window} if in_lab else {}),
                 **({"dirty_limit_bytes": device.write_bytes_per_s * scale * dirty_s} if in_lab else {}),
             }
         )
     return found
-
-
-def _used_share(asked: Asked, cluster: Cluster, devices: int, capacity_bytes: float) -> float:
-    """Return the outer share of a disk in which its files lie, from what a run reads, writes and spills."""
-    own = asked.profile.workloads[asked.workload]
-    copies = workloads()[asked.workload].output_copies(asked.size)
-    stored = own.read * asked.size.replication + own.written * copies + 2 * own.map_output
-    on_each = asked.size.data_bytes * stored / len(cluster.workers) / max(1, devices)
-    return min(1.0, max(USED_SHARE_MIN, USED_SPREAD * on_each / capacity_bytes))
 
 
 def _purposes(layout: Layout, device: str) -> dict[str, int]:
