@@ -18,6 +18,7 @@ from assay.planning.expansion import expand
 from assay.planning.plan_reader import load_plan
 from assay.planning.schemas import json_schema
 from assay.spec import load_cluster, load_prices
+from assay.spec.profiles import load_profile
 from assay.workloads.catalogue import workloads
 from paths import EXAMPLES
 from program import called as assay
@@ -26,7 +27,7 @@ FILES = sorted(path for path in EXAMPLES.glob("*/*.yaml") if path.name != "resul
 
 
 def kind_of(content: dict[str, Any]) -> str:
-    return next(kind for kind in ("plan", "prices", "cluster") if kind in content)
+    return next(kind for kind in ("plan", "prices", "profile", "cluster") if kind in content)
 
 
 def typed(path: Path) -> Any:
@@ -46,6 +47,7 @@ def test_every_example_loads_and_satisfies_its_schema(file: Path) -> None:
     content = typed(file)
     kind = kind_of(content)
     loaders: dict[str, Callable[[Path], object]] = {"cluster": load_cluster, "plan": load_plan, "prices": load_prices}
+    loaders |= {"profile": load_profile}
     loaders[kind](file)
     assert [error.message for error in validator(kind).iter_errors(content)] == []
 

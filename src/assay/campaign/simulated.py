@@ -21,12 +21,14 @@ from assay.campaign.prepare import Prepared
 from assay.campaign.recording import cluster_facts
 from assay.campaign.runner import Summary
 from assay.campaign.setting import Around, Published
-from assay.engines.simulated.draws import MODEL_SIGMA, SCATTER_SIGMA, Z90, draws
+from assay.engines.simulated.draws import SCATTER_SIGMA, draws
+from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import Simulated, simulate
 from assay.engines.simulated.results import told
-from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.model.baseline import Baseline
+from assay.model.fitness import Fitness
 from assay.model.plan import Plan
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.workload_profile import CostProfile
@@ -57,6 +59,7 @@ class _Simulation:
     profile: CostProfile
     campaign_id: str
     baseline: Baseline | None = None
+    fitness: Fitness | None = None
     _spreads: dict[tuple[str, str], tuple[float, float]] = field(default_factory=dict)
 
     async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
@@ -100,8 +103,9 @@ class _Simulation:
                 scenario_of(draw.of(asked)).with_seed(draw.seed, "draw")
                 for draw in draws(self.profile, DRAWS, self.plan.seed)
             ]
-            times = [one.duration_s for one in simulate(made)]
-            parts = (stdev(map(math.log, times)), MODEL_SIGMA, SCATTER_SIGMA)
+            found = simulate(made)
+            times = [one.duration_s for one in found]
+            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA)
             self._spreads[key] = median(times), math.sqrt(sum(part * part for part in parts))
         return self._spreads[key]
 

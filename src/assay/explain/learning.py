@@ -44,6 +44,8 @@ USUAL_SPREAD = (2.0, 0.6, 5e-9)
 IDLE_TASK_CPU_S = 0.3
 """What an attempt counts of itself that has nothing to do."""
 _NOISE = 0.1
+_SMALL = 0.01
+"""Bytes below this share of the data count as none: control files, reports."""
 _INTERVAL_Z = 1.645
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, where no trace tells."""
@@ -254,11 +256,12 @@ def _workload(program: str, own: Sequence[_Facts], idle_s: float) -> WorkloadPro
     output = ratio({k: own[k].map_output / size for k, size in data.items()})
     written = ratio({k: own[k].written / size for k, size in data.items()})
     jobs = round(median(max(1, len(one.run.jobs)) for one in own))
-    shuffles = output > 0.01
+    shuffles = output > _SMALL
     plain = [one for one in own if not _codec(one.run) and one.map_output > 0]
     combined = fmean(min(1.0, one.shuffled / one.map_output) for one in plain) if plain and shuffles else 1.0
     combined = 1.0 if combined > 0.9 else combined
-    map_bytes = {k: max(own[k].read, 0.0 if shuffles else own[k].written) or size for k, size in data.items()}
+    moved = {k: max(own[k].read, 0.0 if shuffles else own[k].written) for k in data}
+    map_bytes = {k: moved[k] if moved[k] > _SMALL * size else size for k, size in data.items()}
     handled = {k: max(own[k].shuffled if plain else own[k].map_output * combined, 1.0) for k in data}
     sizes = [int(size) for size in data.values()]
     return WorkloadProfile(
@@ -287,7 +290,7 @@ def _workload(program: str, own: Sequence[_Facts], idle_s: float) -> WorkloadPro
 
 
 def _small_is_none(value: float) -> float:
-    return value if value > 0.01 else 0.0
+    return value if value > _SMALL else 0.0
 
 
 def _codec(run: Run) -> str:

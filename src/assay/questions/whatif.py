@@ -1,8 +1,9 @@
 """What if the cluster were another? Predicted times of measured runs with some things set otherwise.
 
 In: a repository, which measured runs are asked about, and changes. Out: one :class:`WhatIf` for each workload and
-configuration that was measured. The measured runs anchor it: the simulator is first asked for what was measured, and by
-the ratio of its two answers the measured time is changed. By how much it missed what was measured is told.
+configuration that was measured. The measured runs anchor it: the simulator is first asked for what was measured, and
+how it missed that corrects the answer, as far as the same resources limit both
+(:mod:`assay.engines.simulated.error_model`).
 
 The interval holds nine of ten run times if its parts are what they are said to be: draws of CPU, devices, links and
 fixed costs (the same for both sides), the scatter of the measured runs, the model's own error, and how it missed.
@@ -21,9 +22,10 @@ from assay.campaign.recording import cluster_facts
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.cost.run_cost import cost_per_run
-from assay.engines.simulated.draws import MODEL_SIGMA, SCATTER_SIGMA, Z90, draws
+from assay.engines.simulated.draws import SCATTER_SIGMA, draws
+from assay.engines.simulated.error_model import Z90, correction
 from assay.engines.simulated.process import Simulated, simulate
-from assay.engines.simulated.scenario import Asked, Scenario, scenario_of
+from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import Plan
 from assay.model.price import PriceBook
@@ -43,7 +45,6 @@ DRAWS = 16
 SEED = 1
 FAR_SIGMA = 0.06
 """What each doubling beyond what was learned adds to that."""
-MISS_SHARE = 0.5
 MISS_WARNED = 0.25
 
 
@@ -170,11 +171,15 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
     sides = results[:DRAWS], results[DRAWS:]
     times = [[one.duration_s for one in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
-    ratios = sorted(a / b for b, a in zip(*times, strict=True))
-    middle_s = measured_s * median(ratios)
-    miss = median(times[0]) / measured_s - 1
+    shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
+    scatter = _scatter(group.runs)
+    log_miss = math.log(measured_s / median(times[0]))
+    corrected = correction(shares[0], shares[1], log_miss, scatter / math.sqrt(len(group.runs)))
+    middle_s = median(times[1]) * corrected.factor
+    miss = math.exp(-log_miss) - 1
     far, far_words = _far(after, profile)
-    sigma = _sigma(group.runs, ratios, miss, far)
+    parts = (corrected.sigma, _drawn_sigma(*times), scatter, far)
+    sigma = math.sqrt(sum(part * part for part in parts))
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
     costs = _costs(book, (before, after), (measured_s, middle_s))
@@ -200,7 +205,7 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
         simulated_before_s=median(times[0]),
         miss=miss,
         origin=str(Origin.SIMULATED),
-        assumptions=_assumptions(scenarios, sides[1][0], profile, miss, far_words),
+        assumptions=_assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words),
     )
 
 
@@ -230,17 +235,15 @@ def _largest(limits: Mapping[str, float]) -> str:
     return max(limits, key=lambda name: limits[name]) if limits else "not told"
 
 
-def _sigma(runs: Sequence[Run], ratios: Sequence[float], miss: float, far: float) -> float:
-    """Return the spread of the logarithm of a run's time about the answer."""
-    scatter = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
-    scatter = max(scatter, SCATTER_SIGMA / 2)
-    parts = (
-        stdev(map(math.log, ratios)),
-        scatter * math.sqrt(1 + 1 / len(runs)),
-        MODEL_SIGMA + far,
-        MISS_SHARE * math.log(1 + miss) / Z90 if miss > -1 else 1.0,
-    )
-    return math.sqrt(sum(part * part for part in parts))
+def _scatter(runs: Sequence[Run]) -> float:
+    """Return the spread of the logarithm of repeated runs; the usual one where they are too few to tell less."""
+    found = stdev(math.log(run.duration_s) for run in runs) if len(runs) > 1 else SCATTER_SIGMA
+    return max(found, SCATTER_SIGMA)
+
+
+def _drawn_sigma(before_s: Sequence[float], after_s: Sequence[float]) -> float:
+    """Return the spread of the draws' ratios, which are pairs: what is uncertain on both sides alike cancels."""
+    return stdev(math.log(after / before) for before, after in zip(before_s, after_s, strict=True))
 
 
 def _far(plan: Plan, profile: CostProfile) -> tuple[float, list[str]]:
@@ -280,12 +283,18 @@ def _costs(
 
 
 def _assumptions(
-    scenarios: Sequence[Scenario], after: Simulated, profile: CostProfile, miss: float, far: Sequence[str]
+    scenarios: Sequence[Scenario],
+    after: Simulated,
+    profile: CostProfile,
+    miss: float,
+    correction_share: float,
+    far: Sequence[str],
 ) -> tuple[str, ...]:
     words = [f"profile {profile.name}: {profile.learned.source}"]
     how = "longer" if miss >= 0 else "shorter"
     words.append(
-        f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected by that"
+        f"the simulator's time for what was measured is {abs(miss):.0%} {how}; the answer is corrected for that by "
+        f"{correction_share:+.0%}"
     )
     if abs(miss) > MISS_WARNED:
         words.append("so large a miss means that something is not understood: take the answer as a hint")

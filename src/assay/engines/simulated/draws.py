@@ -11,18 +11,15 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from assay.engines.simulated.error_model import Z90
 from assay.engines.simulated.scenario import Asked
 from assay.model.workload_profile import CostProfile, Uncertain
 
 DEVICE_SIGMA = 0.04
 """Of a device's bandwidth against its description: fio's own runs scatter by so much (docs/calibration.md)."""
 LINK_SIGMA = 0.03
-MODEL_SIGMA = 0.08
-"""The model's own error, as a spread of the logarithm: docs/simulator.md has what it is from."""
 SCATTER_SIGMA = 0.05
 """Of repeated runs."""
-Z90 = 1.645
-"""Half the width of an interval that holds nine of ten, in spreads."""
 _SIGMA_MAX = 0.4
 
 

@@ -7,15 +7,18 @@ of how long anything takes. What had to be assumed is said.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import Any
 
 from assay.devices.numbers import dirty_seconds, model_numbers
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.defaults import BY_DEFAULT
+from assay.engines.simulated.error_model import time_shares
+from assay.engines.simulated.process import Simulated
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Disks, NodeType
+from assay.model.cluster import Cluster, DeviceKind, Disks, NodeType
 from assay.model.layout import Layout
 from assay.model.plan import MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS, Configuration
 from assay.model.requests import request_bytes
@@ -30,8 +33,6 @@ CONTAINER_RSS_BYTES = 170 * MIB
 """A task's JVM with a heap of 256 MiB at work; a larger heap takes so much more."""
 TASK_WAIT_S = 0.3
 """From a container's launch to its JVM's start: localisation, the shell that starts it."""
-_WINDOWS_AHEAD = 2
-"""Windows of one stream that wait at a disk at once: the kernel asks for the next one while the last is consumed."""
 LAB_LOCALITY_S = 0.5
 CODECS = {
     "snappy": (Uncertain.assumed(0.45), 4e-9),
@@ -106,6 +107,20 @@ def scenario_of(asked: Asked) -> Scenario:
     jobs = _Jobs(asked, profile, parameters, assumptions)
     tree["jobs"], tree["datasets"] = jobs.made(), jobs.datasets()
     return Scenario(tree, tuple(dict.fromkeys(assumptions)))
+
+
+def shares_of(asked: Asked, simulated: Sequence[Simulated]) -> dict[str, float]:
+    """Return the shares of the time by resource, mean over simulations of ``asked``."""
+    costs, layout = asked.profile.costs, asked.configuration.layout
+    fixed_s = sum(one.value for one in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
+    kinds = {device.name: device.kind for device in asked.cluster.workers[0].type.devices}
+    disks = {
+        purpose: "hdd" if any(kinds[part.device] is DeviceKind.HDD for part in parts) else "flash"
+        for purpose, parts in (("dfs", layout.hdfs), ("intermediate", layout.intermediate))
+    }
+    every = [time_shares(one.limits, fixed_s, one.duration_s, disks) for one in simulated]
+    names = dict.fromkeys(name for shares in every for name in shares)
+    return {name: fmean(shares.get(name, 0.0) for shares in every) for name in names}
 
 
 def _parameters(configuration: Configuration) -> dict[str, str]:
@@ -194,7 +209,7 @@ def _devices(asked: Asked, cluster: Cluster, kind: NodeType) -> list[dict[str, A
                 "size_bytes": device.capacity_bytes * scale,
                 "model": numbers,
                 "purposes": _purposes(layout, device.name),
-                **({"readahead_bytes": _WINDOWS_AHEAD * window, "request_bytes": window} if in_lab else {}),
+                **({"readahead_bytes": window, "request_bytes": window} if in_lab else {}),
                 **({"dirty_limit_bytes": device.write_bytes_per_s * scale * dirty_s} if in_lab else {}),
             }
         )
@@ -328,12 +343,15 @@ class _Jobs:
             io_cpu_out = io_cpu
         else:
             io_cpu_out = 0.0
+        source: dict[str, Any] = {"from": "generated", "bytes": generated}
+        if profile.read:
+            source = {"from": "dfs", "dataset": "input", "located": profile.located}
         found = {
             "name": "map",
             "kind": "map",
             "tasks": maps,
             "memory_bytes": containers.allocation_mb(self.parameters, containers.MAP_MEMORY) * MIB,
-            "input": {"from": "dfs", "dataset": "input"} if profile.read else {"from": "generated", "bytes": generated},
+            "input": source,
             "cpu": {
                 "task_s": job_cpu,
                 "read_s_per_byte": io_cpu if profile.read else 0.0,
@@ -360,7 +378,6 @@ class _Jobs:
         heap_mb = containers.stated_heap_mb(self.parameters.get("mapreduce.reduce.java.opts", ""))
         heap_mb = heap_mb or containers.heap_mb(self.parameters, containers.REDUCE_MEMORY)
         _, codec_cpu = self._codec() if shuffled else (1.0, 0.0)
-        source: dict[str, Any] = {"from": "stage", "stage": "map"} if shuffled else {"from": "none"}
         output: dict[str, Any] = {"to": "none"}
         if writes:
             output = {
@@ -375,8 +392,7 @@ class _Jobs:
             "kind": "reduce",
             "tasks": reduces,
             "memory_bytes": containers.allocation_mb(self.parameters, containers.REDUCE_MEMORY) * MIB,
-            "input": source,
-            **({} if shuffled else {"after": ["map"]}),
+            "input": {"from": "stage", "stage": "map"},
             "cpu": {
                 "task_s": job_cpu,
                 "read_s_per_byte": io_cpu + codec_cpu if shuffled else 0.0,

@@ -1,0 +1,249 @@
+"""How well the simulator predicts what was measured: the table of docs/simulator.md.
+
+    python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE]
+
+Every measured run of the examples' packages is predicted from the measured runs of one layout (the one with most runs)
+of the same package: CPU and fixed costs are learned from that layout alone, devices are as described. Each row says
+what was learned from. A row of the learned layout itself is marked: it is no prediction.
+
+``--demo``: a repository that `make demo` made, with traces. ``--profile FILE``: also write what all of the measured lab
+runs teach, which is the profile that comes with assay.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, median
+
+from assay.engines.simulated.draws import SCATTER_SIGMA, draws
+from assay.engines.simulated.error_model import Z90, sigma_of
+from assay.engines.simulated.process import simulate
+from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
+from assay.errors import AssayError
+from assay.explain.learning import Watched, learned_profile
+from assay.model.plan import Plan
+from assay.model.run import Origin, Run, RunStatus
+from assay.model.workload_profile import CostProfile
+from assay.planning.altered import altered, only_run
+from assay.planning.inputs import size_of
+from assay.planning.plan_reader import load_plan
+from assay.questions.whole_run import whole_run
+from assay.repository import Repository
+from assay.spec.profiles import profile_text
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+MACHINE_CORES = 2
+"""Of the machine that the packages were measured on (each walkthrough says so)."""
+DRAWS = 8
+PACKAGES = (
+    ("bsc-2015", "measured/runs.csv", ("quick-plan.yaml", "quick-second-ssd.yaml")),
+    ("bsc-2015", "measured/containers.csv", ("quick-containers.yaml",)),
+    ("sandisk-2014", "measured/runs.csv", ("quick-plan.yaml",)),
+    ("lisa14", "measured/compression/runs.csv", ("quick-compression.yaml",)),
+    ("lisa14", "measured/jobs/runs.csv", ("quick-jobs.yaml",)),
+    ("lisa14", "measured/jobs/teravalidate.csv", ("quick-jobs.yaml",)),
+    ("lisa14", "measured/storage/runs.csv", ("quick-storage.yaml", "quick-hybrid.yaml")),
+)
+REPLACED = {("lisa14", "measured/jobs/runs.csv", "teravalidate")}
+"""It read the single file that one reduce had sorted, by another plan; teravalidate.csv has the plan's own runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """Measured runs with the plans that they were made by."""
+
+    name: str
+    plans: Mapping[str, Plan]
+    watched: tuple[Watched, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One configuration of a package, measured and predicted, in seconds."""
+
+    package: str
+    workload: str
+    configuration: str
+    learned: str
+    own: bool
+    """Whether it is of the layout that was learned from."""
+    times_s: tuple[float, ...]
+    predicted_s: float
+    low_s: float
+    high_s: float
+
+    @property
+    def measured_s(self) -> float:
+        """Geometric mean of what was measured."""
+        return math.exp(fmean(math.log(time_s) for time_s in self.times_s))
+
+    @property
+    def error(self) -> float:
+        """Predicted over measured, less 1."""
+        return self.predicted_s / self.measured_s - 1
+
+
+def run_of(line: Mapping[str, str]) -> Run:
+    """Return the run of a line of a package's table."""
+
+    def under(prefix: str) -> dict[str, str]:
+        return {key.removeprefix(prefix): value for key, value in line.items() if key.startswith(prefix) and value}
+
+    return Run(
+        run_id=line["run_id"],
+        campaign_id=line["campaign_id"],
+        plan=line["plan"],
+        origin=Origin(line["origin"]),
+        status=RunStatus(line["status"]),
+        cause=None,
+        cluster=line["cluster"],
+        lab_scale=float(line["lab_scale"]),
+        engine=line["engine"],
+        engine_version=line["engine_version"],
+        workload=line["workload"],
+        workload_parameters=under("option:"),
+        layout=line["layout"],
+        levels={"layout": line["layout"], **under("level:")},
+        parameters=under("parameter:"),
+        repetition=int(line["repetition"]),
+        block=0,
+        position=0,
+        attempt=1,
+        started_at=line["started_at"],
+        duration_s=float(line["duration_s"]),
+        cold=True,
+        data_bytes=int(float(line["data_bytes"])),
+        metrics={name: float(value) for name, value in under("metric:").items()},
+    )
+
+
+def packages(demo: Path | None) -> Iterator[Package]:
+    """Yield the examples' packages, and the demo's repository."""
+    for folder, table, plans in PACKAGES:
+        loaded = [load_plan(EXAMPLES / folder / name) for name in plans]
+        with (EXAMPLES / folder / table).open(newline="") as file:
+            runs = [run_of(line) for line in csv.DictReader(file)]
+        name = f"{folder}/{table.removeprefix('measured/').removesuffix('.csv')}"
+        kept = [run for run in runs if _usable(run) and (folder, table, run.workload) not in REPLACED]
+        yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(Watched, kept)))
+    if demo is not None:
+        store = Repository.open(demo)
+        seen = [whole_run(store, run) for run in store.runs() if _usable(run)]
+        plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
+        yield Package("demo", {plan.name: plan}, tuple(Watched(each.run, each.tasks, each.trace) for each in seen))
+
+
+def _usable(run: Run) -> bool:
+    return run.origin is Origin.MEASURED and run.status is RunStatus.VALID
+
+
+def predicted(package: Package) -> Iterator[Row]:
+    """Yield every configuration of a package, predicted from the layout that has most runs."""
+    layouts = Counter(each.run.layout for each in package.watched)
+    first = max(sorted(layouts), key=lambda layout: layouts[layout])
+    source = [each for each in package.watched if each.run.layout == first]
+    profile = learned_profile(source, f"{package.name} {first}", MACHINE_CORES)
+    groups: dict[tuple[str, ...], list[Run]] = {}
+    for each in package.watched:
+        run = each.run
+        levels = [f"{name}={level}" for name, level in sorted(run.levels.items())]
+        groups.setdefault((run.plan, run.workload, *levels), []).append(run)
+    for runs in groups.values():
+        row = _row(package, profile, first, runs)
+        if row is not None:
+            yield row
+
+
+def _row(package: Package, profile: CostProfile, first: str, runs: Sequence[Run]) -> Row | None:
+    run = runs[0]
+    try:
+        every = package.plans.values()
+        fitting = [plan for plan in every if run.layout in plan.layouts and plan.name == run.plan]
+        fitting += [plan for plan in every if run.layout in plan.layouts]
+        plan = altered(fitting[0], run.levels, run.workload)
+        middle_s, low_s, high_s = prediction(plan, profile)
+    except (AssayError, IndexError) as error:
+        print(f"left out: {package.name} {run.workload} {run.levels}: {error}")
+        return None
+    times = tuple(one.duration_s for one in runs)
+    configuration = " ".join(f"{name}={level}" for name, level in run.levels.items())
+    own = run.layout == first
+    return Row(package.name, run.workload, configuration, first, own, times, middle_s, low_s, high_s)
+
+
+def prediction(plan: Plan, profile: CostProfile) -> tuple[float, float, float]:
+    """Return the time of a plan's one configuration, and the interval that holds nine of ten runs."""
+    run = only_run(plan)
+    asked = Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+    trees = [scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(profile, DRAWS, 1)]
+    found = simulate(trees)
+    times = [one.duration_s for one in found]
+    spread = fmean((math.log(one) - fmean(map(math.log, times))) ** 2 for one in times)
+    sigma = math.sqrt(spread + sigma_of(shares_of(asked, found)) ** 2 + SCATTER_SIGMA**2)
+    middle_s = median(times)
+    return middle_s, middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
+
+
+def print_rows(rows: Sequence[Row]) -> None:
+    """Print the table and what it comes to."""
+    print("| package | workload | configuration | learned from | measured (s) | n | predicted (s) | 90 % | error |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        learned = f"{row.learned} (itself)" if row.own else row.learned
+        print(
+            f"| {row.package} | {row.workload} | {row.configuration} | {learned} | {row.measured_s:.1f} | "
+            f"{len(row.times_s)} | {row.predicted_s:.1f} | {row.low_s:.1f} to {row.high_s:.1f} | {row.error:+.0%} |"
+        )
+    for title, chosen in (("all", rows), ("predicted layouts alone", [row for row in rows if not row.own])):
+        errors = sorted(abs(row.error) for row in chosen)
+        inside = [row.low_s <= time_s <= row.high_s for row in chosen for time_s in row.times_s]
+        if errors:
+            print(
+                f"\n{title}: {len(chosen)} configurations, {len(inside)} runs; median error {median(errors):.0%}, "
+                f"worst {errors[-1]:.0%}; {fmean(inside):.0%} of the runs inside their interval"
+            )
+    ratios = list(ratio_errors(rows))
+    if ratios:
+        found = sorted(abs(error) for _, error in ratios)
+        print(
+            f"ratios of predicted layouts to the learned one: median error {median(found):.0%}, worst {found[-1]:.0%}"
+        )
+
+
+def ratio_errors(rows: Sequence[Row]) -> Iterator[tuple[Row, float]]:
+    """Yield each predicted row with the error of its ratio to the learned layout's row that is equal in all else."""
+    own = {(row.package, row.workload, _others(row)): row for row in rows if row.own}
+    for row in rows:
+        base = own.get((row.package, row.workload, _others(row)))
+        if base is not None and not row.own:
+            yield row, (base.predicted_s / row.predicted_s) / (base.measured_s / row.measured_s) - 1
+
+
+def _others(row: Row) -> str:
+    return " ".join(part for part in row.configuration.split() if not part.startswith("layout="))
+
+
+def main() -> None:
+    """Print all of it."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--demo", type=Path)
+    arguments.add_argument("--profile", type=Path)
+    asked = arguments.parse_args()
+    found = list(packages(asked.demo))
+    if asked.profile:
+        every = [each for package in found for each in package.watched]
+        profile = learned_profile(every, "lab", MACHINE_CORES)
+        source = f"{profile.learned.source}; labs on one machine of {MACHINE_CORES} cores"
+        learned = replace(profile, learned=replace(profile.learned, source=source))
+        asked.profile.write_text(profile_text(learned))
+    print_rows([row for package in found for row in predicted(package)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""How wrong the simulator can be, resource by resource; and what a measured run says of that.
+
+In: the shares of a simulated run's time by what was its limit. Out: the spread of the logarithm of its error; and with
+what was measured of one run, the correction of another. Pure.
+
+The model: the logarithm of measured over simulated time is the sum of an error of each resource, times the share of the
+time in which that resource was the limit, and of a rest that is the run's own. The errors are independent and normal,
+with the spreads of :data:`SIGMAS`. So a run that was measured tells of the resources that limited *it*: hard disks that
+were simulated too fast say that of hard disks, and little of a run that waits for its CPU (the conditional mean and
+variance of a normal distribution).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+SIGMAS: Mapping[str, float] = {"cpu": 0.08, "hdd": 0.25, "flash": 0.12, "network": 0.12, "fixed": 0.10}
+"""Spread of the logarithm of the error in the time that each resource takes (docs/simulator.md has what it is from)."""
+OTHER_SIGMA = 0.2
+REST_SIGMA = 0.05
+"""Of a run's own: placement, other chances, what nobody models."""
+Z90 = 1.645
+"""Half the width of an interval that holds nine of ten, in spreads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a measured run says of another: the factor on its simulated time, and the spread that stays."""
+
+    factor: float
+    sigma: float
+
+
+def time_shares(
+    limits: Mapping[str, float], fixed_s: float, duration_s: float, disks: Mapping[str, str]
+) -> dict[str, float]:
+    """Return the shares of a run's time by resource, which add up to 1.
+
+    ``limits``: of the tasks' time, as the simulator names them. ``fixed_s``: outside of all tasks. ``disks``: purpose
+    (``dfs``, ``intermediate``) to ``hdd`` or ``flash``.
+    """
+    outside = min(1.0, max(0.0, fixed_s / duration_s)) if duration_s > 0 else 0.0
+    whole = sum(limits.values()) or 1.0
+    found = {"fixed": outside}
+    for name, share in limits.items():
+        kind, _, purpose = name.partition(":")
+        resource = disks.get(purpose, "hdd") if kind == "disk" else kind
+        found[resource] = found.get(resource, 0.0) + share / whole * (1 - outside)
+    return found
+
+
+def sigma_of(shares: Mapping[str, float]) -> float:
+    """Return the spread of a run's error where nothing was measured."""
+    return math.sqrt(sum((share * _sigma(name)) ** 2 for name, share in shares.items()) + REST_SIGMA**2)
+
+
+def correction(
+    before: Mapping[str, float], after: Mapping[str, float], log_miss: float, mean_sigma: float = 0.0
+) -> Correction:
+    """Return the correction of a run with shares ``after`` by one with shares ``before``.
+
+    ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: how unsure the measured
+    mean is. The rest is the run's own in both, and so the spread that stays contains it once more.
+    """
+    variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
+    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items())
+    own = sigma_of(after) ** 2
+    return Correction(math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, own - common**2 / variance)))
+
+
+def _sigma(name: str) -> float:
+    return SIGMAS.get(name, OTHER_SIGMA)

@@ -1,0 +1,162 @@
+"""What-if questions: anchored answers with intervals, from the runs asked about alone; and plans in virtual time."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.cli.main import assay
+from assay.engines.simulated.error_model import correction, sigma_of, time_shares
+from assay.errors import AssayError
+from assay.repository import Repository
+from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
+
+KEYS = {
+    *("workload", "changes", "measured_s", "n_measured", "simulated_s", "low_s", "high_s"),
+    *("ratio", "ratio_low", "ratio_high", "limit_before", "limit_after", "cost_before", "cost_after", "assumptions"),
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return measured_repository(tmp_path_factory.mktemp("whatif") / "r").root
+
+
+def _asked(*arguments: str) -> Result:
+    return CliRunner().invoke(assay, list(arguments))
+
+
+def _answers(repository: Path, *arguments: str) -> list[dict[str, Any]]:
+    found = _asked("whatif", *arguments, "--json", "--repository", str(repository))
+    assert found.exit_code == 0, (found.output, found.exception)
+    answers: list[dict[str, Any]] = json.loads(found.output)
+    return answers
+
+
+@needs_simulator
+def test_the_other_layouts_times_are_told_with_interval_limit_cost_and_assumptions(measured: Path) -> None:
+    prices = str(EXAMPLE.parent / "prices.yaml")
+    answers = _answers(measured, "--where", "layout=HD2", "--set", "layout=SS2", "--prices", prices)
+    assert {each["workload"] for each in answers} == set(TIMES_S)
+    for each in answers:
+        assert each.keys() >= KEYS
+        assert each["n_measured"] == 3
+        assert each["changes"] == {"layout": "SS2"}
+        assert each["low_s"] < each["simulated_s"] < each["high_s"]
+        assert each["ratio"] == pytest.approx(each["measured_s"] / each["simulated_s"])
+        assert each["low_s"] <= TIMES_S[each["workload"]][1] <= each["high_s"]
+        assert each["limit_before"] == "disk:hdfs"
+        assert each["limit_after"] == "cpu"
+        assert each["cost_before"] > 0
+        assert each["cost_after"] > 0
+        assert each["origin"] == "simulated"
+        assert any("learned from 9 measured runs" in words for words in each["assumptions"])
+
+
+@needs_simulator
+def test_what_the_conditions_leave_out_is_not_looked_at(measured: Path, tmp_path: Path) -> None:
+    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
+    alone = tmp_path / "alone"
+    shutil.copytree(measured, alone)
+    store = Repository.open(alone)
+    for run in store.runs(layout="SS2"):
+        shutil.rmtree(store.bundle_path(run.run_id))
+    assert _answers(measured, *asked) == _answers(alone, *asked)
+
+
+@needs_simulator
+def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) -> None:
+    for each in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2"):
+        assert each["simulated_s"] == pytest.approx(each["measured_s"], rel=0.12)
+        assert each["ratio_low"] < 1 < each["ratio_high"]
+
+
+@needs_simulator
+def test_far_beyond_what_was_learned_is_said_and_widens_the_interval(measured: Path) -> None:
+    def width(*more: str) -> tuple[float, list[str]]:
+        [answer] = _answers(measured, "--where", "layout=SS2", "--where", "workload=terasort", "--set", *more)
+        return answer["high_s"] / answer["low_s"], answer["assumptions"]
+
+    near, far = width("data=3GB"), width("data=60GB")
+    assert far[0] > 1.3 * near[0]
+    assert any("beyond what was learned" in words for words in far[1])
+    assert not any("beyond" in words for words in near[1])
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--set", "layout=SS9"), "SS9"),
+        (("--set", "worker.devices.ssd.count=0"), "whole number"),
+        (("--set", "data=100TB"), "copies"),
+        (("nobody", "--set", "layout=SS2"), "no valid measured run"),
+        (("--set", "layout=SS2", "--profile", "missing.yaml"), "missing.yaml"),
+        (("--set", "layout=SS2", "--profile", "x", "--learn-from", "y"), "keep one"),
+    ],
+)
+def test_what_can_not_be_asked_is_said_in_words(measured: Path, arguments: tuple[str, ...], words: str) -> None:
+    found = _asked("whatif", *arguments, "--repository", str(measured))
+    assert isinstance(found.exception, AssayError)
+    assert words in str(found.exception)
+
+
+@needs_simulator
+def test_a_plan_runs_in_virtual_time_and_every_view_shows_it(measured: Path, tmp_path: Path) -> None:
+    target = str(tmp_path / "simulated")
+    learned = ("--learn-from", str(measured), "--where", "layout=HD2")
+    plan = ("run", str(EXAMPLE), "--simulate", "--only", "terasort", *learned, "--repository", target)
+    done = _asked(*plan, "--json")
+    assert done.exit_code == 0, (done.output, done.exception)
+    rows = json.loads(_asked("runs", "--json", "--repository", target).output)
+    assert len(rows) == 6
+    for row in rows:
+        assert (row["origin"], row["status"]) == ("simulated", "valid")
+        assert 0 < row["duration_low_s"] < row["duration_s"] < row["duration_high_s"]
+    again = _asked(*plan)
+    assert again.exit_code == 0
+    assert len(json.loads(_asked("runs", "--json", "--repository", target).output)) == 6
+    compared = _asked("compare", "--baseline", "HD2", "--repository", target).output
+    assert "simulated" in compared
+    assert "measured" not in compared
+    shown = _asked("show", rows[0]["run_id"], "--repository", target).output
+    assert "disks of 3 workers" in shown
+    assert _asked("limits", rows[0]["run_id"], "--repository", target).exit_code == 0
+
+
+@needs_simulator
+def test_the_same_seed_gives_the_same_runs(tmp_path: Path) -> None:
+    def times(name: str) -> list[float]:
+        target = str(tmp_path / name)
+        only = ("--only", "dfsio-read", "--only", "layout=SS2", "--repository", target)
+        _asked("run", str(EXAMPLE), "--simulate", *only)
+        return [row["duration_s"] for row in json.loads(_asked("runs", "--json", "--repository", target).output)]
+
+    first = times("a")
+    assert first
+    assert first == times("b")
+
+
+def test_a_campaign_on_hosts_is_not_gone_on_with_by_simulation() -> None:
+    found = _asked("run", str(EXAMPLE), "--profile", "x.yaml")
+    assert "--simulate" in str(found.exception)
+
+
+def test_a_miss_corrects_what_the_same_resource_limits() -> None:
+    disks, cpu = {"hdd": 0.8, "fixed": 0.2}, {"cpu": 0.8, "fixed": 0.2}
+    alike, other = correction(disks, disks, 0.3), correction(disks, cpu, 0.3)
+    assert alike.factor == pytest.approx(1.33, abs=0.04)  # nearly all of e^0.3: what is the run's own is not passed on
+    assert other.factor == pytest.approx(1.0, abs=0.02)
+    assert alike.sigma < sigma_of(disks)
+    assert correction(disks, disks, 0.0).factor == 1.0
+
+
+def test_shares_of_the_time_add_up() -> None:
+    found = time_shares({"cpu": 0.5, "disk:dfs": 0.3, "disk:intermediate": 0.2}, 5.0, 20.0, {"dfs": "hdd"})
+    assert sum(found.values()) == pytest.approx(1)
+    assert found["fixed"] == pytest.approx(0.25)

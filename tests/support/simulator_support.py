@@ -1,0 +1,117 @@
+"""Measured runs in a repository with their campaign, for questions that simulate; and what needs the simulator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from assay.campaign.journal import begun_campaign
+from assay.installation import installation
+from assay.model.run import Job, Origin, Task
+from assay.model.trace import Trace
+from assay.planning.expansion import expand
+from assay.planning.order import PlannedRun, schedule
+from assay.planning.plan_reader import load_plan
+from assay.repository import Repository
+from builders import make_run
+from detail_support import make_task
+
+_there = pytest.mark.skipif(
+    not os.environ.get("ASSAY_SIMULATE") and installation().simulator is None,
+    reason="the simulator is not built: make setup (cargo build --release in rust/)",
+)
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def needs_simulator(test: Test) -> Test:
+    """Mark a test that asks the simulator: it is skipped, saying so, where that is not built, and it takes its time."""
+    marked: Test = pytest.mark.slow(_there(test))
+    return marked
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lab" / "hdd-vs-ssd.yaml"
+TIMES_S = {"dfsio-write": (36.0, 22.0), "dfsio-read": (30.0, 18.0), "terasort": (53.0, 28.0)}
+"""By workload on HD2 and on SS2: as the demo measures them."""
+_BYTES = 100_000_000
+
+
+def measured_repository(root: Path) -> Repository:
+    """Return a repository with the example's plan as if it had been measured: times, bytes, attempts, CPU."""
+    plan = load_plan(EXAMPLE)
+    planned = schedule(plan, expand(plan))
+    store = Repository.create(root)
+    journal = begun_campaign(store.folders.campaigns, plan, len(planned))
+    for number, one in enumerate(planned):
+        _publish(store, one, number, plan.name, journal.campaign_id)
+    return store
+
+
+def _publish(store: Repository, planned: PlannedRun, number: int, plan: str, campaign_id: str) -> None:
+    name, layout = planned.workload.name, planned.configuration.layout.name
+    time_s = TIMES_S[name][layout == "SS2"] * (1 + 0.02 * (planned.repetition - 2))
+    reduces, size = (6, _BYTES) if name == "terasort" else (1, 182_452_224)
+    tasks = _tasks(time_s, reduces, name, number)
+    job = Job(tasks[0].job_id, name, "succeeded", 3.0, 4.0, time_s - 0.7, 6, reduces)
+    run = make_run(
+        run_id=f"00000000-0000-7000-8000-{number:012x}",
+        campaign_id=campaign_id,
+        plan=plan,
+        origin=Origin.MEASURED,
+        cluster="hdd-vs-ssd",
+        lab_scale=0.05,
+        workload=name,
+        workload_parameters={"program": name, **planned.workload.parameters},
+        layout=layout,
+        levels=dict(planned.configuration.levels),
+        parameters=dict(planned.configuration.parameters),
+        repetition=planned.repetition,
+        duration_s=time_s,
+        data_bytes=size,
+        jobs=(job,),
+        metrics=_metrics(name, size, reduces),
+        environment={
+            "nodes": {"worker1": {"hardware": {"cpu": {"model": "EPYC", "logical_cores": 2}}}},
+            "cluster": {"workers": 3, "worker_names": ["worker1", "worker2", "worker3"]},
+        },
+    )
+    store.publish(replace(run, phases=()), tasks=tasks, trace=_trace(tasks))
+
+
+def _metrics(name: str, size: int, reduces: int) -> dict[str, float]:
+    sorts = name == "terasort"
+    return {
+        "map_tasks": 6.0,
+        "reduce_tasks": float(reduces),
+        "hdfs_read_bytes": 0.0 if name == "dfsio-write" else float(size),
+        "hdfs_write_bytes": 0.0 if name == "dfsio-read" else float(size),
+        "map_output_bytes": 1.02 * size if sorts else 0.0,
+        "shuffle_bytes": 1.02 * size if sorts else 0.0,
+        "local_read_bytes": 1.04 * size if sorts else 0.0,
+        "local_write_bytes": 2.1 * size if sorts else 0.0,
+        "node_local_share": 1.0,
+    }
+
+
+def _tasks(time_s: float, reduces: int, name: str, number: int) -> list[Task]:
+    own: dict[str, Any] = {"job_id": f"job_1_{number:04d}", "cpu_s": 0.9 if name == "terasort" else 0.5}
+    nodes = ["worker1", "worker2", "worker3"]
+    half_s = 7.0 + 0.5 * (time_s - 8.0)
+    maps = [make_task(n, 7.0, half_s, node=nodes[n % 3], **own) for n in range(6)]
+    ends = {"shuffle_end_s": half_s, "merge_end_s": half_s + 0.5}
+    then = range(6, 6 + reduces)
+    return [*maps, *(make_task(n, 9.0, time_s - 0.8, kind="reduce", node=nodes[n % 3], **own, **ends) for n in then)]
+
+
+def _trace(tasks: list[Task]) -> Trace:
+    trace = Trace()
+    first, last = min(task.start_s for task in tasks), max(task.end_s for task in tasks)
+    used_s = 5.0 + 2.3 * len(tasks)
+    for node in ("worker1", "worker2", "worker3"):
+        for t_s, share in ((0.0, 0.0), (first, 0.0), (last, 1.0), (last + 2.0, 1.0)):
+            trace.append(t_s, node, "cgroup", "cpu_s", counter=True, value=share * used_s / 3)
+    return trace
