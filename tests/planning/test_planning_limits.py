@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from assay.campaign.failures import class_of_end, class_of_error, wait_before_retry_s
+from assay.engines.hadoop.deployed import FULL_DISK
 from assay.errors import AssayError, CommandError, EngineError, HostError, HostTimeoutError, SpecificationError
 from assay.model.plan import RETRIES, Plan
 from assay.model.run import FailureClass, Run, RunStatus
@@ -141,7 +142,7 @@ def test_the_expected_time_is_of_like_runs_else_in_proportion_to_the_data() -> N
     ],
 )
 def test_an_error_has_the_class_of_who_is_at_fault(error: AssayError, expected_class: FailureClass) -> None:
-    assert class_of_error(error) is expected_class
+    assert class_of_error(error, FULL_DISK) is expected_class
 
 
 def test_an_engine_error_because_a_host_is_gone_is_the_infrastructures() -> None:
@@ -158,6 +159,8 @@ def test_a_client_that_fails_is_the_jobs_fault_unless_a_disk_a_host_or_a_daemon_
     assert class_of_end("", trouble="x", lost=True) is FailureClass.INFRASTRUCTURE
     full = "java.io.IOException: No space left on device"
     assert class_of_end(full, trouble=None, lost=False) is FailureClass.INFRASTRUCTURE
+    assert class_of_end("no room here", trouble=None, lost=False) is FailureClass.WORKLOAD
+    assert class_of_end("no room here", trouble=None, lost=False, full_disk=["no room"]) is FailureClass.INFRASTRUCTURE
 
 
 def tries(plan: Plan, *classes: FailureClass) -> int:

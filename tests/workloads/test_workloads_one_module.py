@@ -30,6 +30,7 @@ MODULE = '''
 
 from assay.model.program import Program
 from assay.workloads.checks import common_checks, equal
+from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import OUTPUT, generated
 from assay.workloads.workload import MAPS, DataFlow, Judgement, Option, Workload
 
@@ -45,7 +46,7 @@ class Reverse(Workload):
     outputs = (f"{OUTPUT}/reverse",)
 
     def input(self, size):
-        return generated("lines", lambda path: Program("x.Lines", (path,), size.stored), size.data_bytes, 2)
+        return generated("lines", lambda path: Program("x.Lines", (path,), storing(size)), size.data_bytes, 2)
 
     def programs(self, size, input_path):
         turns = size.options.get("turns", "1")

@@ -6,9 +6,8 @@ long to wait before the next attempt, in seconds.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from assay.errors import AssayError, CommandError, HostError, LabError
 from assay.model.plan import Plan
@@ -16,21 +15,18 @@ from assay.model.run import FailureClass, Run
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
 """Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
-# What HDFS, the kernel and Hadoop's disk checker say of full devices.
-_DISK_FULL = re.compile(
-    r"No space left on device|could only be written to 0 of|Could not find any valid local directory"
-    r"|DiskOutOfSpaceException|Disk quota exceeded"
-)
+_DISK_FULL = ("No space left on device", "Disk quota exceeded")
+"""The kernel's words (errno(3): ENOSPC, EDQUOT)."""
 
 
-def disk_is_full(text: str) -> bool:
-    """Say whether an error or a client's output tells of a full device."""
-    return _DISK_FULL.search(text) is not None
+def disk_is_full(text: str, words: Collection[str] = ()) -> bool:
+    """Say whether an error or a client's output tells of a full device; ``words``: the engine's own for that."""
+    return any(part in text for part in (*_DISK_FULL, *words))
 
 
-def class_of_error(error: AssayError) -> FailureClass:
-    """Return the class of the error that kept a job from being run or judged."""
-    if disk_is_full(str(error)):
+def class_of_error(error: AssayError, full_disk: Collection[str] = ()) -> FailureClass:
+    """Return the class of the error that kept a job from being run or judged; ``full_disk``: the engine's words."""
+    if disk_is_full(str(error), full_disk):
         return FailureClass.INFRASTRUCTURE
     causes = (error, error.__cause__)
     if any(isinstance(cause, CommandError) for cause in causes):  # the host answered: it is the program that failed
@@ -39,9 +35,9 @@ def class_of_error(error: AssayError) -> FailureClass:
     return FailureClass.INFRASTRUCTURE if unreachable else FailureClass.ENGINE
 
 
-def class_of_end(output: str, *, trouble: str | None, lost: bool) -> FailureClass:
+def class_of_end(output: str, *, trouble: str | None, lost: bool, full_disk: Collection[str] = ()) -> FailureClass:
     """Return the class of a client that did not end with 0; ``lost``: its host went out of reach."""
-    if lost or disk_is_full(output):
+    if lost or disk_is_full(output, full_disk):
         return FailureClass.INFRASTRUCTURE
     if trouble:
         return FailureClass.ENGINE

@@ -5,7 +5,7 @@ In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgemen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from assay.campaign.failures import class_of_end, class_of_error
@@ -53,18 +53,22 @@ async def judged(
 
 
 def status_of(
-    gathered: Gathered, cause: AssayError | None, limit: TimeLimit
+    gathered: Gathered, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str] = ()
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
-    """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged."""
+    """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged.
+
+    ``full_disk``: the engine's words for a full device.
+    """
     if cause or gathered.finished is None:
         why = str(cause or "the job was not started")
-        return RunStatus.FAILED, why, class_of_error(cause) if cause else FailureClass.ENGINE
+        return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
     outcome = gathered.finished.outcome
     if outcome.exit_status != 0:
         why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
         if outcome.timed_out:
             why = f"it did not end within its time limit of {limit}"
-        failure_class = class_of_end(outcome.output, trouble=gathered.trouble, lost=outcome.host_lost)
+        lost = outcome.host_lost
+        failure_class = class_of_end(outcome.output, trouble=gathered.trouble, lost=lost, full_disk=full_disk)
         return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
     if gathered.trouble:
         return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
@@ -76,5 +80,6 @@ def status_of(
         if unjudged is None:
             return RunStatus.INVALID, why, FailureClass.VALIDATION
         # It is the engine that could not run the check's program: there is nothing to say of the output.
-        return RunStatus.INVALID, why, class_of_end(unjudged.output, trouble=why, lost=unjudged.host_lost)
+        lost = unjudged.host_lost
+        return RunStatus.INVALID, why, class_of_end(unjudged.output, trouble=why, lost=lost, full_disk=full_disk)
     return RunStatus.VALID, None, None

@@ -54,13 +54,13 @@ def recorded(
     attempted: Attempted,
 ) -> Published:
     """Return the record of an attempt, whatever became of it. ``setting``: with the part of the cluster in use."""
-    status, why, failure_class = status_of(gathered, attempted.cause, around.limit)
+    facts = _facts(planned, setting)
+    status, why, failure_class = status_of(gathered, attempted.cause, around.limit, facts.full_disk)
     finished, judgement = gathered.finished, gathered.judgement
     began = finished.started_unix_s if finished else attempted.started_unix_s
     metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster)
     if finished:
         metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
-    facts = _facts(planned, setting)
     run = Run(
         run_id=attempted.run_id,
         campaign_id=setting.campaign_id,

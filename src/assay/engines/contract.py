@@ -76,6 +76,8 @@ class EngineFacts:
     java_options: str = ""
     """Options that every JVM needs on that Java."""
     ports: Mapping[str, int] = field(default_factory=dict)
+    full_disk: tuple[str, ...] = ()
+    """Parts of what it says of a full device, beside what the kernel says."""
 
     def record(self) -> dict[str, Any]:
         """Return the facts as they stand in a run's environment; a run says its origin itself."""

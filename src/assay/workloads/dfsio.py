@@ -13,6 +13,7 @@ from assay.errors import FormatError
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import common_checks, equal, replicas
+from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import INPUT, Input
 from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
 from assay.workloads.workload import FILES, DataFlow, Evidence, Figure, Judgement, Size, Workload
@@ -57,7 +58,7 @@ def _program(operation: str, size: Size) -> Program:
         _CLASS,
         (f"-{operation}", "-nrFiles", str(_files(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
         # The program's default is one replica whatever the cluster's is, so it is always stated.
-        {"test.build.data": _folder(size), **size.stored},
+        {"test.build.data": _folder(size), **storing(size)},
     )
 
 

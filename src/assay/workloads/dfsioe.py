@@ -17,7 +17,7 @@ from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.model.stream import CountedStream
 from assay.workloads.checks import common_checks, equal, replicas
-from assay.workloads.hadoop_options import own_program
+from assay.workloads.hadoop_options import own_program, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.workload import FILES, PAYLOAD, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
@@ -80,7 +80,7 @@ def _total_bytes(size: Size) -> int:
 
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
-    options = {**size.stored, "assay.payload": size.payload, "assay.seed": str(size.seed)}
+    options = {**storing(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
     return own_program("Dfsio", operation, folder, series, _files(size), _file_bytes(size), options=options)
 
 

@@ -1,4 +1,4 @@
-"""What workloads' programs for Hadoop share: how tasks are counted, and assay's own jobs."""
+"""What workloads' programs for Hadoop share: how tasks are counted, how data are stored, and assay's own jobs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,12 @@ from assay.model.program import OWN_JOBS, Program
 from assay.workloads.workload import Size
 
 DEFAULT_MAPS = 6
+
+
+def storing(size: Size) -> dict[str, str]:
+    """Return the options that say how data are stored; inputs that differ in them are different inputs."""
+    block = {"dfs.blocksize": str(size.block_bytes)} if size.block_bytes else {}
+    return {"dfs.replication": str(size.replication), **block}
 
 
 def generating(size: Size) -> dict[str, str]:

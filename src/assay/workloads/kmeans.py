@@ -14,7 +14,7 @@ from itertools import pairwise
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, equal
-from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.workload import (
     INPUT_BYTES,
@@ -47,7 +47,7 @@ def _points(size: Size) -> int:
 
 
 def _generator(size: Size, path: str) -> Program:
-    options = {**generating(size), **size.stored}
+    options = {**generating(size), **storing(size)}
     return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, equal, replicas
-from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.workload import (
     INPUT_BYTES,
@@ -42,7 +42,7 @@ def _pages(size: Size) -> int:
 
 
 def _graph(size: Size, path: str) -> Program:
-    options = {**generating(size), **size.stored}
+    options = {**generating(size), **storing(size)}
     return own_program("LinkGraph", _pages(size), path, options=options)
 
 
@@ -61,7 +61,7 @@ class PageRank(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Rank them, in one job for each iteration."""
-        options = {**size.stored, **reducing(size)}
+        options = {**storing(size), **reducing(size)}
         return {
             "hadoop": own_program(
                 "PageRank", input_path or "", _OUTPUT, _pages(size), self.iterations(size), options=options

@@ -14,7 +14,7 @@ from functools import partial
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, replicas
-from assay.workloads.hadoop_options import DEFAULT_MAPS
+from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.workload import (
     INPUT_BYTES,
@@ -45,7 +45,7 @@ def _writer(size: Size, path: str, output_format: str) -> Program:
     options = {
         "mapreduce.randomtextwriter.totalbytes": str(size.data_bytes),
         "mapreduce.randomtextwriter.bytespermap": str(max(1, size.data_bytes // maps)),
-        **size.stored,
+        **storing(size),
     }
     return Program("org.apache.hadoop.examples.RandomTextWriter", ("-outFormat", output_format, path), options)
 
@@ -101,7 +101,7 @@ class Sort(Workload):
         """Sort them; without ``reduces``, the program takes 0.9 times two a node: what YARN calls its most."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
-        return {"hadoop": Program("org.apache.hadoop.examples.Sort", arguments, size.stored)}
+        return {"hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storing(size))}
 
     def check_program(self, input_path: str | None) -> Program | None:
         """Compare output and input."""

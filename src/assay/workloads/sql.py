@@ -13,7 +13,7 @@ from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
-from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.workload import (
     INPUT_BYTES,
@@ -41,7 +41,7 @@ def _visits(size: Size) -> int:
 
 
 def _tables(size: Size, path: str) -> Program:
-    options = {**generating(size), **size.stored}
+    options = {**generating(size), **storing(size)}
     visits = _visits(size)
     return own_program("SqlTables", visits // VISITS_PER_PAGE, visits, path, options=options)
 
@@ -70,7 +70,7 @@ class SqlQuery(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Run the query."""
-        options = {**size.stored, **reducing(size)}
+        options = {**storing(size), **reducing(size)}
         return {"hadoop": own_program(self.main_class, input_path or "", *self.outputs, options=options)}
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:

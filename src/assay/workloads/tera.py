@@ -16,7 +16,7 @@ from functools import partial
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
-from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program
+from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.spark_options import spark_program
 from assay.workloads.workload import (
@@ -51,7 +51,7 @@ def _bytes(size: Size) -> int:
 
 def _teragen(size: Size, path: str) -> Program:
     maps = {"mapreduce.job.maps": str(size.maps)} if size.maps else {}
-    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, **size.stored})
+    return Program(f"{_PACKAGE}.TeraGen", (str(_rows(size)), path), {**maps, **storing(size)})
 
 
 def _copies(size: Size) -> int:

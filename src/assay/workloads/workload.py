@@ -104,12 +104,6 @@ class Size:
             **counts,
         )
 
-    @property
-    def stored(self) -> dict[str, str]:
-        """The options that say how data are stored; inputs that differ in them are different inputs."""
-        block = {"dfs.blocksize": str(self.block_bytes)} if self.block_bytes else {}
-        return {"dfs.replication": str(self.replication), **block}
-
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:

@@ -32,6 +32,8 @@ from assay.model.plan import Configuration
 
 ROOT = "/assay"
 """Everything that assay keeps in HDFS is below it; storage policies are set there."""
+FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
+"""What HDFS and Hadoop's disk checker say of full devices."""
 JAVA_MINIMUM = 11
 JAVA_MAXIMUM = 23
 """From Java 24 on, Hadoop 3.4's use of Subject.getSubject fails: the security manager is gone."""
@@ -81,6 +83,7 @@ class DeployedHadoop(HeldProvider[HadoopEngine]):
             java=java,
             java_options="--add-opens=java.base/java.lang=ALL-UNNAMED" if min(versions) >= 17 else "",
             ports={one.name: getattr(ports, one.name) for one in fields(Ports)},
+            full_disk=FULL_DISK,
         )
         anything = Configuration({}, Layout("none", (), ()), {})  # the marker is the same for every layout
         await Daemons(self._deployment(anything, facts), transports).stop()
