@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,15 @@ import pytest
 from assay.engines.catalogue import engine_kind
 from assay.engines.spark import distribution, settings
 from assay.engines.spark.history import recorded
+from assay.engines.spark.java import needed_java, require_java, version_of
 from assay.errors import EngineError
+from assay.hosts.local import LocalTransport
 from assay.model.cluster import Cluster
 from assay.model.rules import Rules
 from assay.spec import load_cluster
-from paths import EXAMPLES
+from assay.workloads.catalogue import workloads
+from assay.workloads.workload import Size
+from paths import EXAMPLES, ROOT
 
 RULES: Rules = engine_kind("spark").rules
 EVENTS: list[dict[str, object]] = [
@@ -192,3 +197,47 @@ def test_a_spark_that_pip_can_not_bring_is_told_with_what_to_do(
         distribution.fetch(lambda _: None)
     assert "SPARK_HOME" in str(caught.value)
     assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("spark", "printed", "enough"),
+    [
+        ("4.3.0", 'openjdk version "17.0.15" 2025-04-15', True),
+        ("4.3.0", 'openjdk version "17.0.9" 2023-10-17', False),
+        ("4.3.0", 'openjdk version "21" 2023-09-19', True),
+        ("4.0.1", 'openjdk version "17.0.9" 2023-10-17', True),
+        ("4.0.1", 'openjdk version "11.0.22" 2024-01-16', False),
+        ("3.5.1", 'java version "1.8.0_402"', True),
+        ("4.3.0", "not a Java", False),
+    ],
+)
+def test_a_java_is_held_against_what_its_spark_needs(spark: str, printed: str, enough: bool) -> None:
+    assert (version_of(printed) >= needed_java(spark)) == enough
+
+
+async def test_a_java_that_is_too_old_is_named_with_its_host(tmp_path: Path) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n")
+    java.chmod(0o755)
+    spark = distribution.SparkDistribution(tmp_path, "4.3.0")
+    with pytest.raises(
+        EngineError, match=r"Java 11\.0\.2 is too old for Spark 4\.3\.0, which needs 17\.0\.11"
+    ) as caught:
+        await require_java({"w1": LocalTransport("w1")}, str(java), spark)
+    assert caught.value.where == f"w1: {java}"
+
+
+@pytest.mark.parametrize("name", [name for name, one in workloads().items() if "spark" in one.engines])
+def test_each_program_is_there_and_is_told_where_input_and_output_are(name: str) -> None:
+    workload = workloads()[name]
+    size = Size(10**9, 2, maps=4, reduces=3)
+    program = workload.programs(size, "/assay/input/x")["spark"]
+    source = ROOT / "java" / "spark-jobs" / "src" / "main" / "java" / f"{program.main_class.replace('.', '/')}.java"
+    usage = re.search(r"\{@code (\w+) ([^}]*)\}", " ".join(source.read_text().replace("*", " ").split()))
+    assert usage is not None
+    assert usage[1] == program.main_class.rsplit(".", 1)[-1]
+    assert len(usage[2].split()) == len(program.arguments)
+    assert set(workload.outputs) & set(program.arguments) or not workload.outputs
+    if workload.input(size):
+        assert "/assay/input/x" in program.arguments
+    assert workload.moved(size, "spark").read <= workload.moved(size, "hadoop").read

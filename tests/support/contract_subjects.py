@@ -22,11 +22,12 @@ from assay.hosts.local import LocalTransport
 from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
-from assay.model.program import OWN_SPARK, Program
+from assay.model.program import OWN_JOBS, OWN_SPARK, Program
 from campaign_support import java_processes
 from toy_engine import TOY
 
 DATA_BYTES = 1_000_000
+SHUFFLED_BYTES = 20_000_000
 EXAMPLES = "org.apache.hadoop.examples"
 
 
@@ -54,6 +55,8 @@ class Subject:
     """A program that would take minutes; it works below a path."""
     left: Callable[[Path], object]
     """What of it still runs on this machine with the given home, in any form that is false when there is nothing."""
+    shuffles: Callable[[], Program] | None = None
+    """A program that shuffles some 20 MB."""
     disturb: Callable[[Engine, Path], None] | None = None
     """Breaks it, so that it is in trouble."""
     lacking: Callable[[], str | None] = lambda: None
@@ -109,6 +112,9 @@ HADOOP = Subject(
     fails=lambda path: Program(f"{EXAMPLES}.WordCount", (path, f"{path}-out")),
     endless=lambda path: _teragen(2_000_000_000, path, maps=1),
     left=lambda home: java_processes(str(home)),
+    shuffles=lambda: Program(
+        f"{OWN_JOBS}Shuffle", (str(SHUFFLED_BYTES),), {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1"}
+    ),
     disturb=_kill_datanode,
 )
 
@@ -131,7 +137,7 @@ TOY_SUBJECT = Subject(
     fails=lambda path: _sh(f'cat "$STORE{path}"'),
     endless=lambda _path: _sh("echo going; sleep 300"),
     left=lambda home: subprocess.run(["flock", "--nonblock", home / "lock", "true"], check=False).returncode,
-    gaps={"daemons": "it has none, so that none can die"},
+    gaps={"daemons": "it has none, so that none can die", "shuffling": "it shuffles nothing"},
 )
 
 
@@ -153,7 +159,9 @@ def _spark_subject(master: str) -> Subject:
         fails=lambda path: _spark("TeraSort", path, f"{path}-out", 2),
         endless=lambda path: _spark("Rows", 10**12, 1, path),
         left=HADOOP.left,
+        shuffles=lambda: _spark("Shuffle", SHUFFLED_BYTES, 2, 1, "random", 1),
         disturb=HADOOP.disturb,
+        gaps={"providing": "spark-standalone's provider does the same and starts more"} if master == "yarn" else {},
         lacking=lambda: None if find_spark() else "there is no Spark here: `assay spark fetch`, or set SPARK_HOME",
     )
 

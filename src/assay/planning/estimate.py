@@ -108,10 +108,10 @@ def expected(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> Expecte
 def _guess_s(planned: PlannedRun, plan: Plan) -> float:
     """Return a job's start, and the time in which the devices move what the workload says that it moves."""
     workload, size = workloads()[planned.workload.name], size_of(planned, plan)
-    moved = planned.workload.data_bytes * plan.cluster.scale * workload.iterations(size)
-    flow, copies = workload.flow, workload.output_copies(size)
-    read, written = flow.read + flow.shuffled, flow.shuffled + flow.written * copies
-    return JOB_START_S + _devices_s(planned, plan, moved * read, moved * written)
+    data_bytes = planned.workload.data_bytes * plan.cluster.scale
+    moved = workload.moved(size, planned.configuration.engine or plan.engine)
+    read, written = moved.read + moved.shuffled, moved.shuffled + moved.written * workload.output_copies(size)
+    return JOB_START_S + _devices_s(planned, plan, data_bytes * read, data_bytes * written)
 
 
 def _devices_s(planned: PlannedRun, plan: Plan, read_bytes: float, written_bytes: float) -> float:

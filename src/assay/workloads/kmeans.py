@@ -16,6 +16,7 @@ from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, equal
 from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     ITERATIONS,
@@ -70,6 +71,10 @@ class KMeans(Workload):
     outputs = (_OUTPUT,)
     figures = (INPUT_BYTES, Figure("squared_distances", "sum over the last iteration's clusters, as the job wrote it"))
 
+    def moved(self, size: Size, engine: str) -> DataFlow:
+        """On Spark the points are read once and kept."""
+        return DataFlow(read=1) if engine == "spark" else super().moved(size, engine)
+
     def input(self, size: Size) -> Input | None:
         """Need the points, around as many centres as clusters are looked for."""
         return generated("points", partial(_generator, size), size.data_bytes, size.replication)
@@ -77,7 +82,11 @@ class KMeans(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Cluster them, in one job for each iteration."""
         counts = (size.clusters or DEFAULT_CLUSTERS, self.iterations(size))
-        return {"hadoop": own_program("KMeans", input_path or "", _OUTPUT, *counts, options=reducing(size))}
+        given = (input_path or "", _OUTPUT, *counts)
+        return {
+            "hadoop": own_program("KMeans", *given, options=reducing(size)),
+            "spark": spark_program("KMeans", *given, partitions(size), options={}),
+        }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that each iteration has all points and is no worse than the one before, and the input's real size."""

@@ -15,6 +15,7 @@ from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, equal, replicas
 from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     ITERATIONS,
@@ -35,6 +36,8 @@ _OUTPUT = f"{OUTPUT}/pagerank"
 _LINKS = "GRAPH_LINKS"
 _UNITS = 1e15
 _SUM_ERROR_MAX = 1e-9
+_SHARES_SHUFFLED = 0.5
+"""Bytes of shares for each byte of graph that Spark shuffles in an iteration, as its event log told."""
 
 
 def _pages(size: Size) -> int:
@@ -55,17 +58,22 @@ class PageRank(Workload):
     outputs = (_OUTPUT,)
     figures = (INPUT_BYTES,)
 
+    def moved(self, size: Size, engine: str) -> DataFlow:
+        """On Spark the graph is read and shuffled once and kept, and only shares of rank are shuffled after that."""
+        if engine != "spark":
+            return super().moved(size, engine)
+        return DataFlow(read=1, shuffled=1 + _SHARES_SHUFFLED * self.iterations(size), written=1)
+
     def input(self, size: Size) -> Input | None:
         """Need the graph, with the number of its links."""
         return generated("linkgraph", partial(_graph, size), size.data_bytes, size.replication, counters=(_LINKS,))
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Rank them, in one job for each iteration."""
-        options = {**storing(size), **reducing(size)}
+        given = (input_path or "", _OUTPUT, _pages(size), self.iterations(size))
         return {
-            "hadoop": own_program(
-                "PageRank", input_path or "", _OUTPUT, _pages(size), self.iterations(size), options=options
-            )
+            "hadoop": own_program("PageRank", *given, options={**storing(size), **reducing(size)}),
+            "spark": spark_program("PageRank", *given, partitions(size), options=storing(size)),
         }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:

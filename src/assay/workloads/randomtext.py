@@ -16,6 +16,7 @@ from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     MAPS,
@@ -101,7 +102,10 @@ class Sort(Workload):
         """Sort them; without ``reduces``, the program takes 0.9 times two a node: what YARN calls its most."""
         reduces = ("-r", str(size.reduces)) if size.reduces else ()
         arguments = (*reduces, "-outKey", _TEXT, "-outValue", _TEXT, input_path or "", _SORTED)
-        return {"hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storing(size))}
+        return {
+            "hadoop": Program("org.apache.hadoop.examples.Sort", arguments, storing(size)),
+            "spark": spark_program("Sort", input_path or "", _SORTED, partitions(size), options=storing(size)),
+        }
 
     def check_program(self, input_path: str | None) -> Program | None:
         """Compare output and input."""

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 
 from assay.model.program import Outcome, Program
 from assay.workloads.checks import common_checks, equal, nothing_written
-from assay.workloads.hadoop_options import generating, own_program, reducing
+from assay.workloads.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import MAPS, PAYLOAD, REDUCES, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
 
@@ -27,7 +28,11 @@ class Shuffle(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Shuffle them."""
         options = {**generating(size), "assay.payload": size.payload, **reducing(size)}
-        return {"hadoop": own_program("Shuffle", size.data_bytes, options=options)}
+        counts = (size.data_bytes, size.maps or DEFAULT_MAPS, partitions(size), size.payload, size.seed)
+        return {
+            "hadoop": own_program("Shuffle", size.data_bytes, options=options),
+            "spark": spark_program("Shuffle", *counts, options={}),
+        }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check that what was sent is what was received, byte for byte."""

@@ -9,12 +9,14 @@ what the queries must come to, in cents, so that nothing is rounded.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 from assay.model.program import Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
 from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
+from assay.workloads.spark_options import spark_program
 from assay.workloads.workload import (
     INPUT_BYTES,
     MAPS,
@@ -71,7 +73,14 @@ class SqlQuery(Workload):
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Run the query."""
         options = {**storing(size), **reducing(size)}
-        return {"hadoop": own_program(self.main_class, input_path or "", *self.outputs, options=options)}
+        given = (input_path or "", *self.outputs)
+        # How many partitions are shuffled is Spark SQL's own setting; a plan's reduces set it.
+        shuffled = {"spark.sql.shuffle.partitions": str(size.reduces)} if size.reduces else {}
+        spark = spark_program(self.main_class, *given, options=storing(size))
+        return {
+            "hadoop": own_program(self.main_class, *given, options=options),
+            "spark": replace(spark, options={**spark.options, **shuffled}),
+        }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that no visit and no cent was lost, and the tables' real size."""

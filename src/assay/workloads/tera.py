@@ -18,7 +18,7 @@ from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
-from assay.workloads.spark_options import spark_program
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
     MAPS,
     PAYLOAD,
@@ -139,12 +139,10 @@ class TeraSort(_OfRows):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Sort them."""
-        partitions = size.reduces or DEFAULT_MAPS
+        options = {"dfs.replication": str(_copies(size))}
         return {
             "hadoop": _terasort(size, input_path or "", _SORTED),
-            "spark": spark_program(
-                "TeraSort", input_path or "", _SORTED, partitions, options={"dfs.replication": str(_copies(size))}
-            ),
+            "spark": spark_program("TeraSort", input_path or "", _SORTED, partitions(size), options=options),
         }
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
@@ -209,7 +207,10 @@ class TeraRead(_OfRows):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002
         """Read them."""
-        return {"hadoop": own_program("TeraRead", input_path or "", options={})}
+        return {
+            "hadoop": own_program("TeraRead", input_path or "", options={}),
+            "spark": spark_program("TeraRead", input_path or "", options={}),
+        }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check that every row was read and nothing written."""

@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from assay.model.program import Outcome, Program
 from assay.model.run import Check
 from assay.workloads.checks import about, common_checks, equal
-from assay.workloads.hadoop_options import reducing
+from assay.workloads.hadoop_options import reducing, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.randomtext import TEXT_LINES, text_input
+from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import INPUT_BYTES, MAPS, REDUCES, DataFlow, Evidence, Judgement, Size, Workload
 
 _OUTPUT = f"{OUTPUT}/wordcount"
@@ -34,7 +35,11 @@ class WordCount(Workload):
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
         """Count the words."""
-        return {"hadoop": Program("org.apache.hadoop.examples.WordCount", (input_path or "", _OUTPUT), reducing(size))}
+        paths = (input_path or "", _OUTPUT)
+        return {
+            "hadoop": Program("org.apache.hadoop.examples.WordCount", paths, reducing(size)),
+            "spark": spark_program("WordCount", *paths, partitions(size), options=storing(size)),
+        }
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check that the counts add up to the words that the maps emitted, and that all text was read."""

@@ -198,6 +198,12 @@ class Workload(ABC):
         """Return how often the data flow is gone through."""
         return size.iterations or self.flow.iterations
 
+    def moved(self, size: Size, engine: str) -> DataFlow:  # noqa: ARG002 - most engines move the same
+        """Return what a whole run moves for each byte of its data: the flow as often as it is gone through."""
+        times = self.iterations(size)
+        flow = self.flow
+        return DataFlow(flow.read * times, flow.shuffled * times, flow.written * times)
+
     def data_bytes(self, size: Size) -> int:
         """Return the bytes that a run of ``size`` really processes, or about so many."""
         return size.data_bytes

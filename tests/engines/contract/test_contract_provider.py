@@ -25,6 +25,7 @@ def quiet(_words: str) -> None:
 async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_for_what_needs_it(
     subject: Subject, tmp_path: Path
 ) -> None:
+    subject.requires("providing")
     home = tmp_path / "home"
     provider = subject.provider(home)
     await provider.close()
@@ -70,5 +71,5 @@ def test_an_engine_that_stands_there_already_is_attached_to_or_refused_in_words(
     if ProviderKind.ATTACHED in subject.kind.providers:
         assert subject.kind.provider_of(cluster) is subject.kind.providers[ProviderKind.ATTACHED]
         return
-    with pytest.raises(SpecificationError, match=f"can't be attached to a running {subject.name} yet"):
+    with pytest.raises(SpecificationError, match=f"can't be attached to a running {subject.kind.rules.name} yet"):
         subject.kind.provider_of(cluster)

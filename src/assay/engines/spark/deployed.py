@@ -19,6 +19,7 @@ from assay.engines.shipping import ship_jars
 from assay.engines.spark import programs, settings
 from assay.engines.spark.distribution import require
 from assay.engines.spark.engine import Installed, SparkEngine
+from assay.engines.spark.java import require_java
 from assay.engines.spark.rules import without_spark
 from assay.engines.spark.standalone import MasterPorts, Standalone
 from assay.errors import EngineError
@@ -69,14 +70,15 @@ class DeployedSpark:
         cluster, transports = self._cluster, self._transports
         spark = await asyncio.to_thread(require, show)
         hadoop = self._hadoop.facts
+        await require_java(transports, str(hadoop.java), spark)
         own = await asyncio.to_thread(lambda: hadoop_jobs.require(show))
         built = await asyncio.to_thread(programs.require, spark, own, show)
         if cluster.placement is Placement.LOCAL:
             self._ports = MasterPorts(*_free_ports(2))
         home = await ship_jars(transports, spark.home, f"{cluster.home}/spark-{spark.version}", show)
-        program_jar = await programs.ship(transports, built, cluster.home)
+        program_jar = await programs.ship(transports, built.jar, cluster.home)
         facts = replace(hadoop, name=_RULES.name, version=f"{spark.version} on Hadoop {hadoop.version}")
-        return Installed(facts, f"{home}/jars", program_jar, str(hadoop.jobs))
+        return Installed(facts, f"{home}/jars", program_jar, str(hadoop.jobs), built.defaults)
 
     async def provide(self, configuration: Configuration, show: Show) -> Provided:
         """Make Hadoop's daemons run as ``configuration`` has them, and Spark's own where it wants those."""

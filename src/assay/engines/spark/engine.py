@@ -26,6 +26,13 @@ from assay.model.program import Program
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _NO_JAR = "spark-internal"
 """What SparkSubmit takes in the place of a jar whose classes are on the class path already."""
+_SUMS = {
+    "HDFS_BYTES_READ": "input_bytes",
+    "HDFS_BYTES_WRITTEN": "output_bytes",
+    "MAP_OUTPUT_MATERIALIZED_BYTES": "shuffle_write_bytes",
+    "REDUCE_SHUFFLE_BYTES": "shuffle_read_bytes",
+}
+"""Counters that workloads ask for, by Hadoop's names, to what the event log adds up."""
 _COUNTER = re.compile(r"^assay-counter ([A-Z0-9_]+) (-?[0-9]+)$", re.MULTILINE)
 
 
@@ -40,6 +47,8 @@ class Installed:
     """The jar of assay's own Spark programs."""
     jobs: str
     """The jar of assay's Hadoop jobs, whose records the programs read."""
+    defaults: Mapping[str, str]
+    """What this Spark takes where nothing is said."""
 
     @property
     def classpath(self) -> str:
@@ -78,9 +87,9 @@ class SparkEngine(ClientEngine[Hdfs]):
         return self.hadoop.data_directories
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return Hadoop's, and every setting that a Spark program with ``parameters`` gets."""
+        """Return Hadoop's, every setting that a Spark program with ``parameters`` gets, and Spark's own defaults."""
         own = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
-        return {**own, **self._settings(parameters)}
+        return {**own, **self._installed.defaults, **self._settings(parameters)}
 
     def _settings(self, parameters: Mapping[str, str]) -> dict[str, str]:
         installed = self._installed
@@ -174,8 +183,9 @@ class SparkEngine(ClientEngine[Hdfs]):
 
 def _with(ended: Finished, told: Recorded) -> Finished:
     """Return what ended with what the event log tells, in the words that all engines share."""
-    found = _COUNTER.findall(ended.outcome.output)
-    counters = {"assay": {name: int(value) for name, value in found}} if found else {}
+    own = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
+    summed = {name: int(told.metrics[metric]) for name, metric in _SUMS.items() if metric in told.metrics}
+    counters = {group: counted for group, counted in (("assay", own), ("event log", summed)) if counted}
     names = ["phases"] * bool(told.phases) + ["tasks"] * bool(told.tasks)
     return replace(
         ended,

@@ -2,7 +2,8 @@
 
 Spark's package has no benchmarks, and a program that is compiled against one Spark need not run on another, so the
 sources come along and are compiled once for each Spark, by the JDK's compiler, into the user's cache directory. The jar
-is named by its sources' and that Spark's checksum.
+is named by its sources' and that Spark's checksum. Beside it lies what that Spark takes where nothing is said, for the
+record of runs: it differs between minor versions.
 """
 
 from __future__ import annotations
@@ -14,15 +15,19 @@ import subprocess
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.engines.hadoop.distribution import cache_directory
 from assay.engines.spark.distribution import SparkDistribution
 from assay.errors import EngineError
+from assay.formats.spark.parameters import spark_parameters
 from assay.hosts.transport import Transport
 from assay.installation import installation
+from assay.model.program import OWN_SPARK
 
 _JAR = "assay-spark-jobs.jar"
+_DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"
 _NAME_CHARS = 12
 _COMPILE_TIMEOUT_S = 300
 _LINES_TOLD = 5
@@ -42,14 +47,27 @@ def _place(spark: SparkDistribution) -> Path:
     return cache_directory() / f"spark-jobs-{digest.hexdigest()[:_NAME_CHARS]}" / _JAR
 
 
-def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> Path:
-    """Return the jar, compiled first when there is none. ``jobs``: that of assay's Hadoop jobs, whose records it reads.
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The programs for one Spark, and what that Spark takes where nothing is said, of what matters for its speed."""
+
+    jar: Path
+    defaults: Mapping[str, str]
+
+
+def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None]) -> Built:
+    """Return the programs, compiled first when there are none. ``jobs``: the jar of assay's Hadoop jobs, beside them.
 
     Raises EngineError without a Java compiler, or when it fails.
     """
     target = _place(spark)
-    if target.is_file():
-        return target
+    if not target.is_file():
+        _compile(spark, jobs, target, progress)
+    lines = (target.parent / _DEFAULTS).read_text().splitlines()
+    return Built(target, spark_parameters(dict(line.split("=", 1) for line in lines if "=" in line)))
+
+
+def _compile(spark: SparkDistribution, jobs: Path, target: Path, progress: Callable[[str], None]) -> None:
     if shutil.which("javac") is None:
         raise EngineError(
             "there is no Java compiler (javac), and assay's Spark programs are compiled by it",
@@ -61,17 +79,25 @@ def require(spark: SparkDistribution, jobs: Path, progress: Callable[[str], None
         classes = Path(scratch) / "classes"
         command = ["javac", "-nowarn", "--release", str(_release(spark)), "-d", str(classes)]
         command += ["-cp", f"{spark.home}/jars/*:{jobs}", *map(str, _sources())]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
-        if done.returncode != 0:
-            lines = (done.stderr + done.stdout).strip().splitlines()[:_LINES_TOLD]
-            words = f"assay's programs could not be compiled for Spark {spark.version}:\n{chr(10).join(lines)}"
-            raise EngineError(words, where="javac", hint=f"use a JDK of Java {_release(spark)} or newer")
+        _told(command, f"assay's programs could not be compiled for Spark {spark.version}", spark)
         aside = Path(scratch) / _JAR
         with zipfile.ZipFile(aside, "w") as jar:
             for path in sorted(classes.rglob("*.class")):
                 jar.write(path, path.relative_to(classes))
+        asked = ["java", "-Xmx256m", "-cp", f"{classes}:{spark.home}/jars/*", _DEFAULTS_PROGRAM]
+        told = _told(asked, f"Spark {spark.version} does not tell its defaults", spark)
+        (target.parent / _DEFAULTS).write_text(told)
         aside.replace(target)
-    return target
+
+
+def _told(command: list[str], otherwise: str, spark: SparkDistribution) -> str:
+    """Return what a command printed; EngineError with its first lines where it failed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_COMPILE_TIMEOUT_S, check=False)
+    if done.returncode != 0:
+        lines = (done.stderr + done.stdout).strip().splitlines()[:_LINES_TOLD]
+        hint = f"use a JDK of Java {_release(spark)} or newer"
+        raise EngineError(f"{otherwise}:\n{chr(10).join(lines)}", where=command[0], hint=hint)
+    return done.stdout
 
 
 def _release(spark: SparkDistribution) -> int:

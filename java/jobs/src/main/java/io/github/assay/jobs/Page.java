@@ -16,7 +16,8 @@ public final class Page implements Writable {
     public Page() {
     }
 
-    void set(double newRank, long[] newLinks) {
+    /** Makes this a page, or a share without links. */
+    public void set(double newRank, long[] newLinks) {
         rank = newRank;
         links = newLinks;
     }
@@ -37,11 +38,13 @@ public final class Page implements Writable {
         set(sum, found);
     }
 
-    double rank() {
+    /** Returns the rank, or the share of one. */
+    public double rank() {
         return rank;
     }
 
-    long[] links() {
+    /** Returns the numbers of the pages linked to. */
+    public long[] links() {
         return links;
     }
 

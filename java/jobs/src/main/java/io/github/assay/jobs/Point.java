@@ -17,7 +17,8 @@ public final class Point implements Writable {
         coordinates = newCoordinates;
     }
 
-    double[] coordinates() {
+    /** Returns the coordinates. */
+    public double[] coordinates() {
         return coordinates;
     }
 

@@ -1,6 +1,6 @@
 package io.github.assay.spark;
 
-/** Tells the engine what a program counted: a line each on standard output, which it reads as it reads a job's counters. */
+/** Tells the engine what a program counted: a line each on standard output, read as a job's counters are. */
 final class Counts {
     private Counts() {
     }
