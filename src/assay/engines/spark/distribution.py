@@ -29,9 +29,9 @@ OLDEST_MAJOR = 3
 # Not a word of these is loaded by batch programs on YARN or standalone, and each JVM opens every jar before its own.
 _LEFT_OUT = re.compile(
     r"kubernetes-|vertx-|spark-(kubernetes|connect|repl|mllib|graphx|streaming|hive|pipelines)|"
-    r"(rocksdbjni|breeze|spire|cats-|algebra|lapack|arpack|blas|JTransforms|jts-|scala-compiler|scala-reflect|"
-    r"derby|datanucleus|hive-(exec|metastore|beeline|cli|jdbc|serde|service|common|shims)|jline|icu4j|tink|"
-    r"arrow-|flatbuffers|okhttp|netty-tcnative-boringssl-static-[^/]*-(osx|windows))"
+    r"rocksdbjni|breeze|spire|cats-|algebra|lapack|arpack|blas|JTransforms|scala-compiler|derby|datanucleus|"
+    r"hive-(exec|metastore|beeline|cli|jdbc|serde|service|common|shims)|jline|"
+    r"netty-tcnative-boringssl-static-.*-(osx|windows)"
 )
 _REQUIRED = {"spark-core_": "Spark itself", "spark-sql_": "Spark SQL", "spark-yarn_": "Spark on YARN"}
 

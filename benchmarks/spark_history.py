@@ -1,0 +1,109 @@
+"""How many events of a Spark event log assay reads per second, beside Spark's own history server on the same file.
+
+A real application of many tasks writes the log, in one JVM on this machine, packed and rolled as Spark does by itself.
+The history server replays it when the application's stages are first asked for; that answer is timed, from the request
+on, so neither its start nor its first look at the folder counts. assay reads the same files to jobs, stages and
+tasks. Each does it several times, in turns: a server that has replayed a log keeps it, so each time has a new server.
+
+Run: ``.venv/bin/python benchmarks/spark_history.py [tasks] [times]`` (20,000 and 3: about 3 min, 100 MB of temporary
+files). It needs a JDK and a Spark (SPARK_HOME, or the one that ``assay spark fetch`` brought).
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from assay.engines.spark import settings
+from assay.engines.spark.distribution import find
+from assay.formats.spark.codecs import unpacked
+from assay.formats.spark.events import read_application
+
+APPLICATION = """
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.SparkConf;
+import org.apache.spark.api.java.JavaSparkContext;
+
+public class Application {
+  public static void main(String[] args) {
+    int tasks = Integer.parseInt(args[0]);
+    List<Integer> numbers = new ArrayList<>();
+    for (int number = 0; number < tasks; number++) { numbers.add(number); }
+    try (JavaSparkContext context = new JavaSparkContext(new SparkConf().setAppName("many tasks"))) {
+      context.parallelize(numbers, tasks).mapToPair(n -> new scala.Tuple2<>(n % 8, n)).reduceByKey(Integer::sum, 8)
+          .count();
+    }
+  }
+}
+"""
+WAIT_S = 120.0
+
+
+def main(tasks: int, times: int) -> None:
+    """Make the log, let both read it in turns, and print events per second."""
+    spark = find()
+    if spark is None:
+        sys.exit("there is no Spark: run `assay spark fetch`, or set SPARK_HOME")
+    with tempfile.TemporaryDirectory() as name:
+        folder, jars = Path(name), f"{spark.home}/jars/*"
+        logs = folder / "logs"
+        logs.mkdir()
+        (folder / "Application.java").write_text(APPLICATION)
+        subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", name, f"{name}/Application.java"], check=True)
+        java = ["java", *settings.MODULE_OPTIONS, "-cp", f"{name}:{jars}"]
+        own = ["-Dspark.master=local[2]", "-Dspark.eventLog.enabled=true", f"-Dspark.eventLog.dir=file://{logs}"]
+        subprocess.run([*java, "-Xmx2g", *own, "Application", str(tasks)], check=True, capture_output=True)
+        files = sorted(path for path in logs.rglob("events_*"))
+        events = sum(unpacked(path.read_bytes(), path.name).count(b"\n") for path in files)
+        print(f"Spark {spark.version}: {events:,} events in {sum(p.stat().st_size for p in files):,} packed bytes")
+        taken: dict[str, list[float]] = {"history server": [], "assay": []}
+        for _ in range(times):
+            taken["history server"].append(_replayed_s([*java, "-Xmx2g"], logs))
+            began = time.monotonic()
+            found = read_application((path.name, unpacked(path.read_bytes(), path.name)) for path in files)
+            taken["assay"].append(time.monotonic() - began)
+            assert len(found.tasks) == tasks + 8
+        for reader, all_s in taken.items():
+            rates = ", ".join(f"{events / one:,.0f}" for one in all_s)
+            print(f"{reader}: best {min(all_s):.2f} s of {times}; events/s: {rates}")
+        print(f"assay reads {min(taken['history server']) / min(taken['assay']):.1f} times as many per second")
+
+
+def _replayed_s(java: list[str], logs: Path) -> float:
+    """Return how long a new server takes from the first question for the application's stages to the answer."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    options = [f"-Dspark.history.fs.logDirectory=file://{logs}", f"-Dspark.history.ui.port={port}"]
+    command = [*java, *options, "org.apache.spark.deploy.history.HistoryServer"]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}/api/v1/applications"
+    try:
+        listed = b"[]"
+        deadline = time.monotonic() + WAIT_S
+        while b'"id"' not in listed:
+            if time.monotonic() > deadline or server.poll() is not None:
+                sys.exit("Spark's history server did not list the application")
+            time.sleep(0.2)
+            try:
+                listed = urllib.request.urlopen(address, timeout=5).read()
+            except (OSError, urllib.error.URLError):
+                continue
+        application = listed.split(b'"id" : "', 1)[1].split(b'"', 1)[0].decode()
+        began = time.monotonic()
+        urllib.request.urlopen(f"{address}/{application}/stages", timeout=WAIT_S).read()
+        return time.monotonic() - began
+    finally:
+        server.kill()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main(*(int(text) for text in [*sys.argv[1:], *("20000", "3")[len(sys.argv) - 1 :]]))
