@@ -26,9 +26,17 @@ TARGETS = {
         "yarn.nodemanager.resource.cpu-vcores",
         "yarn.scheduler.capacity.resource-calculator",
     ),
-    COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
+    COMPRESSION: (
+        MAP_OUTPUT_COMPRESS,
+        MAP_OUTPUT_CODEC,
+        "spark.shuffle.compress",
+        "spark.shuffle.spill.compress",
+        "spark.io.compression.codec",
+    ),
 }
-"""Words that stand for several parameters of Hadoop, to these: in plans, and in runs that were made by them."""
+"""Words that stand for several parameters of an engine, to these: in plans, and in runs that were made by them, whose
+levels say what these parameters are.
+"""
 RETRIES = {
     # Hosts come back and disks are cleared; daemons start at the second try, or hardly ever; a job that failed once for
     # no reason of its own does not fail twice; what wrote wrong output writes it again.

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from assay.statistics.factors import circumstances, factors_of
+from builders import make_run
 from contract_subjects import SUBJECTS, Subject
 
 
@@ -24,6 +26,17 @@ def test_words_are_no_parameters_and_plain_parameters_pass_as_they_are(subject: 
     rules = subject.kind.rules
     assert rules.parameters(subject.base) == dict(subject.base)
     assert not set(rules.words) & {name for names in rules.words.values() for name in names}
+
+
+def test_runs_that_differ_in_a_word_alone_are_under_like_circumstances(subject: Subject) -> None:
+    """What a word stands for is said by its level: it is neither a factor of its own nor a difference."""
+    for word, names in subject.kind.rules.words.items():
+        runs = [
+            make_run(number, layout="SSD", levels={word: level}, parameters=dict.fromkeys(names, level))
+            for number, level in enumerate(("one", "other"))
+        ]
+        assert list(factors_of(runs)) == [word]
+        assert circumstances(runs[0], word) == circumstances(runs[1], word)
 
 
 def test_what_is_completed_is_what_was_given_and_more(subject: Subject) -> None:

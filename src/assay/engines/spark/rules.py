@@ -19,7 +19,6 @@ from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
-_COMPRESSION: Final = (settings.SHUFFLE_COMPRESS, settings.SPILL_COMPRESS, settings.CODEC)
 _SWITCHES: Final = ("true", "false")
 _COUNTED: Final = (settings.EXECUTORS, settings.CORES, "spark.sql.shuffle.partitions", "spark.default.parallelism")
 _SIZED: Final = (
@@ -47,8 +46,7 @@ class SparkRules:
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """Hadoop's; ``compression`` sets Spark's codec too."""
-        words = self.hadoop.words
-        return {**words, COMPRESSION: (*words[COMPRESSION], *_COMPRESSION)}
+        return self.hadoop.words
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into Spark's switches and codec, beside what Hadoop makes of its words."""
@@ -59,7 +57,7 @@ class SparkRules:
         if word not in CODECS:
             del given[COMPRESSION]
         codec = _CODECS.get(word)
-        switches = dict.fromkeys(_COMPRESSION[:2], "true" if codec else "false")
+        switches = dict.fromkeys((settings.SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
         return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
 
     def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:
