@@ -13,6 +13,7 @@ from assay.cli.findings import anomalies
 from assay.cli.predict import predict
 from assay.errors import SpecificationError
 from assay.questions.learned import learned
+from assay.questions.next_runs import budget_of, characterise, next_runs
 from assay.questions.prediction import NewCluster, predicted
 from assay.repository import Repository
 from learning import learning_runs, time_s
@@ -94,3 +95,31 @@ def test_two_opinions_are_one_list_with_who_says_so(repository: Repository) -> N
     told = CliRunner().invoke(anomalies, arguments, catch_exceptions=False)
     assert told.exit_code == 0
     assert "odd runs among 252 valid ones" in told.output
+
+
+def test_the_next_runs_are_configurations_that_nobody_ran(tmp_path: Path) -> None:
+    some = Repository.create(tmp_path / "repository")
+    runs = learning_runs()
+    for run in runs[::2]:
+        some.publish(run)
+    found = next_runs(some, ["workload=sort"], "disk", budget_of("4runs"))
+    assert len(found.runs) == 4
+    assert found.measured + found.candidates == 72
+    made = {
+        (run.cluster, *run.levels.values(), *run.parameters.values()) for run in runs[::2] if run.workload == "sort"
+    }
+    assert not made & {tuple(run.configuration.values()) for run in found.runs}
+    assert found.runs[-1].doubt_left < found.doubt
+    for run in runs[1::2]:
+        some.publish(run)
+    with pytest.raises(SpecificationError, match="every combination"):
+        next_runs(some, ["workload=sort"], "surface", budget_of("1run"))
+
+
+def test_a_cluster_is_characterised_by_few_of_its_runs(repository: Repository) -> None:
+    found = characterise(repository, "c12", 0.2)
+    assert found.enough is not None
+    assert found.enough <= 40
+    assert len(found.order) == found.enough
+    with pytest.raises(SpecificationError, match="no run has cluster 'c99'"):
+        characterise(repository, "c99", 0.2)

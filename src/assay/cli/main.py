@@ -32,6 +32,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "findings": ("assay.cli.findings", "findings", "What the runs say to the field's common claims."),
     "anomalies": ("assay.cli.findings", "anomalies", "List the runs that are odd for their configuration."),
     "predict": ("assay.cli.predict", "predict", "How long a configuration will take that nobody ran, and how sure."),
+    "next": ("assay.cli.next", "next_command", "Which configurations to run next, so that least is left in doubt."),
+    "characterise": ("assay.cli.next", "characterise", "The fewest runs on a cluster that tell the rest of its plan."),
     "explain": ("assay.cli.explain", "explain", "What matters for a workload's time, factor by factor and in pairs."),
     "changes": ("assay.cli.speedup", "changes", "Tell when configurations became faster or slower."),
     "whatif": ("assay.cli.whatif", "whatif", "Predict what measured runs would take on another cluster."),

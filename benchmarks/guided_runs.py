@@ -1,0 +1,129 @@
+"""How many runs tell the rest, chosen by what trees doubt, at random, or as a plain factorial design? By replay.
+
+Reads ALOJA's ``execs`` table and its list of clusters. Two replays, in which a run is made by looking it up:
+
+- a cluster of which nothing is known, beside all runs on the others (``assay characterise``);
+- one workload on one cluster, from ten random configurations on (``assay next``).
+
+The factorial design takes, each time, a configuration of the levels that were had least often. Error: MAE in seconds
+and the median relative error over the configurations not chosen. Random and factorial: mean over draws.
+
+Run it with ``python benchmarks/guided_runs.py aloja-execs.csv aloja-clusters.csv``; it prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from prediction import dump
+
+from assay.predict.choosing import most_telling, trees_say
+from assay.predict.features import Features, learned_encoding
+from assay.predict.model import SEED, Learning
+from assay.statistics.run_table import RunTable
+
+Floats = NDArray[np.float64]
+Chooser = Callable[[list[int], int, np.random.Generator], list[int]]
+
+
+class Replay:
+    """A plan whose configurations are looked up, beside runs that are known from elsewhere."""
+
+    def __init__(self, known: Features, known_logs: Floats, plan: RunTable, features: Features, logs: Floats) -> None:
+        self.known, self.known_logs, self.features, self.logs = known, known_logs, features, logs
+        names = [name for name in plan.factors if len(np.unique(plan.columns[name].codes)) > 1]
+        self.codes = np.stack([plan.columns[name].codes for name in names], axis=1)
+
+    def said(self, chosen: Sequence[int]) -> Floats:
+        """Return what trees say of the plan that know some of it."""
+        rows = list(chosen)
+        learned = np.concatenate([self.known, self.features[rows]]), np.concatenate([self.known_logs, self.logs[rows]])
+        return trees_say(*learned, self.features, SEED)
+
+    def errors(self, chosen: list[int]) -> tuple[float, float]:
+        """Return MAE in seconds and the median relative error of the rest."""
+        left = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        true, said = np.exp(self.logs[left]), np.exp(self.said(chosen).mean(axis=1)[left])
+        return float(np.abs(said - true).mean()), float(np.median(np.abs(said - true) / true))
+
+    def guided(self, chosen: list[int], more: int, _random: np.random.Generator) -> list[int]:
+        """Return more configurations, by what trees doubt."""
+        free = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        picked = most_telling(self.said(chosen)[free], None, runs=more)
+        return [*chosen, *(int(free[at]) for at in picked.order)]
+
+    def at_random(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
+        """Return more configurations, drawn."""
+        free = np.setdiff1d(np.arange(len(self.logs)), chosen)
+        return [*chosen, *random.choice(free, more, replace=False).tolist()]
+
+    def factorial(self, chosen: list[int], more: int, random: np.random.Generator) -> list[int]:
+        """Return more configurations, of levels that were had least often."""
+        chosen = list(chosen)
+        for _ in range(more):
+            had = np.zeros(len(self.logs))
+            for column in self.codes.T:
+                counts = np.bincount(column[chosen] + 1, minlength=int(column.max()) + 2)
+                had += counts[column + 1] / np.unique(column).size
+            had[chosen] = np.inf
+            least = np.flatnonzero(had == had.min())
+            chosen.append(int(random.choice(least)))
+        return chosen
+
+
+def replayed(title: str, replay: Replay, sizes: Sequence[int], first: int, draws: int) -> None:
+    """Print the errors by number of runs."""
+    ways: dict[str, Chooser] = {"guided": replay.guided, "random": replay.at_random, "factorial": replay.factorial}
+    print(f"\n**{title}** ({len(replay.logs):,} configurations)\n")
+    print("| runs | " + " | ".join(f"{name}: MAE (s) | median error" for name in ways) + " |")
+    print("|---|" + "---|" * (2 * len(ways)))
+    found: dict[str, list[list[tuple[float, float]]]] = {name: [] for name in ways}
+    for draw in range(draws):
+        for name, way in ways.items():
+            random = np.random.default_rng(draw)
+            chosen = random.choice(len(replay.logs), first, replace=False).tolist() if first else []
+            errors = []
+            for size in sizes:
+                chosen = way(chosen, size - len(chosen), random)
+                errors.append(replay.errors(chosen))
+            found[name].append(errors)
+    for at, size in enumerate(sizes):
+        cells = []
+        for name in ways:
+            mae_s, median = np.mean([errors[at] for errors in found[name]], axis=0)
+            cells += [f"{mae_s:,.0f}", f"{median:.1%}"]
+        print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("tables", type=Path, nargs="*", help="ALOJA's execs table as CSV, and its list of clusters")
+    parser.add_argument("--draws", type=int, default=3)
+    options = parser.parse_args()
+    if not options.tables:
+        print("left out: it needs ALOJA's table of runs and its list of clusters as its arguments")
+        return
+    table = dump(options.tables)
+    encoding = learned_encoding(table)
+    cluster, workload = table.columns["cluster"], table.columns["workload"]
+    for code, name in enumerate(cluster.levels):
+        others, own = Learning.of(table.taken(cluster.codes != code)), Learning.of(table.taken(cluster.codes == code))
+        theirs, plan = others.configurations(), own.configurations()
+        replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), own.logs)
+        replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
+    nothing = np.zeros((0, len(encoding.names)), np.float32)
+    for place, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe_read"), ("al-02", "dfsioe_write")):
+        picked = (cluster.codes == cluster.code(place)) & (workload.codes == workload.code(job))
+        own = Learning.of(table.taken(picked))
+        plan = own.configurations()
+        replay = Replay(nothing, np.zeros(0), plan, encoding.of(plan), own.logs)
+        replayed(f"{job} on {place}", replay, (10, 20, 30, 40, 60), 10, options.draws)
+
+
+if __name__ == "__main__":
+    main()
