@@ -36,6 +36,7 @@ PAGES = {
     "cost": "/cost?workload=terasort",
     "years": "/cost?view=years&cluster=lab-small",
     "quality": "/quality",
+    "hosts": "/hosts",
     "plan": "/plan",
     "plan counted": "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",
     "error": "/runs?where=nothing%3D1",

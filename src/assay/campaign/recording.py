@@ -136,7 +136,7 @@ def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, fl
 
 
 def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWarning]:
-    warnings = list(gathered.warnings)
+    warnings = [*gathered.warnings, *(gathered.finished.warnings if gathered.finished else ())]
     busy = metrics.get("cpu_busy_share", 0.0)
     if busy > CPU_LIMIT_SHARE:
         words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"

@@ -16,6 +16,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "lab": ("assay.cli.lab", "lab", "Make, show and remove the emulated cluster."),
     "discover": ("assay.cli.discover", "discover", "Look at hosts over SSH and write the cluster file for them."),
     "check": ("assay.cli.check", "check", "Is each host fit to be measured? What to change, and who says so."),
+    "observe": ("assay.cli.observe", "observe", "Watch any job, or a time, on a cluster, and keep it as a run."),
     "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
     "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
     "campaign": ("assay.cli.campaign", "campaign", "Show how campaigns stand, from another terminal too."),

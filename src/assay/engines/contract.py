@@ -27,6 +27,7 @@ from assay.model.program import Outcome, Program
 from assay.model.rules import Default, Mistake, Rules
 from assay.model.run import Check, Job, Origin, Phase, Task
 from assay.model.trace import Trace
+from assay.model.warning import CodedWarning
 from assay.workloads.workload import FileSystem
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
@@ -113,6 +114,8 @@ class Finished:
     """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the engine counted over the whole program, by the names of metrics."""
+    warnings: tuple[CodedWarning, ...] = ()
+    """What is to be known of the run that the engine alone can see, such as what others ran beside it."""
 
 
 class Storage(FileSystem, Protocol):

@@ -35,6 +35,8 @@ class WarningCode(StrEnum):
     """The source itself has doubts about the run."""
     HOSTS_DIFFER = "hosts_differ"
     """Something recorded of the hosts was not the same in all runs."""
+    DISTURBED = "disturbed"
+    """Others used the cluster meanwhile."""
     CONFOUNDED = "confounded"
     """Something else was varied together with the factor."""
     OTHER = "other"

@@ -16,6 +16,8 @@ from assay.model.layout import Layout, StoragePolicy
 from assay.model.program import Stored
 from assay.model.run import Check
 
+ROOT = "/assay"
+"""Everything that assay keeps in HDFS is below it, as it names it itself."""
 _LISTED_MAX = 4
 
 
@@ -34,10 +36,13 @@ class Hdfs:
 
     namenode: Endpoint
     user: str
+    root: str = ROOT
+    """Where what assay names below :data:`ROOT` really lies."""
 
     def _url(self, path: str, operation: str, **options: str) -> str:
         query = urlencode({"op": operation, "user.name": self.user, **options})
-        return f"/webhdfs/v1{quote(path)}?{query}"
+        ours = path == ROOT or path.startswith(f"{ROOT}/")
+        return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if ours else path)}?{query}"
 
     async def _get(self, path: str, operation: str, **options: str) -> dict[str, Any]:
         return await self.namenode.get(self._url(path, operation, **options))
@@ -108,12 +113,21 @@ class Hdfs:
         blocks = [block for answer in answers for block in answer.get("BlockLocations", {}).get("BlockLocation", [])]
         return Counter(tuple(sorted(block.get("storageTypes", ()))) for block in blocks)
 
+    async def make(self, path: str) -> None:
+        """Make a folder, with those above it."""
+        await self.namenode.request("PUT", self._url(path, "MKDIRS"))
+
+    async def summary(self, path: str) -> dict[str, Any]:
+        """Return what lies below a folder and its quotas: WebHDFS's ContentSummary."""
+        answer = await self._get(path, "GETCONTENTSUMMARY")
+        return dict(answer.get("ContentSummary", {}))
+
     async def set_policy(self, path: str, policy: str) -> None:
         """Make HDFS place what is written below ``path``, a folder made if need be, by the storage policy ``policy``.
 
         Raises EngineError when it does not.
         """
-        await self.namenode.request("PUT", self._url(path, "MKDIRS"))
+        await self.make(path)
         await self.namenode.request("PUT", self._url(path, "SETSTORAGEPOLICY", storagepolicy=policy))
         answer = await self._get(path, "GETSTORAGEPOLICY")
         if answer.get("BlockStoragePolicy", {}).get("name") != policy:

@@ -1,0 +1,109 @@
+"""Watch hosts while somebody else's job runs, or for a time, and make a run of it: origin measured, workload observed.
+
+In: a cluster, open transports, what to wait for. Out: a :class:`~assay.campaign.setting.Published` with the samples of
+every node, and with jobs, tasks and phases where an engine tells of them. Nothing is submitted, dropped or changed, and
+of a command only its program's name is kept: arguments may hold secrets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from assay import __version__
+from assay.campaign.observing import sampler_options, sampling
+from assay.campaign.setting import Published
+from assay.engines.contract import Finished
+from assay.explain.run_detail import detail_metrics, run_detail
+from assay.hosts.transport import Transport
+from assay.model.cluster import Cluster
+from assay.model.program import Outcome
+from assay.model.run import FailureClass, Origin, Run, RunStatus
+from assay.model.trace import Trace
+from assay.model.warning import CodedWarning, WarningCode
+from assay.observe.environment import capture
+from assay.observe.sampling import parse_samples
+from assay.observe.traces import device_totals
+from assay.repository.ids import new_run_id
+
+OBSERVED = "observed"
+Told = Callable[[Finished], Awaitable[Finished]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """What is watched: the words for it, and what ends it: it returns an exit status, None for a time that passed."""
+
+    title: str
+    work: Callable[[], Awaitable[int | None]]
+
+
+async def nothing_told(finished: Finished) -> Finished:
+    """Return it as it is: no engine tells of its jobs."""
+    return finished
+
+
+async def observe(
+    cluster: Cluster, transports: Mapping[str, Transport], watched: Watched, *, engine: str, told: Told = nothing_told
+) -> Published:
+    """Sample every node from before ``watched`` begins until it has ended; ``told`` adds what an engine knows of it."""
+    began = time.time()
+    trace, logs, warnings = Trace(), {}, []
+
+    def keep(raw: Mapping[str, bytes]) -> None:
+        for node, content in raw.items():
+            logs[f"samples-{node}.jsonl"] = content
+            warnings.extend(parse_samples(node, content, began, trace))
+
+    options = {name: sampler_options(cluster, name, None) for name in transports}
+    async with sampling(transports, options, keep) as samplers:
+        began = time.time()
+        status = await watched.work()
+        took_s = time.time() - began
+        await samplers.stop()
+    outcome = Outcome(status or 0, "", {}, 0, took_s)
+    finished = await told(Finished(outcome, began, sources={"duration_s": "wall time of what was watched"}))
+    if not finished.jobs:
+        words = "the trace covers the hosts; nothing tells which jobs ran"
+        warnings.append(CodedWarning(WarningCode.TRACE, words))
+    directories = {
+        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
+    }
+    captured = await asyncio.gather(*(capture(t, directories=directories[n]) for n, t in transports.items()))
+    run = Run(
+        run_id=new_run_id(),
+        campaign_id="",
+        plan=OBSERVED,
+        origin=Origin.MEASURED,
+        status=RunStatus.FAILED if status else RunStatus.VALID,
+        cause=f"what was watched ended with status {status}" if status else None,
+        failure_class=FailureClass.WORKLOAD if status else None,
+        cluster=cluster.name,
+        lab_scale=None,
+        engine=engine,
+        engine_version="",
+        workload=OBSERVED,
+        workload_parameters={"program": watched.title},
+        layout="as it was",
+        levels={},
+        parameters={},
+        repetition=1,
+        block=1,
+        position=0,
+        attempt=1,
+        started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
+        duration_s=round(took_s, 3),
+        cold=None,
+        data_bytes=None,
+        metrics={**finished.metrics, **device_totals(trace, 0.0, took_s)},
+        phases=finished.phases,
+        jobs=finished.jobs,
+        warnings=(*warnings, *finished.warnings),
+        environment={"assay": {"version": __version__}, "nodes": dict(zip(transports, captured, strict=True))},
+        sources=dict(finished.sources),
+    )
+    metrics = detail_metrics(run_detail(run, finished.tasks, trace)) | run.metrics
+    return Published(replace(run, metrics=metrics), finished.tasks, trace, {**logs, **finished.logs})

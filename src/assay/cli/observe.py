@@ -1,0 +1,89 @@
+"""``assay observe CLUSTER -- COMMAND``: watch any job, or a time, on a described cluster, and keep it as a run."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.common import repository_option
+from assay.errors import SpecificationError
+
+if TYPE_CHECKING:
+    from assay.campaign.setting import Published
+    from assay.model.cluster import Cluster
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("cluster", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+@click.option("--for", "duration", metavar="DURATION", help="Watch for so long (such as 10min) instead of a command.")
+@repository_option
+def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repository: Path) -> None:
+    """Sample every host of the file CLUSTER while COMMAND runs here, or for a time, and keep it as a run.
+
+    Nothing is submitted or changed on the hosts. Of COMMAND only the program's name is kept. Ends as COMMAND ends.
+    """
+    from assay.campaign.cluster_hosts import hosts_for
+    from assay.process import terminable
+    from assay.repository import Repository
+    from assay.spec import load_cluster
+    from assay.units import parse_duration
+
+    if bool(command) == bool(duration):
+        raise SpecificationError("watch either a command, after --, or a time, with --for DURATION")
+    try:
+        watch_s = parse_duration(duration) if duration else None
+    except ValueError as error:
+        raise SpecificationError(f"--for: {error}") from error
+    described = load_cluster(cluster)
+    kept = Repository.create(repository)
+    with terminable(), hosts_for(described, _say) as (reachable, _):
+        published = asyncio.run(_watch(reachable, command, watch_s))
+    kept.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
+    run = published.run
+    _say(
+        f"kept as run {run.run_id}: {run.duration_s:.1f} s, {len(run.jobs)} jobs, {len(published.tasks)} task attempts"
+    )
+    _say(f"next: assay show {run.run_id[:13]} --repository {repository}")
+    if run.cause:
+        sys.exit(1)
+
+
+def _say(words: str) -> None:
+    click.echo(words, err=True)
+
+
+async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> Published:
+    from assay.campaign.observed import Watched, nothing_told
+    from assay.campaign.observed import observe as observed
+    from assay.campaign.runner import connect
+    from assay.engines.hadoop.happened import telling
+
+    async def run() -> int | None:
+        if watch_s is not None:
+            await asyncio.sleep(watch_s)
+            return None
+        try:
+            process = await asyncio.create_subprocess_exec(*command)
+        except OSError as error:
+            raise SpecificationError(f"the command can't be run: {error}", where=command[0]) from error
+        try:
+            return await process.wait()
+        except asyncio.CancelledError:
+            process.terminate()
+            await process.wait()
+            raise
+
+    title = Path(command[0]).name if command else f"{watch_s:g} s"
+    async with AsyncExitStack() as stack:
+        transports = await connect(cluster, stack)
+        _say(f"watching {len(transports)} hosts: {title}")
+        told = await telling(cluster, transports, _say) if cluster.attached else nothing_told
+        engine = "hadoop" if cluster.attached else "unknown"
+        return await observed(cluster, transports, Watched(title, run), engine=engine, told=told)

@@ -1,0 +1,160 @@
+"""A Hadoop that is somebody else's, as its client configuration on an edge node describes it.
+
+In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders, HA pairs resolved by
+asking which one is active. What assay does not know (federation, other file systems, Kerberos) is refused in words.
+Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from assay.engines.hadoop.rest import Endpoint
+from assay.errors import EngineError, HostError
+from assay.formats.hadoop.configuration import read_conf
+from assay.hosts.transport import Transport
+
+FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
+NAMENODE_HTTP, RESOURCEMANAGER_HTTP = 9870, 8088
+_STAGING = "/tmp/hadoop-yarn/staging"  # noqa: S108 - in HDFS, and Hadoop's own default
+_REFERENCES_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The client's configuration, and from where it holds."""
+
+    settings: Mapping[str, str]
+    where: str
+    user: str
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return a property with the others that it refers to put in."""
+        text = self.settings.get(name, default)
+        for _ in range(_REFERENCES_MAX):
+            match = re.search(r"\$\{([^}]+)\}", text)
+            if match is None:
+                break
+            value = self.user if match[1] == "user.name" else self.settings.get(match[1], "")
+            text = text[: match.start()] + value + text[match.end() :]
+        return text
+
+    @property
+    def name_service(self) -> str | None:
+        """The name of an HA pair of NameNodes; None where there is one NameNode."""
+        services = [word for word in re.split(r"[,\s]+", self.get("dfs.nameservices")) if word]
+        default = self.get("fs.defaultFS", self.get("fs.default.name"))
+        if not default.startswith("hdfs://"):
+            scheme = default.split(":")[0] or "no"
+            raise EngineError(
+                f"its default file system is {scheme!r}, and assay knows HDFS alone (no Ozone, no object store)",
+                where=self.where,
+            )
+        if len(services) > 1:
+            raise EngineError(f"its HDFS is federated ({', '.join(services)}): not known to assay", where=self.where)
+        return services[0] if services and default.removeprefix("hdfs://").split("/")[0] == services[0] else None
+
+    def check(self) -> None:
+        """Raise EngineError for what assay can't be attached to."""
+        _ = self.name_service
+        if self.get("hadoop.security.authentication", "simple").lower() != "simple":
+            raise EngineError(
+                "its Hadoop is secured by Kerberos, and assay can't log in there yet",
+                where=self.where,
+                hint="only clusters with simple authentication can be attached to",
+            )
+        if self.get("dfs.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY":
+            raise EngineError("its daemons answer by HTTPS alone, which assay does not speak to them", where=self.where)
+
+    def namenodes(self) -> list[tuple[str, int]]:
+        """Return the HTTP addresses of the NameNodes, one or a pair."""
+        service = self.name_service
+        if service is None:
+            host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
+            return [_address(self.get("dfs.namenode.http-address"), host, NAMENODE_HTTP)]
+        names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
+        found = []
+        for name in names:
+            rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
+            found.append(_address(self.get(f"dfs.namenode.http-address.{service}.{name}"), rpc, NAMENODE_HTTP))
+        return found
+
+    def resourcemanagers(self) -> list[tuple[str, int]]:
+        """Return the HTTP addresses of the ResourceManagers, one or a pair."""
+        names = [word for word in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if word]
+        if not names:
+            host = self.get("yarn.resourcemanager.hostname")
+            return [_address(self.get("yarn.resourcemanager.webapp.address"), host, RESOURCEMANAGER_HTTP)]
+        found = []
+        for name in names:
+            host = self.get(f"yarn.resourcemanager.hostname.{name}")
+            web = self.get(f"yarn.resourcemanager.webapp.address.{name}")
+            found.append(_address(web, host, RESOURCEMANAGER_HTTP))
+        return found
+
+    def history_folders(self) -> list[str]:
+        """Return the HDFS folders in which a job's history lies when it has ended: the user's own, then all users'."""
+        staging = self.get("yarn.app.mapreduce.am.staging-dir", _STAGING)
+        waiting = self.get("mapreduce.jobhistory.intermediate-done-dir", f"{staging}/history/done_intermediate")
+        done = self.get("mapreduce.jobhistory.done-dir", f"{staging}/history/done")
+        return [f"{waiting}/{self.user}", done]
+
+
+def _address(text: str, host: str, port: int) -> tuple[str, int]:
+    named, _, number = text.rpartition(":")
+    if named in ("", "0.0.0.0"):  # noqa: S104 - what a daemon binds to is no address to call
+        named = host
+    return named, int(number) if number.isdecimal() else port
+
+
+async def read_site(edge: Transport, folder: str) -> Site:
+    """Return the client's configuration on the edge node. Raises EngineError where there is none."""
+    settings: dict[str, str] = {}
+    for name in FILES:
+        try:
+            content = await edge.read_file(f"{folder}/{name}")
+        except HostError as error:
+            if name == "core-site.xml":
+                hint = "set attached: configuration in the cluster file to the client's configuration directory"
+                words = f"there is no Hadoop configuration: {error.message}"
+                raise EngineError(words, where=f"{edge.name}: {folder}/{name}", hint=hint) from error
+            continue
+        settings |= {
+            each.name: each.value for each in read_conf(content, source=f"{edge.name}: {folder}/{name}").values()
+        }
+    user = (await edge.run(["id", "-un"], timeout_s=20)).stdout.decode().strip()
+    return Site(settings, f"{edge.name}: {folder}", user)
+
+
+async def active_namenode(edge: Transport, site: Site) -> Endpoint:
+    """Return the NameNode that serves. Raises EngineError when none does."""
+    said = []
+    for host, port in site.namenodes():
+        endpoint = Endpoint(edge, host, port)
+        try:
+            state = (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
+        except (EngineError, HostError) as error:
+            said.append(f"{host}:{port}: {error.message}")
+            continue
+        if state in ("active", None):
+            return endpoint
+        said.append(f"{host}:{port}: {state}")
+    raise EngineError(f"no NameNode is active ({'; '.join(said) or 'none is named'})", where=site.where)
+
+
+async def active_resourcemanager(edge: Transport, site: Site) -> Endpoint:
+    """Return the ResourceManager that serves. Raises EngineError when none does."""
+    said = []
+    for host, port in site.resourcemanagers():
+        endpoint = Endpoint(edge, host, port)
+        try:
+            state = (await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo", {}).get("haState")
+        except (EngineError, HostError) as error:
+            said.append(f"{host}:{port}: {error.message}")
+            continue
+        if state in ("ACTIVE", None):
+            return endpoint
+        said.append(f"{host}:{port}: {state}")
+    raise EngineError(f"no ResourceManager is active ({'; '.join(said) or 'none is named'})", where=site.where)
