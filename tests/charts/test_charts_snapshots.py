@@ -15,6 +15,7 @@ import vl_convert
 import assay.charts
 from assay.charts import one_run, plane
 from assay.charts.disks import disk_traffic_areas
+from assay.charts.history import run_history
 from assay.charts.money import cost_bars
 from assay.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.charts.storage import storage_costs
@@ -28,6 +29,7 @@ from assay.explain.run_detail import run_detail
 from assay.explain.series import Series
 from assay.explain.traffic import disk_traffic
 from assay.questions.job_cost import cost_view
+from assay.questions.places import HistoryPoint
 from assay.statistics.run_table import table_of
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -96,6 +98,13 @@ def specs() -> dict[str, Spec]:
         "phase_bars": one_run.phase_bars(hybrid_run().phases, 40.0),
         "trace_lines": one_run.trace_lines(series, "Disk reads", 10.0),
         "cost_plane": plane.cost_plane(points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"),
+        "run_history": run_history(
+            [
+                HistoryPoint(f"r{n}", f"2026-01-0{n + 1}T00:00:00+00:00", 1.0 + 2 * n, "too slow" if n else None)
+                for n in (0, 1)
+            ],
+            "Time / median of its repetitions",
+        ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }
 

@@ -28,6 +28,8 @@ PAGES = {
     "runs": f"/runs?pick={RUNS[0]}&pick={RUNS[1]}&where=workload%3Dterasort",
     "no run": "/runs?where=layout%3DSS2&where=status%3Dfailed",
     "run": f"/runs/{make_run(0).run_id}",
+    "cluster": "/clusters/lab-small",
+    "configuration": f"/configurations/{make_run(0).run_id}",
     "log": f"/runs/{make_run(0).run_id}/logs/job.log",
     "compare": f"/compare?run={RUNS[0]}&run={RUNS[-1]}&of=runs",
     "compare nothing": "/compare",

@@ -36,18 +36,26 @@ from assay.web import api_views
 from assay.web.answering import page_of, palette
 from assay.web.context import Context, ContextOf, get_context, require
 from assay.web.cost_asked import CostAsked, asked_from
-from assay.web.models import CostPlane, CostQuestion, FlipPrice, TcoQuestion
+from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
 from assay.web.security import Role
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
 )
+
+
+def row_where(plane: CostPlane, row: CostRow) -> list[tuple[str, str]]:
+    """Return the conditions that list a ranking row's runs."""
+    return [("where", f"{name}={text}") for name, text in {**plane.job, **row.levels, "status": "valid"}.items()]
+
+
 _FROM_NOTHING = 100.0
 """How far a price of 0 is from any other: behind all that have one."""
 ROWS_OF_YEARS_MAX = 24
 """Jobs that are listed on one page of years."""
 _NOTHING: dict[str, Any] = {
     "odd_kinds": tuple(TIME_ODD),
+    "row_where": row_where,
     "plane": None,
     "before": {},
     "chart": None,

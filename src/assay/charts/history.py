@@ -1,0 +1,69 @@
+"""The chart of a history: each run's time over when it started, with those that are flagged as odd apart.
+
+In: points in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart
+
+HEIGHT_PX = 240
+PLAIN, ODD = "as expected", "odd"
+
+
+class Dated(Protocol):
+    """One run of a history."""
+
+    @property
+    def run_id(self) -> str:
+        """Its id."""
+        ...
+
+    @property
+    def started_at(self) -> str:
+        """When it started, ISO 8601."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """What is drawn."""
+        ...
+
+    @property
+    def anomaly(self) -> str | None:
+        """What is odd about it; None: nothing."""
+        ...
+
+
+def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
+    """Return the history; ``title`` says what the values are."""
+    rows = [
+        {"at": p.started_at, "value": p.value, "kind": ODD if p.anomaly else PLAIN, "what": p.anomaly, "run": p.run_id}
+        for p in points
+    ]
+    scale: Spec = {"type": "log", "nice": True} if logarithmic else {"zero": True, "nice": True}
+    telling = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
+    marks = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
+    return chart(
+        f"{title} of each run over when it started; flagged runs apart",
+        {
+            "width": width_px,
+            "height": HEIGHT_PX,
+            "data": {"values": rows},
+            "mark": {"type": "point", "filled": True, "opacity": 0.75, "size": 45, "stroke": INK, "strokeWidth": 0.3},
+            "encoding": {
+                "x": {"field": "at", "type": "temporal", "title": "Started (UTC)", "scale": {"type": "utc"}},
+                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale},
+                "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},
+                "shape": {"field": "kind", "type": "nominal", "title": None, "scale": marks},
+                "tooltip": [
+                    {"field": "run", "title": "Run"},
+                    {"field": "value", "title": title, "format": ",.3~g"},
+                    {"field": "what", "title": "Odd"},
+                ],
+            },
+        },
+    )
