@@ -79,7 +79,6 @@ WRONG = [
     (CLUSTER, ("node_types", "worker", "cores"), 0),
     (CLUSTER, ("node_types", "worker", "devices", "hdd", "kind"), "disk"),
     (CLUSTER, ("nodes", "Master"), {"type": "worker", "roles": ["master"]}),
-    (CLUSTER, ("nodes", "worker", "roles"), []),
     (CLUSTER, ("lab", "scale"), "2"),
     (CLUSTER, ("lab", "scale"), 2),
     (PLAN, ("workloads",), []),

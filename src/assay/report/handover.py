@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay import __version__
+from assay.campaign.journal import CLUSTER_TEXT
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
@@ -77,7 +78,7 @@ def campaign_files(campaigns: Path, plans: Sequence[PlanText]) -> dict[str, byte
     """Return what the packed repository needs of its campaigns to tell its plans, so that it gives the same report."""
     files = {}
     for plan in plans:
-        for name in ("campaign.json", "plan.yaml"):
+        for name in ("campaign.json", "plan.yaml", CLUSTER_TEXT):
             path = campaigns / plan.campaign_id / name
             if path.is_file():
                 files[f"{FOLDER}/{campaigns.name}/{plan.campaign_id}/{name}"] = path.read_bytes()
