@@ -197,8 +197,8 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
     more = f"; the first {limit} are shown" if len(cells) > limit else ""
     click.echo(
         f"{len(cells)} changes in {found.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
-        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by {found.correlation:.2f}, which is "
-        "allowed for."
+        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by up to "
+        f"{found.correlation:.2f}, which is allowed for."
     )
     if found.runs_without_start:
         click.echo(f"{found.runs_without_start} valid runs are left out: nothing tells when they started.")

@@ -37,6 +37,7 @@ FALSE_SHARE_MAX = 0.05
 DRAWS = 999
 DRAWS_MAX = 50_000
 CORRELATION_MAX = 0.95
+RAISED_MAX = 0.1
 _LARGE = 2.5
 _TRIMMED = 0.9
 """Share of the smallest differences that tell the correlation: changes of level are among the others."""
@@ -121,9 +122,14 @@ def correlation_of(histories_logs: Sequence[Floats]) -> float:
     """Return how alike neighbouring runs are: the correlation of a first-order autoregression, from 0 up.
 
     The lower of two estimates, as each is too high where something changed, but at other changes: small ones enlarge
-    what is left around the levels, large ones the differences.
+    what is left around the levels, large ones the differences. As the lower of two is too low where nothing changed,
+    and few runs do not tell it well, it is raised by twice its standard error (M. S. Bartlett, J. R. Stat. Soc. Suppl.
+    8, 1946), by :data:`RAISED_MAX` at most: a single short history would else show nothing.
     """
-    return float(np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX))
+    found = float(np.clip(min(_by_differences(histories_logs), _around_levels(histories_logs)), 0.0, CORRELATION_MAX))
+    pairs = sum(len(logs) - 1 for logs in histories_logs if len(logs) and np.ptp(logs) > 0)
+    raised = min(RAISED_MAX, 2 * float(np.sqrt((1 - found**2) / pairs))) if pairs else 0.0
+    return min(CORRELATION_MAX, found + raised)
 
 
 def _by_differences(histories_logs: Sequence[Floats]) -> float:

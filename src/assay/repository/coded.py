@@ -16,6 +16,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
+from assay.model.imported import like
 from assay.model.run import Run
 from assay.repository import queries
 from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
@@ -82,46 +84,81 @@ class _Stored(msgspec.Struct):
 
 
 def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str, Any]:
-    """Return the columns of ``runs`` as arrays, and add to ``coding`` what they bring; ``bundle`` None: their own."""
-    number = len(runs)
-    codes: dict[str, Any] = {}
-    values: dict[str, Any] = {}
+    """Return the columns of ``runs`` as arrays, and add to ``coding`` what they bring; ``bundle`` None: their own.
+
+    What runs share, they share by being made of the same objects: it is looked at once, however many they are.
+    """
+    kinds: dict[tuple[Any, ...], int] = {}
+    examples: list[_Kind] = []
     environments: dict[int, str] = {}
-    texts: dict[str, list[Any]] = {name: [] for name in queries.RUN_TEXTS}
+    kind_of = np.zeros(len(runs), dtype=np.int64)
+    values: dict[str, Any] = {}
+    own: list[list[str]] = [[], [], [], []]
+    ids, bundles, starts, lines = own
+    duration_s, started_s = np.empty(len(runs)), np.empty(len(runs))
     for row, run in enumerate(runs):
+        key = (_PLAIN(run), *map(id, _SHARED(run)))
+        kind = kinds.get(key)
+        if kind is None:
+            kind = kinds[key] = len(examples)
+            examples.append(_Kind.of(run, coding, environments))
+        kind_of[row] = kind
+        ids.append(run.run_id)
+        bundles.append(bundle or run.run_id)
+        starts.append(run.started_at)
+        lines.append(msgspec.json.encode(like(run, environment={})).decode())
+        duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
+        for name, value in run.metrics.items():
+            if name not in values:
+                values[name] = np.full(len(runs), np.nan)
+            values[name][row] = value
+    values |= {"duration_s": duration_s, "started_unix_s": started_s}
+    for name in values:
+        coding.values.setdefault(name, len(coding.values))
+    found = {name: np.asarray(column, dtype=object) for name, column in zip(_OWN_TEXTS, own, strict=True)}
+    for place, name in enumerate(_KIND_TEXTS):
+        found[name] = np.array([one.texts[place] for one in examples], dtype=object)[kind_of]
+    names = dict.fromkeys(name for one in examples for name in one.codes)
+    codes = {name: np.full(len(examples), ABSENT, dtype=np.int32) for name in names}
+    for at, one in enumerate(examples):
+        for name, code in one.codes.items():
+            codes[name][at] = code
+    found = {name: found[name] for name in queries.RUN_TEXTS}
+    found |= {f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()}
+    return found | {f"v{coding.values[name]}": values[name] for name in values}
+
+
+_OWN = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
+"""What a run has for itself."""
+_CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
+_FIELDS = tuple(field.name for field in dataclasses.fields(Run))
+_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "sources", "warnings"})
+"""What no column is made of."""
+_SHARED = attrgetter(*_CONTAINERS)
+_PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_OWN, *_CONTAINERS, *_OTHERS}))
+_OWN_TEXTS = ("run_id", "bundle", "started_at", "run_json")
+_KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", "environment_json")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What runs that are alike but for :data:`_OWN` have in common."""
+
+    codes: dict[str, int]
+    texts: tuple[str, ...]
+
+    @staticmethod
+    def of(run: Run, coding: Coding, environments: dict[int, str]) -> _Kind:
+        """Return a run's kind; ``environments``: those that are encoded already, by identity."""
+        codes = {}
         for name, level in described(run).items():
             levels = coding.columns.setdefault(name, {})
-            if name not in codes:
-                codes[name] = np.full(number, ABSENT, dtype=np.int32)
-            codes[name][row] = levels.setdefault(level, len(levels))
-        own = {"duration_s": run.duration_s, "started_unix_s": started_unix_s(run)}
-        for name, value in (run.metrics | own).items():
-            if name not in values:
-                coding.values.setdefault(name, len(coding.values))
-                values[name] = np.full(number, np.nan)
-            values[name][row] = value
-        key = id(run.environment)
-        if key not in environments:
-            environments[key] = msgspec.json.encode(run.environment).decode()
-        bare = msgspec.json.encode(dataclasses.replace(run, environment={})).decode()
-        line = (
-            run.run_id,
-            bundle or run.run_id,
-            run.campaign_id,
-            run.plan,
-            str(run.origin),
-            str(run.status),
-            run.workload,
-            run.layout,
-            run.started_at,
-            bare,
-            environments[key],
-        )
-        for column, text in zip(texts.values(), line, strict=True):
-            column.append(text)
-    found: dict[str, Any] = {name: np.asarray(column, dtype=object) for name, column in texts.items()}
-    found |= {f"c{_number(coding.columns, name)}": codes[name] for name in codes}
-    return found | {f"v{coding.values[name]}": values[name] for name in values}
+            codes[name] = levels.setdefault(level, len(levels))
+        at = id(run.environment)
+        if at not in environments:
+            environments[at] = msgspec.json.encode(run.environment).decode()
+        named = (run.campaign_id, run.plan, str(run.origin), str(run.status), run.workload, run.layout)
+        return _Kind(codes, (*named, environments[at]))
 
 
 def _number(columns: Mapping[str, Any], name: str) -> int:

@@ -16,13 +16,11 @@ a file adds only what is new.
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
 import hashlib
 import math
 import re
 import shutil
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ from typing import Any
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model.imported import Found, Left
+from assay.model.imported import Found, Left, like
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import queries
@@ -131,13 +129,14 @@ def gathered(
     seen: Counter[str] = Counter()
     found: dict[str, Found] = {}
     left: list[Left] = []
+    buffer = bytearray()
     for number, item in enumerate(items, start=1):
         if number % 500 == 0:
             progress(number)
         if isinstance(item, Left):
             left.append(item)
             continue
-        if mistake := _unstorable(item.run):
+        if mistake := _unstorable(item.run, buffer):
             left.append(Left(item.where, mistake))
             continue
         run_id = _uuid8("run", format_name, item.key, str(seen[item.key]))
@@ -151,7 +150,7 @@ def gathered(
         if run_id in there:
             continue
         position = len(runs)
-        run = dataclasses.replace(
+        run = like(
             item.run,
             run_id=run_id,
             campaign_id=bundle_id,
@@ -166,12 +165,15 @@ def gathered(
     return Batch(bundle_id, format_name, runs, tasks, traces, left, sorted(there), sources)
 
 
-def _unstorable(run: Run) -> str | None:
+_ENCODER = msgspec.json.Encoder()
+
+
+def _unstorable(run: Run, buffer: bytearray) -> str | None:
     """Return why a run can't be stored, in words; None when it can."""
     if not all(map(math.isfinite, (run.duration_s, *run.metrics.values()))):
         return "holds a number that is not finite"
     try:
-        msgspec.json.encode(run)
+        _ENCODER.encode_into(run, buffer)
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         return f"can't be stored as JSON: {error}"
     return None
@@ -179,7 +181,8 @@ def _unstorable(run: Run) -> str | None:
 
 def _uuid8(*parts: str) -> str:
     digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
-    return str(uuid.UUID(int=int.from_bytes(digest[:16], "big") & _UUID_MASK | 8 << 76 | 0b10 << 62))
+    text = f"{int.from_bytes(digest[:16], 'big') & _UUID_MASK | 8 << 76 | 0b10 << 62:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 _UUID_MASK = ~(0xF << 76 | 0b11 << 62)

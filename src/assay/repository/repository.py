@@ -303,7 +303,8 @@ class Repository:
         """Return what probably holds the runs of ``batch``, but for the imports ``without``."""
         stored = self.table()
         known = self.positions_of(stored, batch.known) if batch.known else []
-        found = probably_there(stored, table_of(batch.runs), np.array(known, dtype=np.int64))
+        new = table_of(batch.runs if len(stored) else [])
+        found = probably_there(stored, new, np.array(known, dtype=np.int64))
         return [one for one in found if one.bundle not in without]
 
     def _remove(self, name: str) -> None:

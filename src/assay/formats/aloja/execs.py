@@ -14,8 +14,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, lru_cache, partial
 from operator import itemgetter
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run, like
 from assay.model.layout_code import devices_of_code
 from assay.model.run import Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
@@ -304,7 +304,7 @@ class _Table:
             self.taken[key] = where
         remarks = _doubts(label, duration_s, folder)
         dollars = _number(cost, self.header.delimiter) if cost else None
-        run = replace(
+        run = like(
             label,
             source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
             duration_s=duration_s,
@@ -370,7 +370,12 @@ class _Table:
 
 def _plain_key(cells: Sequence[str]) -> str:
     """Return what a row without a folder's name is known by: ``808.000`` and ``808`` are one time."""
-    return " ".join(_ZEROS.sub("", cell.strip()) for cell in cells)
+    return " ".join(map(_plain, cells))
+
+
+@lru_cache(maxsize=100_000)
+def _plain(cell: str) -> str:
+    return _ZEROS.sub("", cell.strip())
 
 
 def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:

@@ -1,0 +1,177 @@
+"""How often each kind of statement is wrong: compare, speedup, changes, findings, cost, anomalies.
+
+Draws repositories whose truth is known, as tables of runs with log-normal times that scatter by 5 %, asks each question
+as its command does, and counts the repositories in which any statement is wrong, and how often what is true is said.
+Speedups have tables of their own (``matched_errors.py``), as have single verdicts (``verdict_errors.py``) and histories
+(``change_errors.py``); here every answer is taken whole, as a reader takes it.
+
+Run it with ``python benchmarks/statement_errors.py``; it prints a Markdown table. With 500 repositories a row, a rate
+of 5 % is known to 2 %.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.compare.comparison import compare
+from assay.compare.findings import ClaimAnswer, findings
+from assay.compare.matched import match
+from assay.compare.significance import best_of
+from assay.compare.speedups import speedups_of
+from assay.compare.verdict import Conclusion
+from assay.cost.pareto import Priced, plane
+from assay.cost.rate import Price
+from assay.cost.run_cost import mean_errors, pooled_scatter, times_of
+from assay.model.imported import foreign_run
+from assay.quality.anomalies import find_anomalies
+from assay.quality.changes import histories
+from assay.questions.planes import SURE
+from assay.statistics.run_table import Column, RunTable, coded
+
+SCATTER = 0.05
+Rng = np.random.Generator
+Array = NDArray[np.float64]
+Said = tuple[bool, float]
+"""Whether any statement of an answer is wrong, and the share of what is true that it says (NaN: there is nothing)."""
+NOTHING = float("nan")
+
+
+def table_of_rows(rows: list[dict[str, str]], seconds: Array) -> RunTable:
+    """Return a table of measured, valid runs, a minute apart."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns: dict[str, Column] = {name: coded([row.get(name) for row in rows]) for name in names}
+    columns |= {"origin": coded(["measured"] * len(rows)), "status": coded(["valid"] * len(rows))}
+    started: Array = np.arange(len(rows), dtype=np.float64) * 60.0
+    return RunTable(np.arange(len(rows)), columns, {"duration_s": seconds, "started_unix_s": started})
+
+
+def times(rng: Rng, logs: Array) -> Array:
+    """Return times around these logarithms."""
+    return np.asarray(np.exp(6 + logs + rng.normal(0, SCATTER, len(logs))))
+
+
+def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
+    """One set, a baseline and eight levels that are all ``gain`` times as fast."""
+    made = [
+        foreign_run(workload="terasort", layout=f"L{level}", duration_s=float(seconds), started_at="")
+        for level in range(levels)
+        for seconds in times(rng, np.full(runs, -np.log(gain) * (level > 0)))
+    ]
+    said = [one.conclusion for one in compare(made, factor="layout", baseline="L0")]
+    right = Conclusion.FASTER if gain > 1 else Conclusion.NO_DIFFERENCE_SHOWN
+    wrong = {Conclusion.FASTER, Conclusion.SLOWER} - {right}
+    return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
+
+
+def of_speedup(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
+    """Ten sets with one run a side, gains that differ by 10 % from set to set."""
+    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(sets) for n in range(levels)]
+    own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
+    speed = np.array([np.log(gain) * (row["layout"] != "L0") for row in rows]) + own
+    found = speedups_of(match(table_of_rows(rows, times(rng, -speed)), "layout"), "L0")
+    said = [one.conclusion for one in found]
+    right = Conclusion.FASTER if gain > 1 else Conclusion.NO_DIFFERENCE_SHOWN
+    wrong = {Conclusion.FASTER, Conclusion.SLOWER} - {right}
+    return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
+
+
+def of_fastest(rng: Rng, gain: float, levels: int = 9, sets: int = 10) -> Said:
+    """The same, but for the first level, which is ``gain`` times as fast: it must stay, the others should go."""
+    rows = [{"workload": "terasort", "layout": f"L{n}", "block": str(s)} for s in range(sets) for n in range(levels)]
+    own = rng.normal(0, 0.1 / np.sqrt(2), len(rows))
+    speed = np.array([np.log(gain) * (row["layout"] == "L0") for row in rows]) + own
+    (best,) = best_of(match(table_of_rows(rows, times(rng, -speed)), "layout"))
+    return "L0" not in best.may_be_best, len(best.slower) / (levels - 1) if gain > 1 else NOTHING
+
+
+def of_changes(rng: Rng, gain: float, correlation: float = 0.3, configurations: int = 20, runs: int = 20) -> Said:
+    """Twenty histories of twenty runs whose neighbours correlate; one becomes faster in the middle."""
+    logs = rng.standard_normal((configurations, runs))
+    for at in range(1, runs):
+        logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
+    logs *= SCATTER
+    logs[0, runs // 2 :] -= np.log(gain)
+    rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
+    found = histories(table_of_rows(rows, np.exp(6 + logs.ravel())))
+    named = {int(one.position) // runs for one in found.changed}
+    return bool(named - ({0} if gain > 1 else set())), float(0 in named) if gain > 1 else NOTHING
+
+
+def of_findings(rng: Rng, gain: float, sets: int = 8) -> Said:
+    """SSDs that are ``gain`` times as fast on TeraSort and on wordcount; gains differ by 5 % from set to set."""
+    rows = [
+        {"workload": name, "layout": layout, "layout_devices": devices, "dfs.blocksize": str(block)}
+        for name in ("terasort", "wordcount")
+        for block in range(sets)
+        for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd"))
+    ]
+    speed = np.array([np.log(gain) * (row["layout"] == "SSD") for row in rows]) + rng.normal(0, 0.05, len(rows))
+    (found,) = findings(table_of_rows(rows, times(rng, -speed))).values()
+    answers = {one.name: one.answer for one in found}
+    truth = {"ssd-helps-shuffle": gain > 1, "ssd-not-for-cpu": gain <= 1.1}
+    right = {True: ClaimAnswer.SUPPORTED, False: ClaimAnswer.CONTRADICTED}
+    wrong = any(answers[name] is right[not true] for name, true in truth.items())
+    return wrong, float(np.mean([answers[name] is right[true] for name, true in truth.items()]))
+
+
+def of_cost(rng: Rng, gain: float, configurations: int = 4, runs: int = 5) -> Said:
+    """Four configurations at one exact price; the first is ``gain`` times as fast."""
+    codes = np.repeat(np.arange(configurations), runs).astype(np.int32)
+    found = times_of(times(rng, -np.log(gain) * (codes == 0)), codes, configurations)
+    price = Price("hour", Decimal(1), Decimal(1), Decimal(1), "hour", "exact")
+    book = Priced((price,), np.ones(1), np.ones((configurations, 1)))
+    shares = plane(found, book, mean_errors(found, *pooled_scatter(found)), seed=int(rng.integers(2**31))).shares
+    assert shares is not None
+    first = int(np.argmin(found.mean_s))
+    sure = bool(shares.cheapest[first] >= SURE)
+    return sure and (gain == 1 or first != 0), float(sure and first == 0) if gain > 1 else NOTHING
+
+
+def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+    """Twenty configurations with five runs each; one run takes ``gain`` times as long."""
+    rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
+    logs = np.repeat(rng.normal(0, 0.5, configurations), runs)
+    logs[0] += np.log(gain)
+    found = set(find_anomalies(table_of_rows(rows, times(rng, logs))).positions.tolist())
+    return bool(found - ({0} if gain > 1 else set())), float(0 in found) if gain > 1 else NOTHING
+
+
+QUESTIONS: dict[str, tuple[Callable[[Rng, float], Said], tuple[float, ...]]] = {
+    "compare: eight verdicts, five runs a side": (of_compare, (1.0, 1.1, 1.3)),
+    "speedup: eight verdicts, ten sets": (of_speedup, (1.0, 1.1, 1.3)),
+    "speedup: who may be the fastest of nine": (of_fastest, (1.0, 1.1, 1.3)),
+    "changes: twenty histories that correlate by 0.3": (of_changes, (1.0, 1.1, 1.3)),
+    "findings: two claims, eight sets": (of_findings, (1.0, 1.1, 1.3)),
+    "cost: the cheapest of four is sure": (of_cost, (1.0, 1.1, 1.3)),
+    "anomalies: a hundred runs, one odd": (of_anomalies, (1.0, 1.3, 2.0)),
+}
+
+
+def rates(name: str, *, repositories: int, seed: int) -> Iterator[tuple[float, float, float]]:
+    """Yield for each effect the share of repositories with a wrong statement, and of what is true that is said."""
+    ask, gains = QUESTIONS[name]
+    rng = np.random.default_rng(seed)
+    for gain in gains:
+        said = [ask(rng, gain) for _ in range(repositories)]
+        told = [share for _, share in said]
+        yield gain, float(np.mean([wrong for wrong, _ in said])), float(np.mean(told))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--repositories", type=int, default=500)
+    repositories = parser.parse_args().repositories
+    print("| question | true effect | any statement wrong | what is true is said |\n|---|---|---|---|")
+    for name in QUESTIONS:
+        for gain, wrong, told in rates(name, repositories=repositories, seed=3):
+            print(f"| {name} | {gain:g} | {wrong:.1%} | {'–' if np.isnan(told) else f'{told:.1%}'} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
