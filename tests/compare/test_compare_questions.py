@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from assay.compare.comparison import compare
 from assay.questions.comparison import comparisons
 from assay.questions.overview import leaders
@@ -14,6 +16,8 @@ from assay.questions.report_single import SingleReport
 from assay.questions.speedup import speedup_view
 from assay.questions.why import of_leader, of_speedup, pair_of
 from builders import build_repository, price_book, study_runs
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_report_shows_the_figures_that_the_questions_answer(tmp_path: Path) -> None:

@@ -80,6 +80,7 @@ def test_two_to_six_sides_are_compared(count: int) -> None:
         side_by_side([[make_run(n)] for n in range(count)])
 
 
+@pytest.mark.slow
 def test_the_api_puts_sides_beside_each_other(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     ids = {run.layout: run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"}

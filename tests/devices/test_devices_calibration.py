@@ -99,6 +99,7 @@ def test_modelled_flashs_figures_give_its_numbers_back(read: float, read_s: floa
     assert found.value("write_latency") == pytest.approx(write_s, rel=0.01)
 
 
+@pytest.mark.slow
 @given(st.floats(60e6, 250e6), st.floats(0.006, 0.02))
 def test_the_printed_entry_is_one_that_a_cluster_file_takes(read: float, full_s: float) -> None:
     import tempfile

@@ -186,6 +186,7 @@ def test_a_named_spark_is_taken_as_it_is_or_refused_in_words(tmp_path: Path, mon
     assert (found.version, found.major) == ("3.5.1", 3)
 
 
+@pytest.mark.slow
 def test_a_spark_that_pip_can_not_bring_is_told_with_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

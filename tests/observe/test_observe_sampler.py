@@ -21,6 +21,8 @@ from assay.observe.sampling import Sampler, SamplerOptions, parse_samples
 from assay.observe.scripts import command, source
 from builders import words_of
 
+pytestmark = pytest.mark.slow
+
 NODE = "n1"
 
 

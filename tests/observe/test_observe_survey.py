@@ -28,6 +28,7 @@ OPTIONS = {"directories": ["/nowhere/else"], "peers": ["localhost"], "neighbour"
 OLD_PYTHONS = sorted((Path.home() / ".pyenv" / "versions").glob("3.6.*/bin/python3.6"))
 
 
+@pytest.mark.slow
 async def test_this_machine_is_found_as_it_is(tmp_path: Path) -> None:
     found = await survey(LocalTransport("here"), directories=[str(tmp_path), "/nowhere/else"], peers=["localhost"])
     assert found.basics.cores == os.cpu_count()
@@ -48,6 +49,7 @@ def test_python_3_6_runs_the_scripts(name: str) -> None:
     assert isinstance(json.loads(done.stdout), dict)
 
 
+@pytest.mark.slow
 async def test_a_host_that_can_not_be_asked_is_told_apart_from_those_that_can(tmp_path: Path) -> None:
     nowhere = Address("127.0.0.1", 1, "x", known_hosts=str(tmp_path / "none"))
     found = await survey_all({"here": None, "there": nowhere})

@@ -74,6 +74,7 @@ def test_which_runs_have_a_trace_is_told_without_reading_it(tmp_path: Path) -> N
     assert len(repository.traced_runs()) == 2
 
 
+@pytest.mark.slow
 def test_the_api_tells_causes_coverage_and_precision(tmp_path: Path) -> None:
     client = client_of(filled(tmp_path / "r").root)
     causes = client.get("/api/v1/causes").json()

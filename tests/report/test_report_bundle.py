@@ -24,6 +24,8 @@ from assay.repository import package as packages
 from builders import PRICES_YAML, make_run, study_runs
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples" / "lab"
 
 
@@ -53,7 +55,6 @@ def packed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "study.tar.gz"
 
 
-@pytest.mark.slow
 def test_it_holds_report_plan_cluster_prices_runs_and_versions(
     packed: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +97,6 @@ def test_it_holds_report_plan_cluster_prices_runs_and_versions(
     assert again_page.replace("--prices prices.yaml", "--prices 'my prices.yaml'") == first
 
 
-@pytest.mark.slow
 def test_the_round_trip_gives_the_same_runs(packed: Path, root: Path, tmp_path: Path) -> None:
     assert call("verify", packed).exit_code == 0
     result = call("pull", packed, "--repository", tmp_path / "mine", "--json")
@@ -110,7 +110,6 @@ def test_the_round_trip_gives_the_same_runs(packed: Path, root: Path, tmp_path: 
     assert list((tmp_path / "mine" / "partial").iterdir()) == []
 
 
-@pytest.mark.slow
 def test_the_same_runs_make_the_same_bytes(packed: Path, root: Path, tmp_path: Path) -> None:
     (tmp_path / "my prices.yaml").write_text(PRICES_YAML)
     target = tmp_path / "study.tar.gz"
@@ -128,7 +127,6 @@ def test_only_the_runs_that_the_report_shows_are_packed(root: Path, tmp_path: Pa
     assert {run.workload for run in Repository.open(tmp_path / "mine").runs()} == {"terasort"}
 
 
-@pytest.mark.slow
 def test_an_import_goes_as_a_whole_with_its_source(tmp_path: Path) -> None:
     table = tmp_path / "runs.csv"
     lines = [f"terasort,{layout},{seconds}" for layout, seconds in (("HD2", 90), ("HD2", 91), ("SS2", 40), ("SS2", 41))]
@@ -240,7 +238,6 @@ def test_a_damaged_run_is_not_handed_on(root: Path, tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.tar.gz*"))
 
 
-@pytest.mark.slow
 def test_more_files_than_a_package_holds_are_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

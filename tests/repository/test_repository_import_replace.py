@@ -10,6 +10,8 @@ from assay.errors import RepositoryError
 from assay.repository import Repository
 from table_samples import CORRECTED, FIRST, imported
 
+pytestmark = pytest.mark.slow
+
 
 def times(folder: Path) -> list[float]:
     return sorted(run.duration_s for run in Repository.open(folder / "r").runs())

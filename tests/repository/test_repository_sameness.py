@@ -13,6 +13,8 @@ from assay.model.run import Origin
 from assay.repository import Repository
 from builders import make_run
 
+pytestmark = pytest.mark.slow
+
 HEADER = "job,disk,when,t\n"
 ROWS = "terasort,HDD,2026-01-01T10:00Z,1119\nterasort,SSD,2026-01-02T10:00Z,302\nsort,HDD,2026-01-03T10:00Z,77.5\n"
 COLUMNS = {"job": "workload", "disk": "layout", "when": "started_at", "t": "duration_s", "m": "duration_min"}

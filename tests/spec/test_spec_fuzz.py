@@ -20,6 +20,8 @@ from assay.spec import load_cluster, load_prices
 from effort import examples
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = ROOT / "examples" / "lab"
 FILES: dict[str, Callable[[Path], Any]] = {
     "cluster.yaml": load_cluster,

@@ -269,6 +269,7 @@ def test_a_bundle_goes_out_and_comes_in_whole(other: Repository, receiver: tuple
     assert repository.run(run_id) == other.run(run_id)
 
 
+@pytest.mark.slow
 def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tuple[TestClient, Repository]) -> None:
     client, repository = receiver
     run_id = make_run(7000).run_id

@@ -23,6 +23,8 @@ from builders import make_run, make_trace, study_runs
 from table_samples import CORRECTED, FIRST, imported
 from web_support import client_of, filled
 
+pytestmark = pytest.mark.slow
+
 API = "/api/v1"
 
 

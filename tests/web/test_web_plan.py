@@ -103,6 +103,7 @@ def _runner(root: Path, folder: Path, **options: Any) -> Any:
     return client_of(root, host="assay.example", tokens=read_tokens(tokens), cluster_folders=[EXAMPLES], **options)
 
 
+@pytest.mark.slow
 def test_only_who_may_run_starts_a_campaign_where_the_server_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from assay.cli.main import assay
@@ -78,6 +79,7 @@ def test_the_page_of_a_run_says_what_assay_show_prints(tmp_path: Path) -> None:
     assert missing == []
 
 
+@pytest.mark.slow
 def test_terminal_and_api_give_the_same_odd_runs_and_findings(tmp_path: Path) -> None:
     runs = study_runs()
     repository = build_repository(
