@@ -1,6 +1,6 @@
 """How well the simulator predicts what was measured: the table of docs/simulator.md.
 
-    python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE]
+    python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--ablation]
 
 Every measured run of the examples' packages is predicted from the measured runs of one layout (the one with most runs)
 of the same package: CPU and fixed costs are learned from that layout alone, devices are as described. Each row says
@@ -16,10 +16,11 @@ import argparse
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
+from typing import Any
 
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
@@ -37,6 +38,8 @@ from assay.questions.whole_run import whole_run
 from assay.repository import Repository
 from assay.spec.profiles import profile_text
 
+Tree = dict[str, Any]
+Without = Callable[[Tree], None]
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MACHINE_CORES = 2
 """Of the machine that the packages were measured on (each walkthrough says so)."""
@@ -123,6 +126,71 @@ def run_of(line: Mapping[str, str]) -> Run:
     )
 
 
+def _seeks(tree: Tree) -> None:
+    for device in _devices(tree):
+        if device["model"]["kind"] == "hdd":
+            device["model"] |= {"seek_track_s": 1e-6, "seek_full_s": 1e-6, "rpm": 1e6}
+
+
+def _fixed_costs(tree: Tree) -> None:
+    tree["engine"] |= dict.fromkeys(("client_start_s", "am_start_s", "job_end_s", "client_end_s", "task_start_s"), 0.0)
+
+
+def _page_cache(tree: Tree) -> None:
+    for node in tree["cluster"]["nodes"]:
+        node["cache_bytes"] = 1e6
+
+
+def _shared_machine(tree: Tree) -> None:
+    tree["cluster"].pop("cpu_pool", None)
+
+
+def _task_start(tree: Tree) -> None:
+    tree["engine"]["task_start_cpu_s"] = 0.0
+
+
+def _own_cpu(tree: Tree) -> None:
+    for job in tree["jobs"]:
+        for stage in job["stages"]:
+            stage["cpu"] = dict.fromkeys(stage["cpu"], 0.0)
+
+
+def _network(tree: Tree) -> None:
+    for node in tree["cluster"]["nodes"]:
+        node["nic_in_bytes_per_s"] *= 1e3
+
+
+def _placement(tree: Tree) -> None:
+    tree["storage"]["placement"] = "balanced"
+
+
+def _devices(tree: Tree) -> Iterator[dict[str, Any]]:
+    for node in tree["cluster"]["nodes"]:
+        yield from node["devices"]
+
+
+ABLATIONS: Mapping[str, Without] = {
+    "nothing left out": lambda _tree: None,
+    "seeks and turns of hard disks": _seeks,
+    "fixed costs of job and client": _fixed_costs,
+    "page cache": _page_cache,
+    "the one machine that a lab's nodes share": _shared_machine,
+    "CPU of a task's start": _task_start,
+    "CPU per byte": _own_cpu,
+    "links": _network,
+    "HDFS's random placement": _placement,
+}
+
+
+def print_ablation(found: Sequence[Package]) -> None:
+    """Print what each part of the model contributes: the errors without it."""
+    print("\n| left out of the model | median error | worst |\n|---|---|---|")
+    for name, without in ABLATIONS.items():
+        rows = [row for package in found for row in predicted(package, without) if not row.own]
+        errors = sorted(abs(row.error) for row in rows)
+        print(f"| {name} | {median(errors):.0%} | {errors[-1]:.0%} |", flush=True)
+
+
 def packages(demo: Path | None) -> Iterator[Package]:
     """Yield the examples' packages, and the demo's repository."""
     for folder, table, plans in PACKAGES:
@@ -143,8 +211,11 @@ def _usable(run: Run) -> bool:
     return run.origin is Origin.MEASURED and run.status is RunStatus.VALID
 
 
-def predicted(package: Package) -> Iterator[Row]:
-    """Yield every configuration of a package, predicted from the layout that has most runs."""
+def predicted(package: Package, without: Without | None = None) -> Iterator[Row]:
+    """Yield every configuration of a package, predicted from the layout that has most runs.
+
+    ``without``: what to leave out of the model.
+    """
     layouts = Counter(each.run.layout for each in package.watched)
     first = max(sorted(layouts), key=lambda layout: layouts[layout])
     source = [each for each in package.watched if each.run.layout == first]
@@ -155,19 +226,21 @@ def predicted(package: Package) -> Iterator[Row]:
         levels = [f"{name}={level}" for name, level in sorted(run.levels.items())]
         groups.setdefault((run.plan, run.workload, *levels), []).append(run)
     for runs in groups.values():
-        row = _row(package, profile, first, runs)
+        row = _row(package, profile, first, runs, without)
         if row is not None:
             yield row
 
 
-def _row(package: Package, profile: CostProfile, first: str, runs: Sequence[Run]) -> Row | None:
+def _row(
+    package: Package, profile: CostProfile, first: str, runs: Sequence[Run], without: Without | None
+) -> Row | None:
     run = runs[0]
     try:
         every = package.plans.values()
         fitting = [plan for plan in every if run.layout in plan.layouts and plan.name == run.plan]
         fitting += [plan for plan in every if run.layout in plan.layouts]
         plan = altered(fitting[0], run.levels, run.workload)
-        middle_s, low_s, high_s = prediction(plan, profile)
+        middle_s, low_s, high_s = prediction(plan, profile, without)
     except (AssayError, IndexError) as error:
         print(f"left out: {package.name} {run.workload} {run.levels}: {error}")
         return None
@@ -177,11 +250,14 @@ def _row(package: Package, profile: CostProfile, first: str, runs: Sequence[Run]
     return Row(package.name, run.workload, configuration, first, own, times, middle_s, low_s, high_s)
 
 
-def prediction(plan: Plan, profile: CostProfile) -> tuple[float, float, float]:
+def prediction(plan: Plan, profile: CostProfile, without: Without | None = None) -> tuple[float, float, float]:
     """Return the time of a plan's one configuration, and the interval that holds nine of ten runs."""
     run = only_run(plan)
     asked = Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
     trees = [scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(profile, DRAWS, 1)]
+    if without is not None:
+        for tree in trees:
+            without(tree)
     found = simulate(trees)
     times = [one.duration_s for one in found]
     spread = fmean((math.log(one) - fmean(map(math.log, times))) ** 2 for one in times)
@@ -234,6 +310,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--demo", type=Path)
     arguments.add_argument("--profile", type=Path)
+    arguments.add_argument("--ablation", action="store_true", help="also with each part of the model left out")
     asked = arguments.parse_args()
     found = list(packages(asked.demo))
     if asked.profile:
@@ -243,6 +320,8 @@ def main() -> None:
         learned = replace(profile, learned=replace(profile.learned, source=source))
         asked.profile.write_text(profile_text(learned))
     print_rows([row for package in found for row in predicted(package)])
+    if asked.ablation:
+        print_ablation(found)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ replicated, whether they are compressed, block size and buffers: its rows are ba
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
@@ -74,7 +75,7 @@ def kendall(first: Sequence[float], second: Sequence[float]) -> float:
         for i, j in itertools.combinations(range(len(first)), 2)
     ]
     untied = [sum(pair[side] != 0 for pair in pairs) for side in (0, 1)]
-    return sum(a * b for a, b in pairs) / (untied[0] * untied[1]) ** 0.5
+    return float(sum(a * b for a, b in pairs) / math.sqrt(untied[0] * untied[1]))
 
 
 def sandisk() -> Iterator[str]:
