@@ -307,6 +307,12 @@ MISTAKES = [
         "worker]}\n  other: {type: machine, roles: [worker]}",
         "cluster.yaml:10: local is one node with both roles, but the file has 2 nodes",
     ),
+    (
+        LAB,
+        "  worker: {type: worker, roles: [worker], count: 3}",
+        "  worker: {type: worker, roles: [worker], count: 3}\n  other: {type: worker, roles: []}",
+        "cluster.yaml:15: node 'other' has no role, which only an edge node of an attached cluster may have",
+    ),
 ]
 
 
