@@ -44,6 +44,7 @@ public class Application {
 }
 """
 WAIT_S = 120.0
+_OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def main(tasks: int, times: int) -> None:
@@ -93,12 +94,12 @@ def _replayed_s(java: list[str], logs: Path) -> float:
                 sys.exit("Spark's history server did not list the application")
             time.sleep(0.2)
             try:
-                listed = urllib.request.urlopen(address, timeout=5).read()
+                listed = _OPENER.open(address, timeout=5).read()
             except (OSError, urllib.error.URLError):
                 continue
         application = listed.split(b'"id" : "', 1)[1].split(b'"', 1)[0].decode()
         began = time.monotonic()
-        urllib.request.urlopen(f"{address}/{application}/stages", timeout=WAIT_S).read()
+        _OPENER.open(f"{address}/{application}/stages", timeout=WAIT_S).read()
         return time.monotonic() - began
     finally:
         server.kill()

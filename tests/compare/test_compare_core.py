@@ -83,3 +83,22 @@ def test_one_judge_has_one_sentence_for_one_set_and_for_many() -> None:
     assert [said.conclusion for said in nothing] == 2 * [Conclusion.NOT_ENOUGH_RUNS]
     assert "no valid run of A" in nothing[0].claim
     assert nothing[1].claim == "No run of B matches one of A in everything else."
+
+
+@pytest.mark.parametrize("varied", [True, False], ids=["a factor of one plan", "a plan for each"])
+def test_engines_are_compared_whatever_their_versions_on_each_layout(varied: bool) -> None:
+    """An engine's version differs whenever the engine does, so it does not set the runs apart."""
+    runs = []
+    for engine, version, factor in (("hadoop", "3.4.2", 1.0), ("spark", "4.3.0 on Hadoop 3.4.2", 0.5)):
+        times = {"HD2": [100.0 * factor, 104.0 * factor], "SS2": [40.0, 41.0]}
+        for run in runs_with(times, engine=engine, engine_version=version):
+            levels = {"engine": engine, "layout": run.layout} if varied else run.levels
+            runs.append(replace(run, run_id=f"{engine}-{run.run_id}", levels=levels))
+    by_context = {one.context: one for one in compare(runs, factor="engine", baseline="hadoop")}
+    assert len(by_context) == 2
+    on_disks = next(one for context, one in by_context.items() if "HD2" in context)
+    assert (on_disks.baseline, on_disks.candidate) == ("hadoop", "spark")
+    assert (on_disks.n_baseline, on_disks.n_candidate) == (2, 2)
+    assert on_disks.ratio == pytest.approx(2.0)
+    [matched] = matched_speedups(table_of(runs), "engine", "hadoop")
+    assert matched.sets == 2

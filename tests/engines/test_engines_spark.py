@@ -242,3 +242,15 @@ def test_each_program_is_there_and_is_told_where_input_and_output_are(name: str)
     if workload.input(size):
         assert "/assay/input/x" in program.arguments
     assert workload.moved(size, "spark").read <= workload.moved(size, "hadoop").read
+
+
+def test_an_executor_that_was_lost_is_told_as_the_cause_and_its_attempts_count_as_failed() -> None:
+    lost = json.loads(json.dumps(EVENTS[3]))
+    lost["Task End Reason"] = {"Reason": "ExecutorLostFailure", "Loss Reason": "Container killed on request (exit 137)"}
+    lost["Task Info"] |= {"Task ID": 7, "Failed": True}
+    told = recorded(log([*EVENTS[:3], lost, *EVENTS[3:]]), 1_700_000_000.0)
+    assert told.failed_tasks == 1
+    assert [(check.passed, check.detail) for check in told.checks] == [
+        (True, "every end of 2 task attempts is there"),
+        (False, "the first that failed: ExecutorLostFailure: Container killed on request (exit 137)"),
+    ]
