@@ -1,0 +1,76 @@
+"""The API of what was learned: predictions, what matters, what to run next, and what was measured of what.
+
+The model is learned once for each index, by the first who asks; everybody else waits for the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+
+from assay.questions.coverage_map import CoverageMap, coverage_map
+from assay.questions.explained import WhatMatters, what_matters_by
+from assay.questions.learned import Learned, learned
+from assay.questions.next_runs import NextRunsAnswer, budget_of, next_runs_by
+from assay.questions.prediction import Prediction, predicted_by
+from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
+from assay.web.security import Role
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["learned"])
+NEXT_MAX = 100
+Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
+
+
+def kept_model(context: Context) -> Learned:
+    """Return what is learned from all runs, kept as long as they stay as they are."""
+    return context.store.answer(("learned",), lambda _: learned(context.store.repository))
+
+
+def kept_prediction(context: Context, where: Sequence[str]) -> Prediction:
+    """Return one prediction."""
+    return predicted_by(context.store.repository, kept_model(context), where)
+
+
+def kept_reasons(context: Context, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
+    """Return what matters among the runs that match."""
+    known = kept_model(context)
+    return context.store.answer(("matters", tuple(where), tuple(by)), lambda _: what_matters_by(known, where, by))
+
+
+def kept_map(context: Context) -> CoverageMap:
+    """Return what was measured of what."""
+    return context.store.answer(("map",), coverage_map)
+
+
+@router.get("/predict")
+def get_prediction(context: ContextOf, where: Where) -> Prediction:
+    """Tell how long a configuration will take, with the interval of one run, or that nobody can know."""
+    return kept_prediction(context, where)
+
+
+@router.get("/matters")
+def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> WhatMatters:  # noqa: B006
+    """Tell how much of the times' variation each factor makes, alone and with another."""
+    return kept_reasons(context, where, by)
+
+
+@router.get("/next")
+def get_next(
+    context: ContextOf,
+    where: Where = [],  # noqa: B006
+    about: Annotated[str, Query(min_length=1, max_length=300)] = "surface",
+    runs: Annotated[int, Query(ge=1, le=NEXT_MAX)] = 10,
+) -> NextRunsAnswer:
+    """Tell which configurations to run next, the most telling first."""
+    known = kept_model(context)
+    return context.store.answer(
+        ("next", tuple(where), about, runs), lambda _: next_runs_by(known, where, about, budget_of(f"{runs}runs"))
+    )
+
+
+@router.get("/map")
+def get_map(context: ContextOf) -> CoverageMap:
+    """Tell how many valid runs there are of each workload on each cluster, layout and network."""
+    return kept_map(context)

@@ -1,0 +1,49 @@
+"""The page of what was learned: a prediction among measured runs, what matters, and what was never measured."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, Response
+
+from assay.errors import SpecificationError
+from assay.questions.coverage_map import PLACE
+from assay.questions.runs import levels_in
+from assay.web import api_predict
+from assay.web.answering import READERS, Texts, page_of
+from assay.web.context import ContextOf
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+
+
+@router.get("/predict")
+def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
+    """Show the prediction that is asked for, what matters for its workload, and the map."""
+    table = context.store.table()
+    asked = [condition for condition in where if condition and not condition.endswith("=")]
+    found = matters = None
+    refused: SpecificationError | None = None
+    if asked:
+        try:
+            found = api_predict.kept_prediction(context, asked)
+            workload = found.configuration.get("workload", "")
+            if found.expected_s is not None and workload:
+                matters = api_predict.kept_reasons(context, [f"workload={workload}"])
+        except SpecificationError as error:
+            refused = error
+    choices = {name: levels_in(table, name) for name in ("workload", *PLACE) if name in table.columns}
+    chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
+    rest = [condition for condition in asked if condition.partition("=")[0] not in choices]
+    known = api_predict.kept_map(context)
+    return page_of(
+        request,
+        "predict",
+        empty=not len(table),
+        choices=choices,
+        chosen=chosen,
+        rest=", ".join(rest),
+        found=found,
+        matters=matters,
+        refused=refused,
+        map=known,
+        addresses=[[("where", f"{name}={level}") for name, level in place.levels.items()] for place in known.places],
+    )

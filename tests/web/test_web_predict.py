@@ -1,0 +1,73 @@
+"""The page and the API of what was learned: predictions, what matters, and what was never measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from assay.questions.coverage_map import coverage_map
+from assay.repository import Repository
+from assay.statistics.run_table import table_of
+from builders import make_run
+from learning import configured, learning_runs
+from web_support import client_of
+
+MISSING = ("sort", "SSD", "IB")
+
+
+def test_the_map_counts_valid_runs_and_what_never_was() -> None:
+    runs = [
+        configured(n, w, lay, "IB", 4, 8)
+        for n, (w, lay) in enumerate((("sort", "HDD"), ("sort", "SSD"), ("kmeans", "SSD")))
+    ]
+    found = coverage_map(table_of(runs))
+    assert found.workloads == ("sort", "kmeans")
+    assert {tuple(place.levels.values()): [cell.runs for cell in place.cells] for place in found.places} == {
+        ("c8", "HDD", "IB"): [1, 0],
+        ("c8", "SSD", "IB"): [1, 1],
+    }
+    assert found.never_measured == 1
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    root = tmp_path_factory.mktemp("learned") / "repository"
+    made = Repository.create(root)
+    for run in learning_runs():
+        if (run.workload, run.layout, run.levels["network"]) != MISSING:
+            made.publish(run)
+    return client_of(root)
+
+
+@pytest.mark.slow
+def test_a_prediction_stands_among_measured_runs_as_predicted(client: TestClient) -> None:
+    page = client.get("/predict", params={"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]})
+    assert page.status_code == 200
+    for words in ("90 % interval of one run", "predicted", "What matters for it", "What was measured", "as most often"):
+        assert words in page.text
+    answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
+    assert f"{answer['expected_s']:,.0f} s" in page.text
+    assert answer["origin"] == "predicted"
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_never_measured_leads_to_its_prediction(client: TestClient) -> None:
+    page = client.get("/predict").text
+    assert "/predict?where=workload%3Dsort&amp;where=cluster%3Dc8&amp;where=layout%3DSSD&amp;where=network%3DIB" in page
+    assert client.get("/api/v1/map").json()["never_measured"] == 2
+    found = client.get("/api/v1/next", params={"where": "workload=sort", "runs": 3}).json()
+    assert len(found["runs"]) == 3
+    matters = client.get("/api/v1/matters", params={"where": "workload=sort"}).json()
+    assert matters["explained"]["factors"][0]["share"]["value"] > 0.2
+
+
+def test_what_cannot_be_predicted_is_said_in_words(tmp_path: Path) -> None:
+    few = Repository.create(tmp_path / "repository")
+    few.publish(make_run(1))
+    client = client_of(tmp_path / "repository")
+    page = client.get("/predict", params={"where": "workload=terasort"})
+    assert page.status_code == 200
+    assert "1 valid runs are too few to learn from" in page.text
+    assert client.get("/api/v1/predict", params={"where": "workload=terasort"}).status_code in (400, 409)
