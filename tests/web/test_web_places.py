@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from assay.model.run import Origin
+from assay.model.run import Origin, Phase
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from builders import PRICES_YAML, make_run
@@ -17,6 +18,10 @@ if TYPE_CHECKING:
     from starlette.testclient import TestClient
 
 BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+
+
+OTHER = 20
+"""A run on other disks, of which nothing but its time is known."""
 
 
 @pytest.fixture(scope="module")
@@ -33,17 +38,34 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
                 metrics={"disk_read_bytes": 3e10, "disk_write_bytes": 1e10},
             )
         )
+    seen = make_run(OTHER, cluster="rack", lab_scale=None, origin=Origin.MEASURED, workload="sort", duration_s=50.0)
+    repository.publish(replace(seen, phases=(Phase("map", 0.0, 40.0),)))
+    repository.publish(
+        make_run(
+            OTHER + 1,
+            cluster="rack",
+            lab_scale=None,
+            origin=Origin.MEASURED,
+            workload="sort",
+            layout="SS2",
+            levels={"layout": "SS2"},
+            duration_s=25.0,
+        )
+    )
     return client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK)
 
 
 def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: TestClient) -> None:
     page = client.get("/clusters/rack")
     assert page.status_code == 200
-    assert "1 of 7 runs is flagged as odd (1 too slow)" in page.text
+    assert "1 of 9 runs is flagged as odd (1 too slow)" in page.text
     assert "$37,561" in page.text
     assert "No description of it is kept" in page.text
     told = client.get("/api/v1/cluster/rack").json()
-    assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["places"]] == [("HD2", 7, 1)]
+    assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["places"]] == [
+        ("HD2", 8, 1),
+        ("SS2", 1, 0),
+    ]
     odd = [point for point in told["history"] if point["anomaly"]]
     assert [(point["anomaly"], round(point["value"])) for point in odd] == [("too slow", 4)]
     nowhere = client.get("/clusters/nowhere")
@@ -72,7 +94,24 @@ def test_names_lead_to_these_pages_and_a_ranking_row_to_its_runs(client: TestCli
     link = re.search(r'href="(/runs\?[^"]*)" aria-label="Runs of HD2', cost)
     assert link is not None
     listed = client.get(link[1].replace("&amp;", "&"))
-    assert "<b>7</b> of 7 runs match" in listed.text
+    assert "<b>7</b> of 9 runs match" in listed.text
     assert 'class="badge odd"' in listed.text
     odd = client.get("/runs", params={"where": "anomaly=too slow"})
-    assert "<b>1</b> of 7 runs match" in odd.text
+    assert "<b>1</b> of 9 runs match" in odd.text
+
+
+def test_a_comparison_says_what_is_flagged_and_which_side_was_observed(client: TestClient) -> None:
+    runs = [("run", make_run(6).run_id), ("run", make_run(OTHER).run_id)]
+    page = client.get("/compare", params=[*runs, ("of", "configurations")])
+    assert "1 of 7 runs is flagged as odd (1 too slow)" in page.text
+    apart = client.get("/compare", params=[("run", make_run(OTHER).run_id), ("run", make_run(OTHER + 1).run_id)])
+    assert re.search(r"Of A: HD2[^.]* phases or devices are known, of B: SS2[^.]* nothing but times", apart.text)
+
+
+def test_what_the_chart_of_leaders_leaves_out_is_said_and_quality_begins_with_what_is_odd(client: TestClient) -> None:
+    overview = client.get("/").text
+    assert re.search(r"Not in the chart: .*TeraSort \(7 runs\): all on one layout", overview)
+    quality = client.get("/quality").text
+    heads = re.findall(r"<h2>([^<]*)</h2>", quality)
+    assert heads[0] == "Runs that are odd for their configuration"
+    assert "more runs would be needed" in quality

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
-from assay.cli.reading import read_table
+from assay.cli.reading import read_flagged
 from assay.compare.comparison import Comparison, SideBySide
 from assay.questions.comparison import comparisons as ask
 from assay.questions.json_values import json_value
@@ -98,7 +98,9 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
 
     The ratio is baseline time / candidate time: above 1, the candidate is faster.
     """
-    opened, table = read_table(repository, [f"workload={workload}"] if workload else [])
+    from assay.questions.flags import flag_count  # imported here: numpy is slow to load
+
+    opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     comparisons = ask(opened, table, factor, baseline)
     if as_json:
         print_json(json_value(comparisons))
@@ -110,6 +112,8 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     _print_ratios(shown)
     _print_details(shown)
     _print_verdicts(shown)
+    if odd := flag_count(table).sentence:
+        click.echo(f"{odd}: they count here as all valid runs do; `assay anomalies` says why of each.")
     if len(comparisons) > len(shown):
         click.echo(
             f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs equal in all else. "

@@ -58,7 +58,7 @@ def runs(
         found = flagged_runs(opened, flagged, tuple(chosen), most)
     else:
         found = opened.runs(workload=named, layout=layout, status=status, limit=most, environment=False)
-    kinds = odd_kinds(opened, flagged, found)
+    kinds = odd_kinds(opened, flagged)
     if as_json:
         print_json([_without_environment(run) | {"anomaly": kinds.get(run.run_id)} for run in found])
     elif found:

@@ -7,6 +7,7 @@ later: a run is flagged everywhere or nowhere. A million runs take half a second
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -66,15 +67,12 @@ def flagged_runs(repository: Repository, known: Flagged, where: Sequence[str], l
     return repository.runs_at(table, positions[-limit if limit else None :].tolist())
 
 
-def odd_kinds(repository: Repository, known: Flagged, runs: Sequence[Run]) -> dict[str, str]:
-    """Return the most serious odd thing of each of ``runs`` that has one, by its id."""
+def odd_kinds(repository: Repository, known: Flagged) -> dict[str, str]:
+    """Return the most serious odd thing of each run that has one, by its id."""
     odd = np.unique(known.anomalies.positions).tolist()
     column = known.table.columns[ANOMALY]
     ids = repository.ids_at(known.table, odd) if odd else []
-    wanted = {run.run_id for run in runs}
-    return {
-        run_id: column.levels[column.codes[place]] for run_id, place in zip(ids, odd, strict=True) if run_id in wanted
-    }
+    return {run_id: column.levels[column.codes[place]] for run_id, place in zip(ids, odd, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +91,12 @@ class FlagCount:
         kinds = ", ".join(f"{number} {kind}" for kind, number in self.kinds)
         verb = "is" if self.flagged == 1 else "are"
         return f"{self.flagged:,} of {plural(self.looked_at, 'run')} {verb} flagged as odd ({kinds})"
+
+
+def counted_kinds(kinds: Sequence[str | None]) -> FlagCount:
+    """Return how many of some runs are flagged, from what is odd about each; None: nothing."""
+    found = Counter(kind for kind in kinds if kind is not None)
+    return FlagCount(len(kinds), sum(found.values()), tuple(found.most_common()))
 
 
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:

@@ -18,13 +18,14 @@ from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Sid
 from assay.explain.phases import occupancy
 from assay.explain.trace_views import TRACE_VIEWS, lines_of, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
+from assay.questions.flags import FlagCount, counted_kinds, odd_kinds
 from assay.questions.sides import Of
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import Text, page_of, palette
 from assay.web.api_compare import kept_sides
 from assay.web.api_why import reasons_of
-from assay.web.context import ContextOf, require
+from assay.web.context import Context, ContextOf, require
 from assay.web.pages_why import observed_pairs
 from assay.web.security import Role
 
@@ -77,12 +78,27 @@ def compare(
         of=of,
         ids=ids,
         why=why,
+        odd=_odd(context, found.sides),
+        observed=[side.label for side, one in zip(found.sides, close, strict=True) if _is_observed(one)],
+        unseen=[side.label for side, one in zip(found.sides, close, strict=True) if not _is_observed(one)],
         elsewhere=elsewhere,
         kinds=[(kind, [item for item in found.differences if item.kind is kind]) for kind in DifferenceKind],
         first={one: address([one, *(other for other in ids if other != one)], of) for one in ids},
         without={one: address([other for other in ids if other != one], of) for one in ids},
         other=address(ids, "runs" if of == "configurations" else "configurations"),
     )
+
+
+def _is_observed(seen: WholeRun) -> bool:
+    return bool(seen.detail.breakdown.phases or seen.detail.devices)
+
+
+def _odd(context: Context, sides: Sequence[Side]) -> dict[str, FlagCount]:
+    """Return how many runs of each side are flagged; sides without one are left out."""
+    store = context.store
+    kinds = store.answer(("odd kinds",), lambda _: odd_kinds(store.repository, store.flagged()))
+    counts = {side.label: counted_kinds([kinds.get(run_id) for run_id in side.summary.run_ids]) for side in sides}
+    return {label: count for label, count in counts.items() if count.flagged}
 
 
 def _colours(sides: Sequence[Side], of_layouts: Mapping[str, str]) -> dict[str, str]:
