@@ -11,11 +11,15 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from assay.campaign.status import campaign_folders
-from assay.campaign.timeline import TimeShare, attempts_of, calls_s, read_events, time_share
+from assay.campaign.timeline import HOLDS_JOB, JOB, Attempt, attempts_of, read_events
 from assay.cli.run import run_plan
+from assay.planning.estimate import RESTART_S
 from assay.repository import Repository
 from assay.units import format_duration, parse_duration
 
@@ -78,6 +82,61 @@ def _local_plan(folder: Path) -> Path:
     (folder / "cluster.yaml").write_text(_CLUSTER.format(home=folder / "home"))
     (folder / "plan.yaml").write_text(_PLAN)
     return folder / "plan.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeShare:
+    """Where a campaign's wall time went, from its first attempt's begin to its last one's end, in seconds."""
+
+    wall_s: float
+    job_s: float
+    runs: int
+    steps_s: dict[str, float]
+    """All steps but the job, by name; steps overlap, so their sum may be more than the rest of the wall time."""
+
+    @property
+    def share(self) -> float:
+        """Return the part of the wall time that was inside jobs."""
+        return self.job_s / self.wall_s if self.wall_s > 0 else 0.0
+
+
+def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
+    """Return where the time of the valid attempts went whose jobs took at least ``job_least_s``.
+
+    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so that
+    what lies between two runs is counted too.
+    """
+    wall_s = job_s = 0.0
+    runs = 0
+    steps: dict[str, float] = {}
+    for before, one in zip([None, *attempts], attempts, strict=False):
+        if one.ended_unix_s is None or one.status != "valid" or one.step_s(JOB) < job_least_s or not one.steps:
+            continue
+        began = one.began_unix_s
+        if before is not None and before.ended_unix_s is not None and began - before.ended_unix_s < RESTART_S:
+            began = min(began, before.ended_unix_s)
+        ended = one.ended_unix_s
+        if before is not None and before.ended_unix_s is not None and before.ended_unix_s > began:
+            began = before.ended_unix_s  # published while this one was prepared
+        wall_s += max(0.0, ended - began)
+        job_s += one.step_s(JOB)
+        runs += 1
+        for step in one.steps:
+            took_s = step.took_s - (one.step_s(JOB) if step.name == HOLDS_JOB else 0.0)
+            if step.name != JOB:
+                name = "history" if step.name == HOLDS_JOB else step.name
+                steps[name] = steps.get(name, 0.0) + took_s
+    return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
+
+
+def calls_s(events: Sequence[dict[str, Any]]) -> float:
+    """Return how long the calls took that the journal tells of, each from connecting to its last line, in seconds."""
+    total_s = began = last = 0.0
+    for event in events:
+        if event["event"] == "connect":
+            total_s, began = total_s + last - began, event["at_unix_s"]
+        last = event["at_unix_s"] if began else 0.0
+    return total_s + last - began
 
 
 def show(share: TimeShare) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from assay.cost.parts import Counts
 from assay.cost.prices import run_price
-from assay.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, mean_gain, setup_of
+from assay.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
 from assay.cost.tco import Runtime, TcoRow, jobs_over, jobs_per_day, tco
 from assay.formats.source import Source
 from assay.formats.tables import published
@@ -141,6 +141,6 @@ def test_lisa14s_table_5() -> None:
 
 def test_lisa14s_mean_gain_is_1_27() -> None:
     hdd11, ssd = lisa_setup("HDD-11", 11, 0), lisa_setup("SSD", 0, 1)
-    gain = mean_gain(hdd11.price, ssd.price, 2.5)
+    gain = cost_per_performance(hdd11.price, ssd.price, 2.5)
     assert f"{gain:.2f}" == "1.27"
     assert cost_per_performance(hdd11.price, ssd.price, gain) == pytest.approx(2.5)

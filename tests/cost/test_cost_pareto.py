@@ -17,7 +17,6 @@ from assay.cost.run_cost import (
     Codes,
     Floats,
     cost_per_run,
-    in_cents,
     mean_errors,
     pooled_scatter,
     ranks,
@@ -176,6 +175,6 @@ def test_an_impossible_time_is_refused(bad: float) -> None:
         times_of(np.array([1.0, bad]), np.array([0, 0]), 1)
 
 
-def test_half_a_cent_goes_up_and_equal_costs_share_a_rank() -> None:
-    assert in_cents(cost_per_run(Decimal("4.50"), 348.0)) == Decimal("0.44")
+def test_equal_costs_share_a_rank() -> None:
+    assert cost_per_run(Decimal("4.50"), 348.0) == Decimal("0.435")
     assert ranks([Decimal(3), Decimal(1), Decimal(1), Decimal(2)]) == [4, 1, 1, 3]

@@ -7,17 +7,17 @@ in Unix seconds, the share of the wall time that lies inside jobs, and what rest
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from assay.campaign.journal import JOURNAL
-from assay.planning.estimate import RESTART_S, Overheads
+from assay.planning.estimate import Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
-_HOLDS_JOB = "job and history"
+HOLDS_JOB = "job and history"
 _CAMPAIGNS_READ_MAX = 20
 """The newest campaigns tell what a restart takes; older ones are not read."""
 
@@ -101,61 +101,6 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
         elif event["event"] == "step":
             found.steps.append(Step(str(event.get("step")), event.get("began_unix_s", 0.0), event.get("took_s", 0.0)))
     return attempts
-
-
-@dataclass(frozen=True, slots=True)
-class TimeShare:
-    """Where a campaign's wall time went, from its first attempt's begin to its last one's end, in seconds."""
-
-    wall_s: float
-    job_s: float
-    runs: int
-    steps_s: dict[str, float]
-    """All steps but the job, by name; steps overlap, so their sum may be more than the rest of the wall time."""
-
-    @property
-    def share(self) -> float:
-        """Return the part of the wall time that was inside jobs."""
-        return self.job_s / self.wall_s if self.wall_s > 0 else 0.0
-
-
-def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeShare:
-    """Return where the time of the valid attempts went whose jobs took at least ``job_least_s``.
-
-    An attempt's wall time reaches from the end of the attempt before it (of the same call) to its own end, so that
-    what lies between two runs is counted too.
-    """
-    wall_s = job_s = 0.0
-    runs = 0
-    steps: dict[str, float] = {}
-    for before, one in zip([None, *attempts], attempts, strict=False):
-        if one.ended_unix_s is None or one.status != "valid" or one.step_s(JOB) < job_least_s or not one.steps:
-            continue
-        began = one.began_unix_s
-        if before is not None and before.ended_unix_s is not None and began - before.ended_unix_s < RESTART_S:
-            began = min(began, before.ended_unix_s)
-        ended = one.ended_unix_s
-        if before is not None and before.ended_unix_s is not None and before.ended_unix_s > began:
-            began = before.ended_unix_s  # published while this one was prepared
-        wall_s += max(0.0, ended - began)
-        job_s += one.step_s(JOB)
-        runs += 1
-        for step in one.steps:
-            took_s = step.took_s - (one.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
-            if step.name != JOB:
-                name = "history" if step.name == _HOLDS_JOB else step.name
-                steps[name] = steps.get(name, 0.0) + took_s
-    return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
-
-
-def calls_s(events: Sequence[dict[str, Any]]) -> float:
-    """Return how long the calls took that the journal tells of, each from connecting to its last line, in seconds."""
-    total_s = began = last = 0.0
-    for event in events:
-        if event["event"] == "connect":
-            total_s, began = total_s + last - began, event["at_unix_s"]
-        last = event["at_unix_s"] if began else 0.0
-    return total_s + last - began
 
 
 def measured_overheads(campaigns: Path, cluster: str) -> Overheads:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.errors import RepositoryError
-from assay.model.run import Run
 from assay.repository import Repository
 
 if TYPE_CHECKING:
@@ -52,9 +51,3 @@ def _refuse_nothing(table: RunTable, root: Path) -> None:
             where=str(root),
             hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some",
         )
-
-
-def read_runs(root: Path) -> tuple[Repository, list[Run]]:
-    """Return the repository at ``root`` and its runs, whole. Raises RepositoryError when there is none."""
-    repository, table = read_table(root)
-    return repository, repository.runs_at(table, range(len(table)))

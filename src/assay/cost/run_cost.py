@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,11 +117,6 @@ def cost_per_run(rate_per_h: Decimal, duration_s: float) -> Decimal:
     if not 0 <= duration_s < float("inf"):
         raise ValueError(f"a run time can't be {duration_s}")
     return (rate_per_h * Decimal(repr(float(duration_s))) / HOUR_S).quantize(_DIGITS)
-
-
-def in_cents(amount: Decimal) -> Decimal:
-    """Return an amount as BSC's table 2 prints it: in cents, half a cent upwards."""
-    return amount.quantize(_CENT, ROUND_HALF_UP)
 
 
 def ranks(costs: Sequence[Decimal]) -> list[int]:

@@ -71,8 +71,3 @@ def cost_per_performance(price_baseline: Decimal, price_candidate: Decimal, gain
     if price_baseline <= 0 or price_candidate <= 0 or not gain > 0:
         raise ValueError("prices and the gain must be positive")
     return float(price_candidate / price_baseline) / gain
-
-
-def mean_gain(price_baseline: Decimal, price_candidate: Decimal, per_performance: float) -> float:
-    """Return the gain that a printed cost per performance implies: LISA'14's 2.5 is 14000 / 4400 / 2.5 = 1.27."""
-    return cost_per_performance(price_baseline, price_candidate, per_performance)

@@ -15,9 +15,8 @@ from assay.compare.matched import STRATA, match
 from assay.compare.significance import best_of
 from assay.compare.speedups import Speedup, speedups_of
 from assay.model.plan import LAYOUT_FACTOR
-from assay.model.run import RunStatus
 from assay.statistics.facets import LevelCount, level_counts
-from assay.statistics.keys import first_rows, groups_by, hard_disk_layouts, has_level, require_factor, usable
+from assay.statistics.keys import first_rows, groups_by, hard_disk_layouts, require_factor, usable
 from assay.statistics.run_table import ABSENT, RunTable
 
 
@@ -128,8 +127,3 @@ def _leader(part: RunTable, factor: str, texts: dict[str, str | None], runs: int
         speedup,
         baseline,
     )
-
-
-def not_valid(table: RunTable) -> int:
-    """Return how many runs are invalid or failed."""
-    return int(np.count_nonzero(~has_level(table, "status", RunStatus.VALID.value)))
