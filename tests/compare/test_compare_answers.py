@@ -122,6 +122,8 @@ def test_rows_that_rest_on_different_sets_are_told_apart_and_estimated_together(
         ("SSD", "SS2"): 4,
     }
     assert known.parts == (("HDD", "SSD", "SS2"),)
+    turned = speedups_over(table_of(runs), ["layout"], "SS2").compared[0]
+    assert [(pair.baseline, pair.candidate) for pair in turned.pairs][:2] == [("SS2", "HDD"), ("SS2", "SSD")]
     same = speedups_over(table_of([run for run in runs if run.layout != "SS2"]), ["layout"], "HDD")
     assert same.compared[0].same_sets
     one: Any = same.speedups[0]

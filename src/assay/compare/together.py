@@ -127,7 +127,7 @@ def compared_levels(matched: MatchedSets, strata: Strata, found: list[Fit], base
     column = matched.table.columns[matched.factor]
     told = []
     for stratum, fit in enumerate(found):
-        pairs = _pairs(fit, column.levels)
+        pairs = _pairs(fit, column.levels, column.code(baseline))
         if pairs:
             level = strata.levels(matched.table, stratum)
             told.append(
@@ -144,9 +144,11 @@ def compared_levels(matched: MatchedSets, strata: Strata, found: list[Fit], base
     return told
 
 
-def _pairs(fit: Fit, levels: tuple[str, ...]) -> list[LevelPair]:
+def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
+    """Return all pairs that sets have both of, those with the baseline first and against it."""
+    order = np.argsort(fit.codes != baseline, kind="stable")
+    first, second = (order[places] for places in np.triu_indices(len(order), 1))
     columns = np.asfortranarray(fit.logs).T
-    first, second = np.triu_indices(len(fit.codes), 1)
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         apart = columns[a] - columns[b]
@@ -155,11 +157,8 @@ def _pairs(fit: Fit, levels: tuple[str, ...]) -> list[LevelPair]:
             off = np.full(len(apart), fit.rounding[a] + fit.rounding[b])
             ratio = between_sets(apart, off).ratio
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
-            pairs.append(
-                LevelPair(
-                    *names, len(apart), ratio.value, ratio.low, ratio.high, mean.ratio if mean is not None else None
-                )
-            )
+            both = mean.ratio if mean is not None else None
+            pairs.append(LevelPair(*names, len(apart), ratio.value, ratio.low, ratio.high, both))
     return pairs
 
 

@@ -65,7 +65,8 @@ def sure_of(compared: Compared) -> str:
     """Return how sure a ratio is, a sentence. ValueError without an interval."""
     if compared.low is None or compared.high is None:
         raise ValueError("a ratio without an interval is not sure")
-    return f"The 95 % interval is {format_interval(compared.low, compared.high)}, from {compared.basis.units}."
+    scope = f" {compared.basis.holds_for}" if compared.basis.holds_for else ""
+    return f"The 95 % interval{scope} is {format_interval(compared.low, compared.high)}, from {compared.basis.units}."
 
 
 def faster(compared: Compared, where: str) -> str:

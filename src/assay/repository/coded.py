@@ -24,7 +24,6 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model.imported import like
 from assay.model.run import Run
 from assay.repository import queries
 from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
@@ -106,7 +105,8 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         ids.append(run.run_id)
         bundles.append(bundle or run.run_id)
         starts.append(run.started_at)
-        lines.append(msgspec.json.encode(like(run, environment={})).decode())
+        whole = msgspec.json.encode(run).decode()
+        lines.append(whole.replace(f'"environment":{examples[kind].texts[-1]}', '"environment":{}', 1))
         duration_s[row], started_s[row] = run.duration_s, started_unix_s(run)
         for name, value in run.metrics.items():
             if name not in values:
