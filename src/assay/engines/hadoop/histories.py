@@ -7,6 +7,7 @@ In: the ResourceManager's REST, the folders of HDFS with histories. Out: progres
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,11 @@ from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 
 _WAIT_S = 20.0
 _WAIT_AFTER_FAILURE_S = 3.0
+
+
+def job_ids(output: str) -> list[str]:
+    """Return the jobs that a client says it runs, in their order."""
+    return list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", output)))
 
 
 async def progress(resourcemanager: Endpoint, app: Mapping[str, Any]) -> str:
