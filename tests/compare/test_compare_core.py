@@ -95,10 +95,12 @@ def test_engines_are_compared_whatever_their_versions_on_each_layout(varied: boo
             levels = {"engine": engine, "layout": run.layout} if varied else run.levels
             runs.append(replace(run, run_id=f"{engine}-{run.run_id}", levels=levels))
     by_context = {one.context: one for one in compare(runs, factor="engine", baseline="hadoop")}
-    assert len(by_context) == 2
-    on_disks = next(one for context, one in by_context.items() if "HD2" in context)
+    assert set(by_context) == {"layout=HD2", "layout=SS2"}
+    on_disks = by_context["layout=HD2"]
     assert (on_disks.baseline, on_disks.candidate) == ("hadoop", "spark")
     assert (on_disks.n_baseline, on_disks.n_candidate) == (2, 2)
     assert on_disks.ratio == pytest.approx(2.0)
+    of_layouts = compare(runs, factor="layout", baseline="HD2")
+    assert {one.context for one in of_layouts} == {"engine=hadoop", "engine=spark"}
     [matched] = matched_speedups(table_of(runs), "engine", "hadoop")
     assert matched.sets == 2

@@ -16,7 +16,7 @@ from assay.compare.matched import COUNTED, WARM, MatchedSets, match
 from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR
 from assay.model.run import Run
 from assay.model.warning import CodedWarning, WarningCode
-from assay.statistics.factors import RESERVED, in_order, level_of
+from assay.statistics.factors import FOLLOWING, RESERVED, in_order, level_of
 from assay.statistics.keys import first_rows
 from assay.statistics.run_table import RunTable, coded, table_of
 
@@ -98,7 +98,8 @@ def _contexts(matched: MatchedSets, examples: Sequence[int]) -> list[str]:
     """Return what sets sets of one workload apart, from a row of each."""
     table = matched.table
     kinds: list[dict[str, str]] = [{} for _ in examples]
-    for name in sorted(name for name in table.factors if name != matched.factor):
+    passed_over = {matched.factor, *FOLLOWING.get(matched.factor, ())}
+    for name in sorted(name for name in table.factors if name not in passed_over):
         column = table.columns[name]
         for kind, row in zip(kinds, examples, strict=True):
             text = column.text(row)
@@ -115,7 +116,8 @@ def _telling(kinds: Sequence[dict[str, str]]) -> set[str]:
         for name in dict.fromkeys(name for kind in kinds for name in kind)
         if len({kind.get(name) for kind in kinds}) > 1
     ]
-    found = {name for name in differing if "." not in name}
+    followers = {name for names in FOLLOWING.values() for name in names}
+    found = {name for name in differing if "." not in name and name not in followers}
     for name in differing:
         apart = {tuple(kind.get(one) for one in sorted(found)) for kind in kinds}
         more = {tuple(kind.get(one) for one in sorted({*found, name})) for kind in kinds}
