@@ -17,6 +17,8 @@ from builders import WORKERS, make_run
 from detail_support import make_task
 
 JVM_S, MASTER_S, BYTE_S = 1.5, 3.0, 5e-9
+BACKGROUND = 0.2
+"""Cores of the machine that are in use beside the workers, over the 24 s in which attempts run."""
 DATA = 100_000_000
 
 
@@ -50,6 +52,7 @@ def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> Watched:
     for node in WORKERS:
         for t_s, share in ((0.0, 0.0), (6.0, 0.0), (30.0, 1.0), (33.0, 1.0)):
             trace.append(t_s, node, "cgroup", "cpu_s", counter=True, value=share * used_s / len(WORKERS))
+            trace.append(t_s, node, "cpu", "user_s", counter=True, value=share * (used_s + BACKGROUND * 24.0))
     environment = {"nodes": {WORKERS[0]: {"hardware": {"cpu": {"model": "EPYC", "logical_cores": 2}}}}}
     fields: dict[str, Any] = {
         "origin": Origin.MEASURED,
@@ -80,6 +83,7 @@ def test_what_runs_cost_is_learned_from_them() -> None:
     total = costs.job_cpu_s.value + 12 * (costs.task_cpu_s.value - 0.3) + moved * costs.io_cpu_s_per_byte.value
     assert total == pytest.approx(MASTER_S + 12 * JVM_S + moved * BYTE_S, rel=0.05)
     assert (found.machine_cores, found.cpu_model) == (2, "EPYC")
+    assert found.background_cores == pytest.approx(BACKGROUND)
 
 
 def test_a_profile_is_kept_in_a_file(tmp_path: Path) -> None:

@@ -89,8 +89,14 @@ def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
         f"{status}, {odd}" if odd else status,
         run.origin,
         cold_text(run.cold),
-        format_duration(run.duration_s),
+        format_duration(run.duration_s) + _interval(run),
     )
+
+
+def _interval(run: Run) -> str:
+    """Return a simulated run's interval; nothing for other runs."""
+    low, high = (run.metrics.get(name) for name in ("duration_low_s", "duration_high_s"))
+    return f" ({format_duration(low)} to {format_duration(high)})" if low is not None and high is not None else ""
 
 
 def _levels(opened: Repository, name: str) -> tuple[str, ...]:

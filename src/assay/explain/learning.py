@@ -77,6 +77,8 @@ class _Facts:
     reduce_cpu_s: float
     other_cpu_s: float | None
     """What workers used while tasks ran, beyond what tasks counted."""
+    background_cores: float | None
+    """Cores of a lab's machine that were in use meanwhile, and not by workers."""
     read: float
     map_output: float
     shuffled: float
@@ -125,6 +127,7 @@ def learned_profile(watched: Sequence[Watched], name: str, machine_cores: int | 
         engine=engines[0],
         cpu_model=", ".join(models),
         machine_cores=cores if runs[0].lab_scale is not None else None,
+        background_cores=_least_background(facts),
         costs=costs,
         workloads={program: _workload(program, own, idle_s) for program, own in sorted(by_program.items())},
         learned=Learned(
@@ -180,6 +183,7 @@ def _facts(each: Watched, cores: int | None) -> _Facts:
         map_cpu_s=by_kind["map"],
         reduce_cpu_s=by_kind["reduce"],
         other_cpu_s=_other_cpu_s(each, span, sum(by_kind.values()), cores),
+        background_cores=_background_cores(each, span),
         read=read,
         map_output=metrics.get("map_output_bytes", 0.0),
         shuffled=shuffled,
@@ -217,6 +221,29 @@ def _other_cpu_s(each: Watched, span: tuple[float, float], counted_s: float, cor
     if busy is None or not cores or run.lab_scale is None:
         return None
     return max(0.0, busy * cores * run.duration_s - _SETUP_CORES * (run.duration_s - span[1] + span[0]) - counted_s)
+
+
+def _background_cores(each: Watched, span: tuple[float, float]) -> float | None:
+    run, trace = each.run, each.trace
+    if run.lab_scale is None or trace is None or span[1] <= span[0]:
+        return None
+    names = sorted(workers(run, each.tasks, trace))
+    grown = counter_increases(trace, *span, names)
+    own = [grown.get((node, "cgroup", "cpu_s")) for node in names]
+    machine = [grown.get((node, "cpu", metric)) for node in names[:1] for metric in CPU_BUSY]
+    if not own or any(value is None for value in own) or all(value is None for value in machine):
+        return None
+    beside_s = sum(value or 0.0 for value in machine) - sum(value or 0.0 for value in own)
+    return max(0.0, beside_s / (span[1] - span[0]))
+
+
+def _least_background(facts: Sequence[_Facts]) -> float:
+    """Return what was always in use: other work on the machine comes and goes, and takes what is idle.
+
+    None of it where most runs have no traces: what their nodes used contains it already.
+    """
+    told = [one.background_cores for one in facts if one.background_cores is not None]
+    return min(told) if 2 * len(told) > len(facts) else 0.0
 
 
 def _fitted(facts: Sequence[_Facts]) -> tuple[Uncertain, Uncertain, Uncertain]:

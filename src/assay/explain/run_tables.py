@@ -42,6 +42,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
     """
     found = {
         "configuration": TextTable.of_pairs("configuration", _configuration(run)),
+        "simulation": simulation_table(run),
         "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
         "time": phase_table(detail.breakdown, "where the time went"),
         "jobs": jobs_table(detail),
@@ -59,6 +60,17 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
     }
     return {name: table for name, table in found.items() if table}
+
+
+def simulation_table(run: Run) -> TextTable:
+    """Return what a simulated run rests on: its interval, its profile, what was assumed; empty for any other run."""
+    told = run.environment.get("simulation")
+    if not isinstance(told, dict):
+        return TextTable("simulated")
+    low, high = run.metrics.get("duration_low_s"), run.metrics.get("duration_high_s")
+    notes = [f"nine of ten run times lie between {tenths(low)} and {tenths(high)} s"] if low and high else []
+    notes.append(f"profile {told.get('profile')}: {told.get('learned')}; seed {told.get('seed')}")
+    return TextTable("simulated", notes=(*notes, *(str(words) for words in told.get("assumptions", ()))))
 
 
 def cold_text(cold: bool | None) -> str:

@@ -123,3 +123,5 @@ class CostProfile:
     costs: EngineCosts
     workloads: Mapping[str, WorkloadProfile]
     learned: Learned
+    background_cores: float = 0.0
+    """In a lab: of these cores, what its master, its disks' emulation and the machine itself always take."""

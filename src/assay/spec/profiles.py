@@ -158,6 +158,8 @@ class ProfileFile(Section):
     """The processor that CPU seconds are of."""
     machine_cores: Count | None = None
     """In a lab: cores of the machine that its nodes share."""
+    background_cores: Amount = 0.0
+    """In a lab: of these, what its master, its disks' emulation and the machine itself always take."""
     learned: LearnedSection
     """Where it is from."""
     costs: CostsSection
@@ -184,6 +186,7 @@ def _profile(document: Document) -> CostProfile:
         engine=file.engine,
         cpu_model=file.cpu or "",
         machine_cores=file.machine_cores,
+        background_cores=file.background_cores,
         costs=EngineCosts(**{name: _uncertain(getattr(file.costs, name)) for name in CostsSection.model_fields}),
         workloads={name: _workload(name, section) for name, section in file.workloads.items()},
         learned=Learned(
@@ -230,6 +233,7 @@ def profile_text(profile: CostProfile) -> str:
     lines = [f"profile: {profile.name}", f"engine: {profile.engine}"]
     lines += [f"cpu: {_quoted(profile.cpu_model)}"] if profile.cpu_model else []
     lines += [f"machine_cores: {profile.machine_cores}"] if profile.machine_cores else []
+    lines += [f"background_cores: {profile.background_cores:.3g}"] if profile.background_cores else []
     lines += ["learned:", f"  source: {_quoted(learned.source)}", f"  runs: {learned.runs}"]
     lines += [f"  date: {_quoted(learned.date)}"] if learned.date else []
     for name, values in (("clusters", learned.clusters), ("layouts", learned.layouts)):

@@ -60,7 +60,6 @@ class Asked:
     links: float = 1.0
     fixed: float = 1.0
     """Factor on fixed costs."""
-    background_cores: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +146,7 @@ def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assu
         if cores is None:
             cores = 2
             assumptions.append("the lab's machine is taken to have 2 cores: nothing says how many it has")
-        found["cpu_pool"] = {"cores": max(0.1, cores - asked.background_cores)}
+        found["cpu_pool"] = {"cores": cores, "background_cores": min(asked.profile.background_cores, 0.9 * cores)}
     if cluster.racks is not None:
         found["racks"] = {
             "nodes": cluster.racks.nodes,
