@@ -54,3 +54,10 @@ def test_few_errors_have_no_quantile_and_few_levels_widen_it() -> None:
     two, three = (calibration.left_out_quantile([np.ones(50)] * n) for n in (2, 3))
     assert two > three > 1.0
     assert calibration.left_out_quantile([np.ones(50)] * 20) == 1.0
+
+
+def test_a_text_that_every_run_has_for_itself_is_its_name_and_no_factor() -> None:
+    runs = [replace(run, levels={**run.levels, "folder": f"run-{n}"}) for n, run in enumerate(learning_runs())]
+    encoding = learned_encoding(table_of(runs))
+    assert encoding.factor("folder") is None
+    assert encoding.factor("network") is not None

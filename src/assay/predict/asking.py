@@ -166,6 +166,8 @@ def _outside(model: Model, table: RunTable, new_cluster: Mask, reasons: dict[int
                 continue
             rows = np.flatnonzero(column.codes == code)
             for row in rows:
+                if factor.of_cluster and new_cluster[row]:
+                    continue
                 if (why := _why_outside(factor, level, BEYOND_ON_NEW_CLUSTER if new_cluster[row] else 1.0)) is not None:
                     found[row] = True
                     reasons.setdefault(int(row), []).append(why)

@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 LEVELS_MAX = 60
 """Of a factor's levels, the most frequent ones that are a feature each."""
 NUMBERS_AS_LEVELS_MAX = 16
+NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
+"""A text that more than this share of so many runs have for themselves is a run's name, and no factor."""
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."
@@ -47,6 +49,8 @@ class Factor:
     """Of the numbers; 0 where the levels are none."""
     varied: bool
     """Whether it is among the features: it has two levels at least, and is not told by another factor."""
+    of_cluster: bool
+    """Whether each cluster has one level of it: a new cluster may have another."""
 
     @property
     def singled_out(self) -> tuple[str, ...]:
@@ -80,6 +84,11 @@ class Encoding:
         sums += [f"all {name}" for name in (CORES, MEMORY) if {WORKERS, name} <= known]
         data = any(factor.name == "data_bytes" and factor.varied for factor in self.factors)
         return (*sums, *(f"data per {name}" for name in sums)) if data else tuple(sums)
+
+    def of_cluster(self) -> NDArray[np.bool_]:
+        """Return which features are properties of clusters, and not of what runs on them."""
+        own = {factor.name for factor in self.factors if factor.of_cluster}
+        return np.array([name in own or HARDWARE in name or name == DEVICES_ALL for name in self.names])
 
     def factor(self, name: str) -> Factor | None:
         """Return a factor by its name; None when no run had it."""
@@ -175,7 +184,7 @@ def learned_encoding(table: RunTable) -> Encoding:
     """Return the encoding of a table's factors and hardware."""
     workloads = table.columns.get("workload")
     found = []
-    for name in table.factors:
+    for name in told_apart_by(table):
         column = table.columns[name]
         counts = np.bincount(column.codes[column.codes != ABSENT], minlength=len(column.levels))
         order = np.argsort(-counts, kind="stable")
@@ -186,11 +195,25 @@ def learned_encoding(table: RunTable) -> Encoding:
         numeric = bool(np.isfinite(values).all()) and name not in KINDS
         several = len(levels) + bool((column.codes == ABSENT).any()) > 1
         repeats = workloads is not None and name not in KINDS and _follows(column.codes, workloads.codes)
+        clusters = table.columns.get("cluster")
+        of_cluster = clusters is not None and name not in KINDS and _follows(column.codes, clusters.codes)
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
-        found.append(Factor(name, levels, numeric, low, high, several and not repeats))
+        found.append(Factor(name, levels, numeric, low, high, several and not repeats, of_cluster))
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
     usual = tuple(float(np.nanmedian(_log(table.values[name]))) for name in hardware)
     return Encoding(tuple(found), hardware, usual)
+
+
+def told_apart_by(table: RunTable) -> list[str]:
+    """Return the factors, but for texts of which most runs have one of their own: those are names of runs."""
+    found = []
+    for name in table.factors:
+        column = table.columns[name]
+        levels = len(np.unique(column.codes))
+        names_runs = levels > NAMES_SHARE * len(table) and name not in KINDS and len(table) >= NAMES_RUNS_MIN
+        if not names_runs or all(np.isfinite(number_of(level)) for level in column.levels):
+            found.append(name)
+    return found
 
 
 def _follows(codes: NDArray[np.int32], other: NDArray[np.int32]) -> bool:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
 from assay.predict.calibration import conformal_quantile, left_out_quantile, quantile_by_level
-from assay.predict.features import DEVICES_ALL, HARDWARE, KINDS, Encoding, Features, learned_encoding
+from assay.predict.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
 from assay.predict.forest import Forest, grown, joined
 from assay.statistics.keys import Floats, Groups, Ints, first_rows, groups_by, median_by, usable
 from assay.statistics.run_table import RunTable
@@ -117,7 +117,7 @@ class Learning:
                 f"{len(taken)} valid runs are too few to learn from",
                 hint=f"at least {RUNS_MIN} are needed; measure more, or ask with fewer conditions",
             )
-        groups = groups_by(taken, taken.factors)
+        groups = groups_by(taken, told_apart_by(taken))
         if groups.count < CONFIGURATIONS_MIN:
             raise SpecificationError(
                 f"{len(taken)} valid runs are of {groups.count} configurations only, too few to learn from",
@@ -178,7 +178,8 @@ def learn(table: RunTable, seed: int = SEED) -> Model:
         for a, b in NEW_PAIRS
         if a in codes and b in codes
     }
-    scenes = _Scenes(features, told.logs, np.array(encoding.names), codes, seed)
+    names = np.array(encoding.names)
+    scenes = _Scenes(features, told.logs, names, encoding.of_cluster(), codes, seed)
     transfers, unseen = scenes.transfers(), scenes.pairs()
     return Model(
         encoding=encoding,
@@ -227,6 +228,8 @@ class _Scenes:
     features: Features
     logs: Floats
     names: NDArray[np.str_]
+    of_cluster: NDArray[np.bool_]
+    """Which features are properties of clusters."""
     codes: Mapping[str, NDArray[np.int64]]
     seed: int
 
@@ -237,7 +240,7 @@ class _Scenes:
     def _transfer(self, kind: str, codes: NDArray[np.int64]) -> tuple[Transfer, Unseen]:
         told = self.names != kind
         if kind == "cluster" and len(np.unique(codes)) <= LINED_MIN:  # then hardware is a cluster's name, no number
-            told &= np.array([HARDWARE not in name and name != DEVICES_ALL for name in self.names.tolist()])
+            told &= ~self.of_cluster
         columns = np.flatnonzero(told)
         errors: dict[bool, list[Floats]] = {True: [], False: []}
         for level in _most_frequent(codes):

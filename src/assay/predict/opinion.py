@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.predict.features import learned_encoding
+from assay.predict.features import learned_encoding, told_apart_by
 from assay.predict.model import SEED, Learning, out_of_fold, spread_of
 from assay.statistics.keys import Floats, Groups, Mask, groups_by, median_by, usable
 from assay.statistics.run_table import RunTable
@@ -67,7 +67,7 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     """Return the opinion on all rows, learned from the sound ones."""
     told = Learning.of(taken.taken(sound))
     encoding = learned_encoding(told.configurations())
-    configurations = groups_by(taken, taken.factors)
+    configurations = groups_by(taken, told_apart_by(taken))
     first = np.zeros(configurations.count, dtype=np.int64)
     first[configurations.of_row[::-1]] = np.arange(len(taken))[::-1]
     logs = np.log(taken.values["duration_s"])
