@@ -87,8 +87,23 @@ def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
     assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
 
 
-def test_a_cluster_whose_engine_stands_there_already_is_refused_before_any_host_is_asked(tmp_path: Path) -> None:
-    path = write_local_plan(tmp_path, "attached", "layout: SSD\nworkloads: [wordcount: {data: 1MB}]\n")
+@pytest.mark.parametrize(
+    ("engine", "varied", "words"),
+    [
+        ("spark", "", "can't be attached to a running spark yet"),
+        ("hadoop", "containers: [2, 4]", "containers belongs to daemons, which are somebody else's here"),
+        ("hadoop", "dfs.datanode.handler.count: [10, 20]", "dfs.datanode.handler.count belongs to daemons"),
+        ("hadoop", "layout: [SSD, two]", "layout needs daemons to restart or to be configured"),
+    ],
+)
+def test_what_an_attached_cluster_can_not_vary_is_refused_before_any_host_is_asked(
+    tmp_path: Path, engine: str, varied: str, words: str
+) -> None:
+    layout = "layouts: {two: {hdfs: {ssd1: 2}, intermediate: [ssd1]}}\n" if "two" in varied else ""
+    body = f"{layout}workloads: [terasort: {{data: 1MB}}]\n" + (f"factors: {{{varied}}}\n" if varied else "")
+    body = body if "layout: [" in varied else f"layout: SSD\n{body}"
+    path = write_local_plan(tmp_path, "attached", body)
+    path.write_text(path.read_text().replace("engine: hadoop", f"engine: {engine}"))
     cluster = tmp_path / "cluster.yaml"
     before = load_plan(path).fingerprint
     cluster.write_text(cluster.read_text() + "provider: deployed\n")
@@ -96,6 +111,6 @@ def test_a_cluster_whose_engine_stands_there_already_is_refused_before_any_host_
     attached = "provider: attached\nattached: {queue: default, directory: /user/me/assay}\n"
     cluster.write_text(cluster.read_text().replace("provider: deployed\n", attached))
     done = assay("run", path, "--repository", tmp_path / "repository", check=False)
-    assert done.returncode == 2
-    assert "can't be attached to a running hadoop yet" in done.stderr
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
     assert not (tmp_path / "repository").exists()

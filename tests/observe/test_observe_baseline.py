@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -133,7 +134,7 @@ async def test_all_metadata_is_written_before_a_disk_is_measured(knows: bool) ->
     folder = "/data/.assay-baseline"
     synced = [("sync", "-f", "--", folder), *([] if knows else [("sync",)])]
     wanted = [("rm",), ("mkdir",), *synced, ("fio",), *synced, ("fio",), ("rm",)]
-    assert [argv if argv[0] == "sync" else argv[:1] for argv in host.commands] == wanted
+    assert [argv if argv[0] == "sync" else argv[:1] for argv in host.commands if argv[0] != "df"] == wanted
     assert all("-rf" in argv for argv in host.commands if argv[0] == "rm")
 
 
@@ -194,3 +195,20 @@ async def test_what_the_model_computed_is_told_from_what_the_file_states(capsys:
     assert "modelled" not in rows["sequential read"]
     told = {one["metric"]: one["modelled"] for one in cli._json(measured)["measurements"]}
     assert (told["random_read_iops"], told["sequential_read_bytes_per_s"]) == (True, False)
+
+
+async def test_a_disk_without_room_is_not_written_to(tmp_path: Path) -> None:
+    """The file may take a tenth of what is free; the folder that was made for it goes again."""
+
+    class Full(LocalTransport):
+        async def run(self, argv: Sequence[str], **options: Any) -> Completed:
+            if argv[0] == "df":
+                return Completed(tuple(argv), 0, b"Avail\n1000000\n", b"")
+            assert argv[0] != "fio"
+            return await super().run(argv, **options)
+
+    device = Device("ssd", DeviceKind.SSD, 5e8, 5e8, None, None, 10**12, directory=str(tmp_path))
+    node = Node("n1", NodeType("t", 2, 2**30, (device,), Nic(1e9)), frozenset(Role))
+    with pytest.raises(HostError, match="would take more than 10% of what is free"):
+        await baseline.measure_baseline(Cluster("full", Placement.LOCAL, (node,)), {"n1": Full("n1")})
+    assert os.listdir(tmp_path) == []  # noqa: PTH208

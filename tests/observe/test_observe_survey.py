@@ -19,6 +19,7 @@ from assay.model.cluster import Address
 from assay.model.fitness import Fitness, Grade
 from assay.observe.scripts import source
 from assay.observe.survey import survey, survey_all
+from assay.repository import Repository
 from assay.spec import load_cluster
 from campaign_support import assay
 from fleet import Fleet, each, fleet
@@ -65,9 +66,6 @@ GONE = (HANGS, REFUSES, CHANGED)
 @pytest.fixture(scope="module")
 def forty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fleet]:
     folder = tmp_path_factory.mktemp("fleet", numbered=True)
-    folder.chmod(0o755)
-    folder.parent.chmod(0o755)
-    folder.parent.parent.chmod(0o755)
     pythons = {OLD: OLD_PYTHONS[0].parent.parent} if OLD_PYTHONS else {}
     with fleet(folder / "hosts", FORTY, disks=FORTY, pythons=pythons) as made:
         yield made
@@ -115,3 +113,25 @@ def test_scripts_for_nodes_are_plain_ascii() -> None:
     scripts = [*(ROOT / "src").rglob("node/*.py")]
     assert len(scripts) > 5
     assert [path.name for path in scripts if not path.read_bytes().isascii()] == []
+
+
+@pytest.mark.lab
+@pytest.mark.slow
+def test_hosts_behind_a_jump_host_are_found_checked_and_observed_by_a_user_who_is_not_root(
+    forty: Fleet, tmp_path: Path
+) -> None:
+    names, file, root = ["n31", "n32", OLD], tmp_path / "rack.yaml", tmp_path / "repository"
+    each(forty, names, "mkdir /mnt/data/bench && chown 43210 /mnt/data/bench")
+    hosts = [forty.address(name) for name in names]
+    assay("discover", *hosts, *forty.login, "--jump", forty.address("n40"), "--below", "bench", "-o", file)
+    checked = assay("check", file, "--json", "--keep", root, check=False)
+    fitness = msgspec.json.decode(checked.stdout, type=Fitness)
+    assert fitness.unreached == {}
+    assert {fitness.worst(host, "writable") for host in ("worker1", "worker2")} == {Grade.FIT}
+    assert fitness.worst("worker1", "rights") is Grade.NOTE
+    assay("observe", file, "--repository", root, "--for", "1s")
+    [run] = Repository.open(root).runs()
+    assert set(run.environment["nodes"]) == {"master", "worker1", "worker2"}
+    gone = assay("discover", *hosts[:1], *forty.login, "--jump", "127.0.0.1:1", check=False)
+    assert gone.returncode == 3
+    assert "jump" in gone.stderr

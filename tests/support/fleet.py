@@ -28,7 +28,7 @@ _CONFIG = """\
 Port 22
 ListenAddress {address}
 HostKey {folder}/host_key
-AuthorizedKeysFile {fleet}/authorized_keys
+AuthorizedKeysFile /run/authorized_keys
 PidFile none
 PermitRootLogin no
 PasswordAuthentication no
@@ -48,7 +48,9 @@ mount -t proc proc /proc
 umount -l /sys
 mount -t sysfs sysfs /sys
 mount -t tmpfs -o mode=755,size=4m fleet /run
-mkdir -m 0755 /run/sshd
+mkdir -m 0755 /run/sshd /run/home
+chown {user} /run/home
+cp {fleet}/authorized_keys /run/authorized_keys
 {more}
 exec {sshd} -D -e -f {folder}/config
 """
@@ -123,11 +125,9 @@ def fleet(
 
 def _write(made: Fleet) -> None:
     folder = made.folder
-    user = f"{USER}:x:{USER_ID}:65534::{folder}/home:/bin/sh\n"
+    user = f"{USER}:x:{USER_ID}:65534::/run/home:/bin/sh\n"
     (folder / "passwd").write_text(Path("/etc/passwd").read_text() + user)
     (folder / "hosts").write_text(made.network.hosts_file())
-    (folder / "home").mkdir()
-    os.chown(folder / "home", USER_ID, 65534)
     (folder / "authorized_keys").write_text(write_key(folder / "key") + "\n")
 
 
@@ -145,7 +145,8 @@ def _write_host(made: Fleet, name: str, python: Path | None, *, with_disk: bool)
     sshd = shutil.which("sshd", path="/usr/sbin:/sbin:/usr/bin")
     more = _DISK.format(folder=folder) if with_disk else ""
     more += f"mkdir /mnt/python\nmount --bind {python} /mnt/python\n" if python else ""
-    (folder / "boot.sh").write_text(_BOOT.format(name=name, more=more, sshd=sshd, folder=folder, fleet=made.folder))
+    values |= {"name": name, "more": more, "sshd": sshd, "user": USER_ID}
+    (folder / "boot.sh").write_text(_BOOT.format(**values))
 
 
 def _start(made: Fleet, name: str) -> subprocess.Popen[bytes]:

@@ -241,6 +241,9 @@ async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watche
 async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Baseline | None:
     if cluster.placement is Placement.LOCAL:
         return None
+    if cluster.attached:
+        watcher.say("no baseline is measured: devices and links are somebody else's; `assay baseline` does it if asked")
+        return None
     watcher.step("measuring devices and links")
     try:
         return await measure_baseline(cluster, transports, progress=watcher.step)

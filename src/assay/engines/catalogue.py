@@ -34,7 +34,7 @@ def _kinds() -> dict[str, EngineKind]:
     """Return name to engine; the first is what a plan gets that names none."""
     hadoop = HadoopRules()
     return {
-        "hadoop": EngineKind(hadoop, {ProviderKind.DEPLOYED: _hadoop}),
+        "hadoop": EngineKind(hadoop, {ProviderKind.DEPLOYED: _hadoop, ProviderKind.ATTACHED: _attached_hadoop}),
         "spark": EngineKind(SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark}),
     }
 
@@ -48,6 +48,12 @@ def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.hadoop.deployed import DeployedHadoop
 
     return DeployedHadoop(cluster, transports)
+
+
+def _attached_hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    from assay.engines.hadoop.attached import AttachedHadoop
+
+    return AttachedHadoop(cluster, transports)
 
 
 def _spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:

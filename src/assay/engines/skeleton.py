@@ -282,6 +282,11 @@ class HeldProvider(ABC, Generic[EngineT]):
         """What was started last."""
         return self._engine
 
+    @property
+    def holder(self) -> Transport:
+        """The host on which the cluster's lock lies."""
+        return self.transports[self.cluster.master.name]
+
     @abstractmethod
     async def install(self, show: Show) -> EngineFacts:
         """Bring what is needed to the hosts, which are held already; end what an interrupted assay left there."""
@@ -305,7 +310,7 @@ class HeldProvider(ABC, Generic[EngineT]):
 
     async def open(self, show: Show) -> None:
         """Take hold of the cluster, then :meth:`install`. Nothing is held when either fails."""
-        hold = await take_hold(self.transports[self.cluster.master.name], self.cluster)
+        hold = await take_hold(self.holder, self.cluster)
         try:
             self._facts = await self.install(show)
         except BaseException:

@@ -31,6 +31,7 @@ from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.baseline import Baseline, Measurement
 from assay.model.cluster import Cluster, Device, DeviceKind, Disks, Node, Placement
 from assay.model.requests import request_bytes
+from assay.units import format_bytes
 
 FILE_S = 4.0
 """What is written, and then read once in sequence: seconds of the device's write rate."""
@@ -109,6 +110,7 @@ async def _measure_devices(
     await transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)  # of a baseline that was killed
     try:
         await transport.run(["mkdir", "-p", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+        await _check_room(cluster, devices, folders, transport)
         await _sync(transport, folders)
         writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
         await _sync(transport, folders)
@@ -121,6 +123,26 @@ async def _measure_devices(
             await asyncio.shield(transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S))
     found = [value for device in devices for value in _found(cluster, node, device, writes, reads)]
     return {"fio": reads.version.removeprefix("fio-")}, found
+
+
+async def _check_room(
+    cluster: Cluster, devices: Sequence[Device], folders: Sequence[str], transport: Transport
+) -> None:
+    """Raise HostError where a test file would take more than its share of what is free on a real host's disk."""
+    if cluster.lab is not None:
+        return
+    df = ["df", "-B1", "--output=avail", "--", *folders]
+    said = await transport.run(df, timeout_s=COMMAND_TIMEOUT_S, check=False)
+    free = [int(word) for word in said.stdout.split() if word.isdigit()]
+    for device, free_bytes in zip(devices, free, strict=False):  # nothing from a df that is too old to be asked so
+        wanted = _how(device, cluster).span_bytes
+        if wanted > free_bytes * FILE_SHARE_MAX:
+            raise HostError(
+                f"a test file of {format_bytes(wanted)} would take more than {FILE_SHARE_MAX:.0%} of what is free "
+                f"({format_bytes(free_bytes)})",
+                where=f"{transport.name}: {device.directory}",
+                hint="make room, or describe slower devices: the file is what they write in 4 s",
+            )
 
 
 async def _sync(transport: Transport, folders: Sequence[str]) -> None:

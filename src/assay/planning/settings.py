@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from assay.model.cluster import Cluster, Placement
 from assay.model.plan import NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor, Plan
@@ -103,11 +104,29 @@ def check_configurations(plan: Plan, configurations: Sequence[Configuration], pr
     """Note what would fail, or wait for ever, once the engine has all of a configuration's parameters."""
     given = places(plan.parameters, plan.factors)
     written = [name for _, name, _ in given]
+    _check_restarts(plan, configurations, problems)
     for configuration in configurations:
         workers = configuration.workers or len(plan.cluster.workers)
         for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
             at = _place(mistake.names, configuration, given, plan.rules)
             problems.add(at, f"{mistake.words} ({configuration.key})")
+            return
+
+
+def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
+    """Note a factor that needs daemons to restart, where they are somebody else's; a folder's policy needs none."""
+    if plan.cluster.attached is None:
+        return
+    keys: dict[str, dict[str, Configuration]] = {}
+    for one in configurations:
+        plain = replace(one, layout=replace(one.layout, name="", policy=None))
+        keys.setdefault(one.engine, {})[plan.rules_of(one).deployment_key(plain, plan.cluster)] = one
+    for different in keys.values():
+        if len(different) > 1:
+            first, second = list(different.values())[:2]
+            names = [name for name in second.levels if first.levels.get(name) != second.levels[name]]
+            words = "needs daemons to restart or to be configured, and they are somebody else's (provider: attached)"
+            problems.add(("factors", *names[:1]), f"{' or '.join(names)} {words}")
             return
 
 

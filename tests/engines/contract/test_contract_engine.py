@@ -132,6 +132,7 @@ async def test_what_is_in_force_counts_defaults_and_the_plan(running: Running) -
     subject, engine = running.subject, running.engine
     found = engine.effective_parameters({**subject.base, **subject.carried})
     assert found.items() >= dict(subject.carried).items()
+    subject.requires("defaults")
     assert set(found) >= {default.name for default in subject.kind.rules.defaults}
 
 

@@ -19,6 +19,7 @@ from assay.engines.hadoop.configuration import Deployment, Ports, daemon_paramet
 from assay.engines.hadoop.daemons import Daemons
 from assay.engines.hadoop.distribution import require
 from assay.engines.hadoop.engine import HadoopEngine
+from assay.engines.hadoop.hdfs import ROOT
 from assay.engines.hadoop.jobs import Jobs, ship
 from assay.engines.hadoop.memory import in_memory, let_go
 from assay.engines.hadoop.rules import HadoopRules
@@ -30,8 +31,6 @@ from assay.model.cluster import Placement
 from assay.model.layout import Layout, StoragePolicy
 from assay.model.plan import Configuration
 
-ROOT = "/assay"
-"""Everything that assay keeps in HDFS is below it; storage policies are set there."""
 FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
 """What HDFS and Hadoop's disk checker say of full devices."""
 JAVA_MINIMUM = 11

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,11 +9,11 @@ from assay.engines.contract import EngineFacts, Finished, Show
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, properties
 from assay.engines.hadoop.daemons import Daemons, healthy
 from assay.engines.hadoop.hdfs import Hdfs
+from assay.engines.hadoop.histories import Histories, job_ids, progress
 from assay.engines.hadoop.jobs import Jobs
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.errors import EngineError, HostError
-from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.model.program import Program
 
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
@@ -32,8 +29,7 @@ _AT_THE_CLIENT = {
 _AT_THE_CLIENT_BYTES = 1 << 30
 _AT_THE_CLIENT_S = 8.0
 """With so little to read, and so short a way, a check in its client is over before a job on the cluster has begun."""
-_HISTORY_WAIT_S = 20.0
-_HISTORY_WAIT_AFTER_FAILURE_S = 3.0
+_HISTORIES = ("/assay/history/intermediate", "/assay/history/done")
 
 
 class HadoopEngine(ClientEngine[Hdfs]):
@@ -104,9 +100,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         ended = await self.client(command, timeout_s, label, cwd=self.daemons.home)
         if ended.outcome.exit_status != 0:
             await self.end_applications()
-        job_ids = list(dict.fromkeys(re.findall(r"Running job: (job_\d+_\d+)", ended.outcome.output)))
-        required = ended.outcome.exit_status == 0
-        return _with(ended, *await self._histories(job_ids, ended.started_unix_s, required=required))
+        return await Histories(self.storage, _HISTORIES).told(ended, job_ids(ended.outcome.output))
 
     async def progress(self) -> str | None:
         """Return where the running job is, as the ResourceManager and its ApplicationMaster say; None without one."""
@@ -115,14 +109,9 @@ class HadoopEngine(ClientEngine[Hdfs]):
             apps = (answer.get("apps") or {}).get("app") or []
             if not apps:
                 return None
-            app = apps[-1]
-            path = f"/proxy/{app['id']}/ws/v1/mapreduce/jobs"
-            jobs = (await self.daemons.resourcemanager.get(path)).get("jobs") or {}
-            job = (jobs.get("job") or [{}])[0]
+            return await progress(self.daemons.resourcemanager, apps[-1])
         except (EngineError, HostError):
             return None
-        maps, reduces = float(job.get("mapProgress", 0)), float(job.get("reduceProgress", 0))
-        return f"{app['name']}: map {maps:.0f} %, reduce {reduces:.0f} %"
 
     async def end_applications(self) -> None:
         """End what the ResourceManager still runs; a master that is gone has nothing running."""
@@ -135,54 +124,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         except (EngineError, HostError):
             return
 
-    async def _histories(
-        self, job_ids: list[str], started: float, *, required: bool
-    ) -> tuple[tuple[JobHistory, ...], dict[str, bytes]]:
-        histories: list[JobHistory] = []
-        logs: dict[str, bytes] = {}
-        for job_id in job_ids:
-            files = await self._history_files(job_id, _HISTORY_WAIT_S if required else _HISTORY_WAIT_AFTER_FAILURE_S)
-            logs |= files
-            for name, content in files.items():
-                if name.endswith(".jhist"):
-                    histories.append(parse_jhist(content, start_unix_s=started))
-        return tuple(histories), logs
-
-    async def _history_files(self, job_id: str, wait_s: float) -> dict[str, bytes]:
-        """Return a job's ``.jhist`` and ``_conf.xml``, wherever the history server has them by now."""
-        deadline = time.monotonic() + wait_s
-        while time.monotonic() < deadline:
-            try:
-                for root in ("/assay/history/intermediate", "/assay/history/done"):
-                    found = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
-                    if any(path.endswith(".jhist") for path in found):
-                        wanted = [path for path in found if path.endswith((".jhist", "_conf.xml"))]
-                        contents = await asyncio.gather(*(self.storage.read(path) for path in wanted))
-                        endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
-                        return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
-            except (EngineError, HostError):  # the file is just being moved, or the NameNode is gone
-                pass
-            await asyncio.sleep(0.2)
-        return {}
-
 
 def soon_at_the_client(reads_bytes: int, link_bits_per_s: float) -> bool:
     """Say whether the master reads so much faster by itself than a job on the cluster would: not over a slow link."""
     return reads_bytes <= min(_AT_THE_CLIENT_BYTES, link_bits_per_s / 8 * _AT_THE_CLIENT_S)
-
-
-def _with(ended: Finished, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> Finished:
-    """Return what ended with what histories tell, in the words that all engines share."""
-    if not histories:
-        return replace(ended, logs={**ended.logs, **logs})
-    started_unix_s, last = ended.started_unix_s, histories[-1]
-    failed = sum(history.failed_maps + history.failed_reduces for history in histories)
-    return replace(
-        ended,
-        outcome=replace(ended.outcome, counters=last.counters, failed_tasks=failed),
-        jobs=tuple(job_of(history, started_unix_s) for history in histories),
-        tasks=tuple(task for history in histories for task in history.tasks),
-        phases=phases(last, started_unix_s),
-        logs={**ended.logs, **logs},
-        sources={**ended.sources, "phases": "job history", "tasks": "job history"},
-    )

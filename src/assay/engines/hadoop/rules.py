@@ -88,6 +88,7 @@ class HadoopRules:
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield copies without a worker, memory that no node has, and containers or sort buffers that never fit."""
+        yield from _not_ours(cluster, written, self)
         copies = parameters.get(REPLICATION, "1")
         if int(copies) > workers:
             words = f"{REPLICATION}: {copies} copies need as many workers, and {workers} are used"
@@ -138,6 +139,17 @@ class HadoopRules:
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return HDFS's replication."""
         return int(parameters[REPLICATION])
+
+
+def _not_ours(cluster: Cluster, written: Collection[str], rules: HadoopRules) -> Iterator[Mistake]:
+    """Yield what a plan sets and no job can carry, where the daemons are somebody else's."""
+    for name in written if cluster.attached else ():
+        targets = rules.words.get(name, (name,))
+        if name in rules.words and name != CONTAINERS:
+            continue
+        if not all(map(is_job_parameter, targets)) and ("." in name or name == CONTAINERS):
+            words = f"{name} belongs to daemons, which are somebody else's here: no job can carry it"
+            yield Mistake((name,), words)
 
 
 def _fewer(configuration: Configuration, cluster: Cluster) -> int | None:

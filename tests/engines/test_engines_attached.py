@@ -1,0 +1,300 @@
+"""Somebody else's Hadoop, played by a small server and a script for its client: what is asked, refused, counted, ended.
+
+The contract's suite holds the same provider against a real one.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.engines.catalogue import engine_kind
+from assay.engines.contract import Engine, Provider
+from assay.engines.hadoop.site import Site
+from assay.errors import EngineError
+from assay.hosts import LocalTransport
+from assay.model.cluster import Attachment, Cluster, Nic, Node, NodeType, Placement, Role
+from assay.model.layout import Directories, Layout
+from assay.model.plan import Configuration
+from assay.model.program import Program
+from assay.model.warning import WarningCode
+
+TERAGEN = "org.apache.hadoop.examples.terasort.TeraGen"
+CLIENT = """\
+#!/bin/sh
+echo "$HADOOP_CLASSPATH|$@" >> {folder}/asked
+case "$*" in
+  *version*) echo "Hadoop 3.3.6"; exit 0;;
+  *application*) exit 0;;
+  *nowhere*) echo "Input path does not exist: nowhere" >&2; exit 255;;
+esac
+sleep {sleep}
+echo "Running job: job_1700000000000_0007" >&2
+"""
+
+
+@dataclass
+class Theirs:
+    """What the server says."""
+
+    safe_mode: str = ""
+    state: str = "active"
+    quota: dict[str, int] = field(default_factory=lambda: {"spaceQuota": -1, "quota": -1, "spaceConsumed": 5})
+    others: int = 0
+    nodes: int = 3
+    asked: list[str] = field(default_factory=list)
+    tag: str = ""
+
+    def bean(self, path: str) -> dict[str, Any]:
+        if "NameNodeStatus" in path:
+            return {"State": self.state}
+        if "NameNodeInfo" in path:
+            return {"Safemode": self.safe_mode}
+        return {"CapacityRemaining": 10**12, "NumLiveDataNodes": self.nodes}
+
+    def answer(self, method: str, path: str) -> Any:
+        self.asked.append(f"{method} {path}")
+        if path.startswith("/jmx"):
+            return {"beans": [self.bean(path)]}
+        if path == "/ws/v1/cluster/info":
+            return {"clusterInfo": {"haState": "ACTIVE" if self.state == "active" else "STANDBY"}}
+        if path == "/ws/v1/cluster/scheduler":
+            queues = {"queue": [{"queueName": "default"}, {"queueName": "nights"}]}
+            return {"scheduler": {"schedulerInfo": {"queueName": "root", "queues": queues}}}
+        if path.startswith("/ws/v1/cluster/apps"):
+            app = {
+                "id": "application_1_0001",
+                "name": "theirs",
+                "runningContainers": self.others,
+                "applicationTags": "",
+            }
+            return {"apps": {"app": [app]} if self.others else None}
+        if "op=GETCONTENTSUMMARY" in path:
+            return {"ContentSummary": {"fileCount": 3, "directoryCount": 1, **self.quota}}
+        return {"boolean": True}
+
+
+@pytest.fixture
+def theirs() -> Iterator[tuple[Theirs, int]]:
+    state = Theirs()
+
+    class Handler(BaseHTTPRequestHandler):
+        def _say(self) -> None:
+            content = json.dumps(state.answer(self.command, self.path)).encode()
+            if "LISTSTATUS" in self.path:
+                self.send_error(404)
+                return
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        do_GET = do_PUT = do_DELETE = _say  # noqa: N815 - http.server's names
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield state, server.server_address[1]
+    server.shutdown()
+    server.server_close()
+
+
+def site_xml(folder: Path, port: int, **more: str) -> None:
+    values = {
+        "fs.defaultFS": "hdfs://127.0.0.1:8020",
+        "dfs.namenode.http-address": f"127.0.0.1:{port}",
+        "yarn.resourcemanager.webapp.address": f"127.0.0.1:{port}",
+        "dfs.datanode.data.dir": "[SSD]file:///data1/dn,/data2/dn",
+        **more,
+    }
+    entries = (f"<property><name>{n}</name><value>{v}</value></property>" for n, v in values.items())
+    (folder / "core-site.xml").write_text(f"<configuration>{''.join(entries)}</configuration>")
+
+
+@pytest.fixture(autouse=True)
+def no_jobs_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ship(*_: object) -> object:
+        from assay.engines.hadoop.jobs import Jobs
+
+        return Jobs("/ours/jobs.jar")
+
+    monkeypatch.setattr("assay.engines.hadoop.jobs.ship", ship)
+
+
+def attached(folder: Path, port: int, *, sleep_s: float = 0.0, settings: Mapping[str, str] | None = None) -> Provider:
+    given = dict(settings or {})
+    queue = given.pop("queue", "nights")
+    site_xml(folder, port, **given)
+    client = folder / "hadoop"
+    client.write_text(CLIENT.format(folder=folder, sleep=sleep_s))
+    client.chmod(0o755)
+    attachment = Attachment("node", str(client), str(folder), queue, "/user/me/assay", ("/their/examples.jar",))
+    node = Node("node", NodeType("t", 2, 2**33, (), Nic(1e9)), frozenset(Role))
+    cluster = Cluster("theirs", Placement.LOCAL, (node,), home=str(folder / "home"), attached=attachment)
+    return engine_kind("hadoop").provider_of(cluster)(cluster, {"node": LocalTransport("node")})
+
+
+def configuration(**parameters: str) -> Configuration:
+    parts = (Directories("ssd"),)
+    return Configuration({}, Layout("SSD", parts, parts), {k.replace("_", "."): v for k, v in parameters.items()})
+
+
+async def opened(provider: Provider, **parameters: str) -> Engine:
+    await provider.open(lambda _: None)
+    return (await provider.provide(configuration(**parameters), lambda _: None)).engine
+
+
+async def test_a_program_goes_by_their_client_into_our_queue_and_folder_and_nothing_else_is_touched(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    state, port = theirs
+    provider = attached(tmp_path, port)
+    engine = await opened(provider, dfs_replication="2")
+    try:
+        program = Program(TERAGEN, ("100", "/assay/output/x"), {"some.dir": "/assay/y,/assayed"})
+        done = await engine.run(program, {"dfs.replication": "2"}, timeout_s=30, label="job", show=print)
+        await engine.storage.delete("/assay/output/x")
+        assert provider.facts.version == "3.3.6"
+    finally:
+        await provider.close()
+    assert done.outcome.exit_status == 0
+    line = (tmp_path / "asked").read_text().splitlines()[-1]
+    assert line.startswith("/their/examples.jar:/ours/jobs.jar|")
+    assert f"--config {tmp_path} {TERAGEN}" in line
+    assert "-Dmapreduce.job.queuename=nights" in line
+    assert "-Dsome.dir=/user/me/assay/SSD/y,/assayed" in line
+    assert line.endswith("100 /user/me/assay/SSD/output/x")
+    changing = [asked for asked in state.asked if not asked.startswith("GET")]
+    assert changing
+    assert all("/webhdfs/v1/user/me/assay" in asked for asked in changing)
+    assert engine.data_directories["node"] == ["/data1/dn", "/data2/dn"]
+
+
+@pytest.mark.slow
+async def test_what_others_run_meanwhile_is_counted_and_the_run_says_so(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    state, port = theirs
+    provider = attached(tmp_path, port, sleep_s=2.5)
+    engine = await opened(provider)
+    try:
+        quiet = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
+        state.others = 12
+        loud = await engine.run(Program(TERAGEN, ("1", "/assay/b")), {}, timeout_s=30, label="job", show=print)
+    finally:
+        await provider.close()
+    assert quiet.warnings == ()
+    assert quiet.metrics["other_containers"] == 0
+    assert loud.metrics["other_containers_max"] == 12
+    assert [warning.code for warning in loud.warnings] == [WarningCode.DISTURBED]
+    assert "disturbed by others: 12.0 containers" in str(loud.warnings[0])
+
+
+async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
+    _, port = theirs
+    provider = attached(tmp_path, port)
+    engine = await opened(provider)
+    try:
+        done = await engine.run(Program(TERAGEN, ("/assay/nowhere",)), {}, timeout_s=30, label="job", show=print)
+        assert done.outcome.exit_status == 255
+        assert any("nowhere" in line for line in done.outcome.last_words())
+        assert await engine.trouble() is None
+    finally:
+        await provider.close()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "settings", "words"),
+    [
+        ({"safe_mode": "Safe mode is ON."}, {}, "in safe mode"),
+        ({"state": "standby"}, {}, "no NameNode is active"),
+        ({"quota": {"spaceQuota": 10, "spaceConsumed": 10}}, {}, "the quota of room is used up"),
+        ({"quota": {"quota": 4}}, {}, "the quota of files is used up"),
+        ({}, {"queue": "nigths"}, "did you mean 'nights'"),
+        ({}, {"hadoop.security.authentication": "kerberos"}, "secured by Kerberos"),
+        ({}, {"fs.defaultFS": "ofs://om"}, "no Ozone"),
+        ({}, {"dfs.nameservices": "a,b"}, "federated"),
+        ({}, {"dfs.http.policy": "HTTPS_ONLY"}, "HTTPS alone"),
+    ],
+)
+async def test_what_stands_in_the_way_is_said_before_anything_is_held(
+    theirs: tuple[Theirs, int], tmp_path: Path, wrong: dict[str, Any], settings: dict[str, str], words: str
+) -> None:
+    state, port = theirs
+    for name, value in wrong.items():
+        setattr(state, name, value)
+    provider = attached(tmp_path, port, settings=settings)
+    with pytest.raises(EngineError, match=words):
+        await provider.open(lambda _: None)
+    again = attached(tmp_path, port)
+    vars(state).update(vars(Theirs()))
+    await again.open(lambda _: None)
+    await again.close()
+
+
+async def test_what_needs_a_restart_or_more_nodes_is_refused(theirs: tuple[Theirs, int], tmp_path: Path) -> None:
+    _, port = theirs
+    provider = attached(tmp_path, port)
+    try:
+        with pytest.raises(EngineError, match=r"yarn.nodemanager.resource: no job can carry it"):
+            await opened(provider, yarn_nodemanager_resource="1")
+        with pytest.raises(EngineError, match="4 copies are asked for, and 3 DataNodes live"):
+            await provider.provide(configuration(dfs_replication="4"), lambda _: None)
+    finally:
+        await provider.close()
+
+
+async def test_without_a_client_or_a_configuration_the_words_say_which(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    _, port = theirs
+    provider = attached(tmp_path, port)
+    (tmp_path / "hadoop").unlink()
+    with pytest.raises(EngineError, match="the client does not run"):
+        await provider.open(lambda _: None)
+    (tmp_path / "core-site.xml").unlink()
+    with pytest.raises(EngineError, match="there is no Hadoop configuration"):
+        await provider.open(lambda _: None)
+
+
+async def test_of_two_masters_the_active_one_is_found_and_a_failover_is_followed(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    state, port = theirs
+    pair = {
+        "fs.defaultFS": "hdfs://big",
+        "dfs.nameservices": "big",
+        "dfs.ha.namenodes.big": "nn1,nn2",
+        "dfs.namenode.http-address.big.nn1": "127.0.0.1:1",
+        "dfs.namenode.http-address.big.nn2": f"127.0.0.1:{port}",
+        "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
+        "yarn.resourcemanager.webapp.address.rm1": "127.0.0.1:1",
+        "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{port}",
+    }
+    provider = attached(tmp_path, port, settings=pair)
+    engine = await opened(provider)
+    try:
+        assert await engine.trouble() is None
+        state.state = "standby"
+        assert "no NameNode is active" in (await engine.trouble() or "")
+        state.state = "active"
+        assert await engine.trouble() is None
+    finally:
+        await provider.close()
+
+
+def test_properties_that_refer_to_others_are_put_together() -> None:
+    site = Site({"a": "${b}/x", "b": "/${user.name}", "loop": "${loop}", "fs.defaultFS": "hdfs://h"}, "here", "me")
+    assert site.get("a") == "/me/x"
+    assert site.history_folders()[0] == "/tmp/hadoop-yarn/staging/history/done_intermediate/me"
+    assert "${loop}" in site.get("loop")
+    assert replace(site, settings={"fs.defaultFS": "hdfs://h:1"}).namenodes() == [("h", 9870)]
