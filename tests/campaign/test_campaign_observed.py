@@ -12,6 +12,7 @@ from assay.repository import Repository
 from campaign_support import assay, write_local_plan
 
 
+@pytest.mark.slow
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
     return (
@@ -44,6 +45,7 @@ def test_a_command_that_fails_is_a_failed_run_and_a_time_is_watched_too(cluster:
     assert sorted(run.status for run in Repository.open(root).runs()) == [RunStatus.FAILED, RunStatus.VALID]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [[], ["--for", "1s", "--", "true"], ["--for", "soon"], ["--", "no-such-program"]])
 def test_what_can_not_be_watched_is_refused_in_words(cluster: Path, tmp_path: Path, asked: list[str]) -> None:
     done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)

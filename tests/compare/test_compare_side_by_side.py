@@ -97,6 +97,7 @@ def test_the_api_puts_sides_beside_each_other(tmp_path: Path) -> None:
     assert client.get("/api/v1/sides", params=[("run", "nothing"), ("run", twins[0])]).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
 def test_the_filtered_runs_leave_as_files(tmp_path: Path, form: str) -> None:
     client = client_of(filled(tmp_path / "r").root)

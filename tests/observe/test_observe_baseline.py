@@ -75,6 +75,7 @@ async def test_a_directory_that_can_not_be_made_is_an_error_that_names_the_host(
         await _measure(tmp_path / "file")
 
 
+@pytest.mark.slow
 async def test_a_host_without_fio_is_told_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(_programs_without_fio(tmp_path / "bin")))
     with pytest.raises(HostError) as caught:

@@ -57,6 +57,7 @@ def call(*arguments: str | Path) -> Result:
     return CliRunner().invoke(assay, [str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_the_page_loads_nothing_from_any_host(page: str) -> None:
     assert re.findall(r"https?://", page) == []
     assert re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(?!data:|#)[^\"')\s]+", page) == []
@@ -95,6 +96,7 @@ def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> SingleReport:
     return content_of(runs, observed_of=observed_of)
 
 
+@pytest.mark.slow
 def test_one_run_of_each_configuration_is_shown_closely() -> None:
     content = closely(runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]}, metrics={"hdfs_read_bytes": 5e9}))
     (section,) = content.sections
@@ -140,6 +142,7 @@ def test_identifiers_inside_the_charts_are_unique(page: str) -> None:
     assert set(re.findall(r"url\(#([\w-]+)\)", page)) <= set(names)
 
 
+@pytest.mark.slow
 def test_hostile_text_in_a_run_stays_text() -> None:
     runs = [
         replace(
@@ -199,6 +202,7 @@ def test_measured_and_simulated_runs_are_told_apart() -> None:
     assert {c.origin for s in content.sections for c in s.comparisons} == {Origin.MEASURED, Origin.SIMULATED}
 
 
+@pytest.mark.slow
 def test_compare_prints_the_contracts_json(root: Path) -> None:
     result = call("compare", "--by", "layout", "--baseline", "HD2", "--repository", root, "--json")
     found = json.loads(result.stdout)

@@ -112,6 +112,7 @@ def test_a_bundle_damaged_at_the_server_is_not_taken(tmp_path: Path) -> None:
     assert bundle_ids(Repository.open(tmp_path / "r")) == [make_run(2).run_id]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "token", "told"),
     [

@@ -20,20 +20,16 @@ CONTAINERS = "containers"
 COMPRESSION = "compression"
 MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
 MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
-TARGETS = {
+HADOOP_TARGETS = {
     CONTAINERS: (
         "yarn.nodemanager.resource.memory-mb",
         "yarn.nodemanager.resource.cpu-vcores",
         "yarn.scheduler.capacity.resource-calculator",
     ),
-    COMPRESSION: (
-        MAP_OUTPUT_COMPRESS,
-        MAP_OUTPUT_CODEC,
-        "spark.shuffle.compress",
-        "spark.shuffle.spill.compress",
-        "spark.io.compression.codec",
-    ),
+    COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
 }
+SPARK_COMPRESSION = ("spark.shuffle.compress", "spark.shuffle.spill.compress", "spark.io.compression.codec")
+TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
 """Words that stand for several parameters of an engine, to these: in plans, and in runs that were made by them, whose
 levels say what these parameters are.
 """

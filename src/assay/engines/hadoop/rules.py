@@ -16,7 +16,14 @@ from assay.engines.hadoop.defaults import DEFAULTS
 from assay.engines.hadoop.storage_types import policy_mistake, spread
 from assay.model.cluster import Cluster, Network, NodeType, Placement
 from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION, CONTAINERS, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS, TARGETS, Configuration
+from assay.model.plan import (
+    COMPRESSION,
+    CONTAINERS,
+    HADOOP_TARGETS,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    Configuration,
+)
 from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import COUNT, unknown
 from assay.units import format_bytes, parse_bytes
@@ -53,11 +60,11 @@ class HadoopRules:
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """``containers`` and ``compression``."""
-        return TARGETS
+        return HADOOP_TARGETS
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""
-        found = {name: value for name, value in settings.items() if name not in TARGETS}
+        found = {name: value for name, value in settings.items() if name not in HADOOP_TARGETS}
         if COMPRESSION in settings:
             codec = CODECS[settings[COMPRESSION]]
             found |= {MAP_OUTPUT_COMPRESS: "true" if codec else "false"} | ({MAP_OUTPUT_CODEC: codec} if codec else {})

@@ -14,7 +14,7 @@ from assay.engines.hadoop.rules import CODECS, HadoopRules
 from assay.engines.spark import settings
 from assay.model.cluster import Cluster, NodeType
 from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION, Configuration
+from assay.model.plan import COMPRESSION, TARGETS, Configuration
 from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import unknown
 
@@ -46,7 +46,7 @@ class SparkRules:
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """Hadoop's; ``compression`` sets Spark's codec too."""
-        return self.hadoop.words
+        return TARGETS
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into Spark's switches and codec, beside what Hadoop makes of its words."""
