@@ -20,6 +20,7 @@ from assay.questions import report_single
 from assay.questions.comparison import baseline_among
 from assay.questions.findings import findings_view
 from assay.questions.hardware import hardware_of
+from assay.questions.hosts import checked_hosts
 from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
@@ -105,4 +106,5 @@ def _frame(
         imports=imports_of(repository),
         assay_version=__version__,
         hardware=hardware_of(repository, examples),
+        checked=checked_hosts(repository),
     )

@@ -18,6 +18,7 @@ from assay.model.environment import NodeFacts
 from assay.model.run import Run
 from assay.questions.findings import FindingsView
 from assay.questions.hardware import HardwareView
+from assay.questions.hosts import CheckedCluster
 from assay.questions.report_parts import Fact, ReportQuestion
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
@@ -58,6 +59,8 @@ class ReportFrame:
     settings: tuple[LeveledFactor, ...]
     hardware: HardwareView
     hosts: tuple[Fact, ...]
+    checked: tuple[CheckedCluster, ...]
+    """The newest check of the hosts of each of the runs' clusters, where one was kept."""
     provenance: tuple[Fact, ...]
     plans: tuple[PlanText, ...]
     commands: tuple[str, ...]
@@ -179,6 +182,7 @@ def frame_of(
     imports: Sequence[ImportFacts] = (),
     assay_version: str = "",
     hardware: HardwareView | None = None,
+    checked: Sequence[CheckedCluster] = (),
 ) -> ReportFrame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind; ``claims``: what
     the runs say to the studies' claims.
@@ -197,6 +201,7 @@ def frame_of(
         settings=settings_of(table),
         hardware=hardware or HardwareView((), (), ()),
         hosts=_hosts(examples),
+        checked=tuple(one for one in checked if one.fitness.cluster in present(table, "cluster")),
         provenance=_provenance(examples, imports, assay_version),
         plans=shown,
         commands=_commands(replace(asked, date=day), shown, imports),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from assay.compare.compared import Compared
 from assay.compare.findings import ClaimAnswer
 from assay.compare.threats import Threat
+from assay.questions.hosts import CheckedCluster
 from assay.questions.report_frame import LEVELS_SHOWN, LeveledFactor, ReportFrame
 from assay.questions.report_parts import Fact
 from assay.report.document import (
@@ -156,8 +157,31 @@ def appendix_chapter(frame: ReportFrame, runs: Sequence[Block]) -> Chapter:
         )
     if frame.hosts:
         blocks += [Heading("Hosts as they were found"), Facts(frame.hosts)]
+    for one in frame.checked:
+        blocks += _fitness(one)
     blocks += [Heading("Provenance"), Facts(frame.provenance), *runs]
     return Chapter("appendix", "Appendix: configuration and provenance", tuple(blocks))
+
+
+def _fitness(one: CheckedCluster) -> list[Block]:
+    """Return what was not fit on the hosts of a cluster, with who recommends what."""
+    counts = ", ".join(f"{count} {grade}" for grade, count in one.counts.items() if count)
+    checks, hosts = len(one.fitness.criteria), len(one.fitness.hosts)
+    words = f"{checks} checks on {hosts} hosts at {one.fitness.checked_at}: {counts}."
+    rows = [
+        (
+            str(item.reading.grade),
+            item.reading.host,
+            f"{item.criterion.title} {item.reading.subject}".strip(),
+            item.reading.found,
+            "; ".join(f"{advice.value} ({advice.source})" for advice in item.criterion.advice),
+        )
+        for item in one.troubles
+    ]
+    found = table(("Grade", "Host", "Check", "Found", "Recommended, and by whom"), rows)
+    title = f"Were the hosts of {one.fitness.cluster} fit to be measured?"
+    told: list[Block] = [Heading(title), Paragraph(line(words))]
+    return [*told, Fold(f"What was not fit ({len(rows)})", (found,))] if rows else told
 
 
 def reproduce_chapter(frame: ReportFrame) -> Chapter:
