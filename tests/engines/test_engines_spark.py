@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from assay.engines.catalogue import engine_kind
+from assay.engines.hadoop.configuration import Deployment, Ports
 from assay.engines.spark import distribution, settings
 from assay.engines.spark.history import recorded
 from assay.engines.spark.java import needed_java, require_java, version_of
 from assay.errors import EngineError
 from assay.hosts.local import LocalTransport
 from assay.model.cluster import Cluster
+from assay.model.layout import Directories, Layout
 from assay.model.rules import Rules
 from assay.spec import load_cluster
 from assay.workloads.catalogue import workloads
@@ -254,3 +256,17 @@ def test_an_executor_that_was_lost_is_told_as_the_cause_and_its_attempts_count_a
         (True, "every end of 2 task attempts is there"),
         (False, "the first that failed: ExecutorLostFailure: Container killed on request (exit 137)"),
     ]
+
+
+def test_a_standalone_master_is_told_of_as_many_cores_as_the_executors_have(cluster: Cluster) -> None:
+    layout = Layout("SS2", (Directories("ssd1"),), (Directories("ssd2"),))
+    hosts = {node.name: "127.0.0.1" for node in cluster.nodes}
+    deployment = Deployment(cluster, layout, {}, "lib/*", "java", "", "mark", Ports(), hosts, "/home/d")
+    given = {"spark.executor.cores": "4", "dfs.blocksize": "16MiB"}
+    on_yarn = settings.program_settings(deployment, given, {"spark.master": "yarn"})
+    assert "spark.cores.max" not in on_yarn
+    assert on_yarn["spark.executor.instances"] == "3", "one on each worker"
+    assert on_yarn["spark.hadoop.dfs.blocksize"] == str(16 * 2**20)
+    assert "-Dassay.deployment=mark" in on_yarn["spark.executor.extraJavaOptions"]
+    alone = settings.program_settings(deployment, {**given, "spark.master": "standalone"}, {})
+    assert alone["spark.cores.max"] == "12"

@@ -168,6 +168,8 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         "spark.yarn.am.extraJavaOptions": f"{deployment.task_java_options} {marker}".strip(),
         **spark,
     }
+    if not on_yarn(own):  # which knows of no number of executors, only of all their cores
+        fixed["spark.cores.max"] = str(executors(own, len(cluster.workers)) * max(1, whole(own, CORES)))
     if cluster.java_home:
         home = cluster.java_home
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}

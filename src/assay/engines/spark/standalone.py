@@ -23,6 +23,8 @@ from assay.model.cluster import Node
 _PACKAGE = "org.apache.spark.deploy"
 MASTER, WORKER = "sparkmaster", "sparkworker"
 START_TIMEOUT_S = 60.0
+_CORES = 1024
+"""That a worker offers: memory limits how many executors it has, and programs how many tasks, as with YARN here."""
 _POLL_S = 0.25
 _COMMAND_TIMEOUT_S = 60.0
 
@@ -78,9 +80,8 @@ class Standalone:
 
     async def _worker(self, node: Node) -> None:
         memory = containers.node_memory_mb(self.parameters)
-        cores = max(1, settings.whole(self.parameters, settings.CORES)) * max(1, node.type.cores)
         own = self._deployment.host(node)
-        arguments = ["--host", own, "--webui-port", "0", "--cores", str(cores), "--memory", f"{memory}m"]
+        arguments = ["--host", own, "--webui-port", "0", "--cores", str(_CORES), "--memory", f"{memory}m"]
         arguments += ["--work-dir", f"{self.daemons.home}/spark-work", self.url]
         local = ",".join(self._deployment.intermediate_directories(node))
         await self._spawn(node, WORKER, f"{_PACKAGE}.worker.Worker", arguments, {"SPARK_LOCAL_DIRS": local})
