@@ -53,6 +53,9 @@ struct Due {
     at: f64,
 }
 
+/// Virtual time ends here: where doubles no longer tell nanoseconds apart.
+pub const HORIZON_S: f64 = 4e6;
+
 const NEVER: Due = Due { order: 0, at: f64::INFINITY };
 
 struct Link {
@@ -72,6 +75,8 @@ struct Cpu {
 pub struct Engine<T> {
     pub now: f64,
     pub events: u64,
+    /// What comes next lies behind the horizon.
+    pub is_late: bool,
     order: u64,
     heap: BinaryHeap<Event<T>>,
     activities: Vec<Activity>,
@@ -91,6 +96,7 @@ impl<T: Copy> Engine<T> {
         Engine {
             now: 0.0,
             events: 0,
+            is_late: false,
             order: 0,
             heap: BinaryHeap::new(),
             activities: Vec::new(),
@@ -233,6 +239,10 @@ impl<T: Copy> Engine<T> {
             let event = self.heap.pop()?;
             if !self.is_valid(&event) {
                 continue;
+            }
+            if event.at > HORIZON_S {
+                self.is_late = true;
+                return None;
             }
             self.events += 1;
             self.now = self.now.max(event.at);

@@ -5,7 +5,7 @@
 //! let answer = assay_simulate::answer("{\"id\": \"a\"}", &mut tables, || 0.0);
 //! assert_eq!(answer, "{\"id\":\"a\",\"error\":\"cluster: is missing\",\"kind\":\"input\"}");
 //! ```
-//! docs/simulator.md has the model with its formulas, the scenario and the result.
+//! docs/simulator-model.md has the model with its formulas, the scenario and the result.
 
 mod activity;
 mod attempt;
@@ -25,6 +25,8 @@ mod rng;
 mod scenario;
 mod schedule;
 mod series;
+#[cfg(test)]
+mod shares_test;
 mod sim;
 mod table;
 mod upsets;

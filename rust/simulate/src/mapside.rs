@@ -1,5 +1,7 @@
 //! How does a task work through its input? Segments of reading, computing and writing; spills and merges of a sort.
 
+use std::collections::VecDeque;
+
 use crate::activity::{Limit, Use};
 use crate::attempt::{File, Step, MAIN, SPILL};
 use crate::scenario::{Input, Output, SortSpec};
@@ -14,19 +16,26 @@ pub fn spills_of(sort: &SortSpec, output_bytes: f64) -> u32 {
 /// What merging so many equal segments costs before the last pass: the share of the data that is read and written once
 /// more, and the number of passes. Hadoop's Merger: the first pass takes so many that all others are full.
 pub fn merge_plan(segments: u32, factor: u32) -> (f64, u32) {
-    let mut sizes = vec![1.0; segments as usize];
+    let mut single = segments;
+    // What was merged comes out in ascending sizes.
+    let mut merged: VecDeque<f64> = VecDeque::new();
     let (mut extra, mut passes) = (0.0, 0);
-    let mut first = true;
-    while sizes.len() > factor as usize {
-        let count = match (sizes.len() - 1) % (factor as usize - 1) {
-            rest if first && rest > 0 => rest + 1,
-            _ => factor as usize,
+    while single as usize + merged.len() > factor as usize {
+        let count = match single.saturating_sub(1) % (factor - 1) {
+            rest if passes == 0 && rest > 0 => rest + 1,
+            _ => factor,
         };
-        first = false;
-        let merged: f64 = sizes.drain(..count).sum();
-        extra += merged;
-        let place = sizes.partition_point(|&size| size <= merged);
-        sizes.insert(place, merged);
+        let mut sum = 0.0;
+        for _ in 0..count {
+            if single > 0 && merged.front().map_or(true, |&size| size >= 1.0) {
+                single -= 1;
+                sum += 1.0;
+            } else {
+                sum += merged.pop_front().unwrap_or(0.0);
+            }
+        }
+        merged.push_back(sum);
+        extra += sum;
         passes += 1;
     }
     (extra / f64::from(segments.max(1)), passes)

@@ -182,8 +182,8 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
         task_start_cpu_s: zero("task_start_cpu_s")?,
         task_end_s: zero("task_end_s")?,
         task_end_cpu_s: zero("task_end_cpu_s")?,
-        node_heartbeat_s: fields.number_or("node_heartbeat_s", 1.0)?,
-        am_heartbeat_s: fields.number_or("am_heartbeat_s", 1.0)?,
+        node_heartbeat_s: heartbeat(&fields, "node_heartbeat_s")?,
+        am_heartbeat_s: heartbeat(&fields, "am_heartbeat_s")?,
         tasks_per_heartbeat: match fields.optional("tasks_per_heartbeat") {
             None => None,
             Some(_) => Some(range(&fields, "tasks_per_heartbeat", 1, 1 << 20)? as u32),
@@ -193,6 +193,15 @@ fn engine(item: Option<&Json>) -> Result<EngineCosts, String> {
         failure_detect_s: fields.number_or("failure_detect_s", 600.0)?,
         daemon_memory_bytes: zero("daemon_memory_bytes")?,
     })
+}
+
+/// 0, or a millisecond at least.
+fn heartbeat(fields: &Fields, key: &str) -> Result<f64, String> {
+    let interval_s = fields.number_or(key, 1.0)?;
+    if interval_s > 0.0 && interval_s < 0.001 {
+        return Err(format!("{}{key}: less than 0.001, and not 0", fields.at));
+    }
+    Ok(interval_s)
 }
 
 fn noise(item: Option<&Json>) -> Result<Noise, String> {

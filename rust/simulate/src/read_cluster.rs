@@ -9,6 +9,7 @@ const NODES_MAX: u64 = 200_000;
 const DEVICES_MAX: usize = 60;
 const HDD_READAHEAD_BYTES: f64 = 655_360.0;
 const OTHER_READAHEAD_BYTES: f64 = 1_310_720.0;
+const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
 const REQUEST_BYTES: f64 = 524_288.0;
 /// What a disk without a stated size is taken to have.
 const SIZE_BYTES: u64 = 4_000_000_000_000;
@@ -159,6 +160,9 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &place, assumptions)?;
     let usual = if matches!(params, Params::Hdd(_)) { HDD_READAHEAD_BYTES } else { OTHER_READAHEAD_BYTES };
     let readahead_bytes = fields.positive_or("readahead_bytes", usual)?.max(512.0);
+    if readahead_bytes > READAHEAD_BYTES_MAX {
+        return Err(format!("{}readahead_bytes: more than {READAHEAD_BYTES_MAX}", fields.at));
+    }
     let request_bytes = fields.positive_or("request_bytes", readahead_bytes.min(REQUEST_BYTES))?;
     let used_share = fields.positive_or("used_share", 0.5)?;
     if used_share > 1.0 {
@@ -232,7 +236,40 @@ fn full_or_plain(
     if !filled.is_empty() {
         assumptions.push(format!("{place}: as usual, not stated: {}", filled.join(", ")));
     }
-    device_model(at, &Json::Object(whole), size_bytes)
+    let params = device_model(at.clone(), &Json::Object(whole), size_bytes)?;
+    bounded(&at, &params)?;
+    Ok(params)
+}
+
+/// Refuse what no device is, and what the model's nanoseconds can't hold.
+fn bounded(at: &str, params: &Params) -> Result<(), String> {
+    let rate = (1e3, 1e13);
+    let time = (0.0, 10.0);
+    let iops = (0.1, 1e12);
+    let known: Vec<(&str, f64, (f64, f64))> = match params {
+        Params::Hdd(hdd) => vec![
+            ("read_bytes_per_s", hdd.read_bytes_per_s, rate),
+            ("write_bytes_per_s", hdd.write_bytes_per_s, rate),
+            ("interface_bytes_per_s", hdd.interface_bytes_per_s, (1e3, 1e15)),
+            ("inner_share", hdd.inner_share, (0.01, 1.0)),
+            ("seek_track_s", hdd.seek_track_s, time),
+            ("seek_full_s", hdd.seek_full_s, time),
+            ("rpm", hdd.rpm, (60.0, 1e6)),
+        ],
+        Params::Ssd(ssd) => vec![
+            ("read_bytes_per_s", ssd.read_bytes_per_s, rate),
+            ("write_bytes_per_s", ssd.write_bytes_per_s, rate),
+            ("burst_write_bytes_per_s", ssd.burst_write_bytes_per_s, rate),
+            ("read_latency_s", ssd.read_latency_s, time),
+            ("write_latency_s", ssd.write_latency_s, time),
+            ("read_iops", ssd.read_iops.unwrap_or(1.0), iops),
+            ("write_iops", ssd.write_iops.unwrap_or(1.0), iops),
+        ],
+    };
+    match known.iter().find(|(_, value, (low, high))| value < low || value > high) {
+        Some((key, value, (low, high))) => Err(format!("{at}{key}: {value} is not from {low:e} to {high:e}")),
+        None => Ok(()),
+    }
 }
 
 fn fill_hdd(at: &str, item: &Json, fill: &mut impl FnMut(&str, Json) -> bool) -> Result<Vec<String>, String> {

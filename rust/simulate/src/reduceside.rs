@@ -11,8 +11,10 @@ use crate::sim::{Sim, Timer};
 
 /// How long an event fetcher sleeps when nothing is new (EventFetcher.SLEEP_TIME).
 const POLL_S: f64 = 1.0;
-/// Of the time since its start, at most so often in large jobs.
-const POLL_SHARE: f64 = 0.05;
+/// Nor less than this share of the time since its start, and more of it in a stage of many tasks.
+const POLL_SHARE: f64 = 0.01;
+const LARGE_POLL_SHARE: f64 = 0.05;
+const LARGE_TASKS: u32 = 500;
 /// So many fetches are simulated one by one; more of them are taken together.
 const FETCHES: f64 = 300_000.0;
 /// A fetch takes at most this share of the buffer.
@@ -343,9 +345,8 @@ impl Sim<'_> {
             return;
         }
         let elapsed = now - attempt.step_s;
-        let large =
-            reduce.sources.len() > 64 || self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks > 500;
-        let wait = if large { (elapsed * POLL_SHARE).max(POLL_S) } else { POLL_S };
+        let large = self.jobs[attempt.job as usize].stages[attempt.stage as usize].tasks > LARGE_TASKS;
+        let wait = (elapsed * if large { LARGE_POLL_SHARE } else { POLL_SHARE }).max(POLL_S);
         if let Some(reduce) = &mut self.attempts[index as usize].reduce {
             if !reduce.polling {
                 reduce.polling = true;

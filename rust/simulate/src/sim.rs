@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::activity::{ByLimit, Limit, Owner, Use, Wake, LIMITS};
 use crate::attempt::{Attempt, Record};
-use crate::engine::Engine;
+use crate::engine::{Engine, HORIZON_S};
 use crate::mapside::{merge_plan, spills_of};
 use crate::outputs::Outputs;
 use crate::rng::Rng;
@@ -12,8 +12,6 @@ use crate::scenario::{Detail, Failure, Input, Output, Scenario, Stage};
 use crate::table::Tables;
 use crate::world::{World, RUN_SALT, SKEW_SALT};
 
-/// Virtual time ends here: where doubles no longer tell nanoseconds apart.
-const HORIZON_S: f64 = 4e6;
 /// Pieces of a task's work, by how many tasks there are.
 const PIECES: [(usize, u32); 3] = [(20_000, 8), (200_000, 3), (usize::MAX, 1)];
 
@@ -191,15 +189,15 @@ impl<'a> Sim<'a> {
             if let Some(failure) = self.failed.take() {
                 return Err(failure);
             }
-            if self.engine.now > HORIZON_S {
-                return Err(Failure::Impossible(format!("the jobs would take longer than {HORIZON_S} s")));
-            }
         }
         self.end_s = self.engine.now + self.fixed(self.scenario.engine.client_end_s);
         Ok(())
     }
 
     fn stuck(&self) -> Failure {
+        if self.engine.is_late {
+            return Failure::Impossible(format!("the jobs would take longer than {HORIZON_S} s"));
+        }
         let waiting = self.jobs.iter().zip(&self.scenario.jobs).find(|(state, _)| state.end_s == 0.0);
         let name = waiting.map_or("", |(_, job)| job.name.as_str());
         Failure::Impossible(format!("job {name} can't go on: no node that lives has room for what it still asks for"))

@@ -1,0 +1,162 @@
+"""How fast is the simulator, and how does its time grow?
+
+Runs ``assay-simulate`` on TeraSorts of growing clusters (racks of 40 nodes, four disks and noise in each) and prints
+simulated time, the simulator's own CPU time, its events and peak memory, the exponent by which CPU time grows with
+tasks, and what a lab-size run in requests takes. Beside it, where Debian's ``python3-simgrid`` is installed, SimGrid on
+the same number of pieces of work: each map reads a block, computes and writes, 8 at a time on each of 6 nodes.
+
+CPU time, not wall time: other programs on the machine don't count. The first run of a process also makes the tables of
+its disks; the smallest size is run 20 times in one process, and the mean counts.
+
+Run it with ``python benchmarks/simulator_speed.py [--largest]``; it prints Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+from assay.installation import installation
+
+BLOCK_BYTES = 134_217_728
+# Nodes, maps, reduces, containers a node.
+SIZES = ((6, 512, 24, 8), (100, 10_000, 400, 10), (1_000, 100_000, 4_000, 10), (10_000, 1_000_000, 20_000, 20))
+SYSTEM_PYTHON = Path("/usr/bin/python3")
+SIMGRID = """
+import time
+from simgrid import Actor, Engine, Mailbox, NetZone, this_actor
+engine = Engine(["x", "--log=root.thresh:critical"])
+zone = NetZone.create_full_zone("zone")
+hosts = [zone.create_host(f"h{i}", "1Gf") for i in range(6)]
+disks = []
+for host in hosts:
+    host.core_count = 16
+    disks.append(host.create_disk("disk", "600MBps", "600MBps"))
+zone.seal()
+def worker(node, maps):
+    for _ in range(maps):
+        disks[node].read(134217728)
+        this_actor.execute(4e9)
+        disks[node].write(134217728)
+left = 512
+for slot in range(48):
+    maps = left // (48 - slot)
+    left -= maps
+    Actor.create(f"w{slot}", hosts[slot % 6], worker, slot % 6, maps)
+began = time.process_time()
+engine.run()
+print(time.process_time() - began)
+"""
+
+
+def scenario(nodes: int, maps: int, reduces: int, slots: int) -> dict[str, object]:
+    """Return a TeraSort of ``maps`` blocks."""
+    disk = {
+        "name": "disk",
+        "count": 4,
+        "model": {"kind": "hdd", "bytes_per_s": 150e6, "iops": 120},
+        "purposes": {"dfs": 1, "intermediate": 1},
+    }
+    node = {
+        "name": "n",
+        "count": nodes,
+        "cores": 16,
+        "memory_bytes": 128e9,
+        "nic_in_bytes_per_s": 1.25e9,
+        "containers": {"memory_bytes": slots * 2e9},
+        "devices": [disk],
+    }
+    map_stage = {
+        "name": "map",
+        "memory_bytes": 2e9,
+        "input": {"from": "dfs", "dataset": "in"},
+        "cpu": {"process_s_per_byte": 20e-9, "sort_s_per_byte": 20e-9},
+        "output": {"to": "shuffle"},
+        "sort": {"buffer_bytes": 256e6},
+    }
+    reduce_stage = {
+        "name": "reduce",
+        "kind": "reduce",
+        "tasks": reduces,
+        "memory_bytes": 2e9,
+        "input": {"from": "stage", "stage": "map"},
+        "cpu": {"process_s_per_byte": 10e-9, "merge_s_per_byte": 5e-9},
+        "output": {"to": "dfs"},
+    }
+    return {
+        "cluster": {"nodes": [node], "racks": {"nodes": 40, "uplink_bytes_per_s": 20e9}},
+        "engine": {"job_submit_s": 2, "am_start_s": 3, "task_start_s": 2, "task_start_cpu_s": 2},
+        "noise": {"task_sigma": 0.1},
+        "datasets": [{"name": "in", "bytes": maps * BLOCK_BYTES, "files": maps}],
+        "jobs": [{"name": "terasort", "am_memory_bytes": 2e9, "stages": [map_stage, reduce_stage]}],
+    }
+
+
+def lab(fidelity: str) -> dict[str, object]:
+    """Return a sort of a lab's size: three nodes with two slow disks each, 600 MB."""
+    made = scenario(3, 24, 6, 4)
+    node = made["cluster"]["nodes"][0]  # type: ignore[index]
+    node["devices"][0] |= {
+        "count": 2,
+        "model": {"kind": "hdd", "bytes_per_s": 6e6, "iops": 120},
+        "readahead_bytes": 32768,
+        "dirty_limit_bytes": 3e6,
+    }
+    made["storage"] = {"block_bytes": 25e6}
+    made["datasets"] = [{"name": "in", "bytes": 600e6, "files": 24}]
+    return made | {"fidelity": fidelity}
+
+
+def run(program: Path, made: dict[str, object], times: int) -> tuple[dict[str, float], float, int]:
+    """Run a scenario so often in one process; return the last result, its CPU seconds, peak memory so far in KiB."""
+    begun_s = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    lines = "\n".join([json.dumps(made)] * times)
+    process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    out = process.communicate(lines)[0]
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result = json.loads(out.splitlines()[-1])
+    if "error" in result:
+        sys.exit(f"simulator_speed: {result['error']}")
+    return result, (ended.ru_utime - begun_s) / times, ended.ru_maxrss
+
+
+def main() -> None:
+    """Run it all and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--largest", action="store_true", help="a million tasks on 10,000 nodes too")
+    largest = parser.parse_args().largest
+    program = installation().simulator
+    if program is None:
+        sys.exit("simulator_speed: assay-simulate is not there: run tools/setup.sh")
+    print("| nodes | tasks | simulated s | CPU s | million events/s | peak MiB |\n|---|---|---|---|---|---|")
+    points = []
+    for nodes, maps, reduces, slots in SIZES if largest else SIZES[:3]:
+        result, cpu_s, peak = run(program, scenario(nodes, maps, reduces, slots), 20 if maps < 1000 else 1)
+        tasks, events = maps + reduces, result["events"]
+        points.append((math.log(tasks), math.log(cpu_s)))
+        rate = events / cpu_s / 1e6
+        print(f"| {nodes} | {tasks} | {result['duration_s']:.0f} | {cpu_s:.4f} | {rate:.2f} | {peak // 1024} |")
+    mean_x = sum(x for x, _ in points) / len(points)
+    mean_y = sum(y for _, y in points) / len(points)
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    print(f"\nCPU time grows with tasks to the power of {slope:.2f} ({len(points)} sizes).")
+    for fidelity in ("flows", "requests"):
+        result, cpu_s, _ = run(program, lab(fidelity), 10)
+        simulated_s = result["duration_s"]
+        times = simulated_s / cpu_s
+        print(f"Lab size in {fidelity}: {simulated_s:.0f} s in {cpu_s:.4f} s of CPU, {times:.0f} times real time.")
+    done = subprocess.run([SYSTEM_PYTHON, "-c", SIMGRID], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        print(f"SimGrid, 512 maps of three steps on 6 nodes: {float(done.stdout.split()[-1]):.4f} s of CPU.")
+    else:
+        print("SimGrid: python3-simgrid is not installed.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+//! What can't be simulated is refused in clear words, and nothing ever panics.
+
+use crate::support::{Case, HDD, SSD};
+use assay_simulate::{answer, Tables};
+use assay_spec::{json, Json};
+
+fn told(text: &str) -> (String, String) {
+    let result = answer(text, &mut Tables::default(), || 0.0);
+    let result = json::parse(&result).unwrap();
+    match (result.member("error"), result.member("kind")) {
+        (Some(Json::Text(error)), Some(Json::Text(kind))) => (kind.clone(), error.clone()),
+        _ => (String::new(), String::new()),
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let good = Case::new(HDD).json();
+    let cases = [
+        ("\"read_bytes_per_s\":6e6,", "", "input", "cluster.nodes[0].devices[0].model.read_bytes_per_s: is missing"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":0", "input", "read_bytes_per_s: must be more than 0"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":1e200", "input", "is not from 1e3 to 1e13"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":1e999", "input", "no value that JSON knows"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":NaN", "input", "no value that JSON knows"),
+        ("\"read_bytes_per_s\":6e6", "\"read_bytes_per_s\":-1", "input", "not negative"),
+        ("\"cores\":4", "\"cores\":0", "input", "cluster.nodes[0].cores: must be more than 0"),
+        ("\"count\":3", "\"count\":0", "input", "cluster.nodes: at least one node is needed"),
+        ("\"count\":2", "\"count\":0", "input", "cluster.nodes[0].devices: 1 to 60 are needed"),
+        ("\"nic_in_bytes_per_s\":60000000,", "", "input", "nic_in_bytes_per_s: is missing"),
+        ("\"dfs\":1,", "", "input", "no device has the purpose dfs"),
+        (",\"intermediate\":1", "", "input", "no device has the purpose intermediate"),
+        ("\"bytes\":300000000", "\"bytes\":300000000000000", "does-not-fit", "dfs: "),
+        ("\"dataset\":\"in\"", "\"dataset\":\"im\"", "input", "there is no \"im\""),
+        ("\"stage\":\"map\"", "\"stage\":\"mop\"", "input", "no stage before is mop"),
+        ("\"am_memory_bytes\":1,", "\"am_memory_bytes\":9,", "input", "no node has containers so large"),
+        ("\"seed\":1", "\"sead\":1", "input", "sead: unknown; known are"),
+        ("\"fidelity\":\"flows\"", "\"fidelity\":\"flow\"", "input", "none of flows, requests"),
+        ("\"tasks\":6,", "", "input", "tasks: is missing"),
+        ("\"process_s_per_byte\":10e-9", "\"process_s_per_byte\":1e3", "impossible", "would take longer"),
+    ];
+    for (part, instead, kind, words) in cases {
+        assert!(good.contains(part), "{part} is not in {good}");
+        let (found, error) = told(&good.replace(part, instead));
+        assert!(found == kind && error.contains(words), "{instead}: {found}: {error}");
+    }
+}
+
+#[test]
+fn what_is_no_scenario_is_refused() {
+    for text in ["", "{", "[]", "null", "\u{0}", "{\"jobs\":[]}", "{\"cluster\":3,\"jobs\":[]}"] {
+        assert_eq!(told(text).0, "input", "{text}");
+    }
+}
+
+/// Each number of a good scenario in turn becomes something else: refused or simulated, never a panic.
+#[test]
+fn no_number_makes_it_panic() {
+    let good = Case { bytes: 20e6, maps: 2, reduces: 2, nodes: 2, ..Case::new(SSD) }.json();
+    let bytes = good.as_bytes();
+    let is_number = |at: usize| bytes[at].is_ascii_digit() || b".eE+-".contains(&bytes[at]);
+    let mut at = 0;
+    while at < bytes.len() {
+        let begins = bytes[at].is_ascii_digit() && bytes[at - 1] == b':';
+        let end = (at..bytes.len()).find(|&i| !is_number(i)).unwrap_or(bytes.len());
+        if begins {
+            for other in ["0", "1", "-1", "0.3", "1e-300", "1e300", "4294967296", "null", "\"x\"", "[]"] {
+                let text = format!("{}{}{}", &good[..at], other, &good[end..]);
+                let result = answer(&text, &mut Tables::default(), || 0.0);
+                assert!(json::parse(&result).is_ok(), "{text}: {result}");
+            }
+        }
+        at = end.max(at + 1);
+    }
+}
