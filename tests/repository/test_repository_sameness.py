@@ -36,22 +36,21 @@ def times(folder: Path) -> list[float]:
     return sorted(run.duration_s for run in Repository.open(folder / "r").runs())
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEADER + ROWS.replace("1119", "1119.000").replace("77.5", "77.50"),
-        HEADER + ROWS.replace("HDD", "HDD ").replace("302", "302.0"),
-        HEADER + ROWS.replace("10:00Z", "11:00+01:00"),
-        (HEADER + ROWS).replace(",", ";").replace("1119", "1119,000").replace("77.5", "77,5"),
-        "job,disk,when,m\nterasort,HDD,2026-01-01T10:00Z,18.65\n",
-    ],
-    ids=["zeros", "blanks", "zone", "comma", "minutes"],
-)
-def test_another_notation_is_the_same_run(text: str, tmp_path: Path) -> None:
+NOTATIONS = {
+    "zeros": HEADER + ROWS.replace("1119", "1119.000").replace("77.5", "77.50"),
+    "blanks": HEADER + ROWS.replace("HDD", "HDD ").replace("302", "302.0"),
+    "zone": HEADER + ROWS.replace("10:00Z", "11:00+01:00"),
+    "comma": (HEADER + ROWS).replace(",", ";").replace("1119", "1119,000").replace("77.5", "77,5"),
+    "minutes": "job,disk,when,m\nterasort,HDD,2026-01-01T10:00Z,18.65\n",
+}
+
+
+def test_another_notation_is_the_same_run(tmp_path: Path) -> None:
     assert taken(tmp_path, "a.csv", HEADER + ROWS).exit_code == 0
-    again = taken(tmp_path, "b.csv", text)
-    assert "0 runs taken" in again.output
-    assert "were there already" in again.output
+    for name, text in NOTATIONS.items():
+        again = taken(tmp_path, f"{name}.csv", text)
+        assert "0 runs taken" in again.output, name
+        assert "were there already" in again.output, name
     assert times(tmp_path) == [77.5, 302, 1119]
 
 
@@ -68,6 +67,7 @@ def test_without_a_column_they_are_probably_the_same_and_it_asks(tmp_path: Path)
     assert times(tmp_path) == [77.5, 77.5, 302, 302, 1119, 1119]
 
 
+@pytest.mark.slow
 def test_replace_puts_them_in_the_place_of_what_they_probably_are(tmp_path: Path) -> None:
     taken(tmp_path, "a.csv", "job,t\nterasort,1119\nterasort,302\n")
     assert "in place of import" in taken(tmp_path, "b.csv", HEADER + ROWS, "--replace").output
@@ -75,6 +75,7 @@ def test_replace_puts_them_in_the_place_of_what_they_probably_are(tmp_path: Path
     assert {run.layout for run in Repository.open(tmp_path / "r").runs()} == {"HDD", "SSD"}
 
 
+@pytest.mark.slow
 def test_replace_loses_no_runs(tmp_path: Path) -> None:
     taken(tmp_path, "a.csv", HEADER + ROWS)
     refused = taken(tmp_path, "b.csv", "job,t\nterasort,1119\n", "--replace")

@@ -114,6 +114,7 @@ def test_intervals_of_whole_seconds_hold_the_truth() -> None:
     assert held / 400 >= 0.95
 
 
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.lists(st.integers(1, 4), min_size=1, max_size=9))
 def test_no_p_lies_below_the_smallest_that_these_times_can_reach(a: list[int], b: list[int]) -> None:
     found = rank_test([float(x) for x in a], [float(x) for x in b])
