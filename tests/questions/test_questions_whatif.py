@@ -12,7 +12,12 @@ from click.testing import CliRunner, Result
 
 from assay.cli.main import assay
 from assay.engines.simulated.error_model import correction, sigma_of, time_shares
+from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.errors import AssayError
+from assay.planning.altered import altered, only_run
+from assay.planning.inputs import size_of
+from assay.planning.plan_reader import load_plan
+from assay.questions.learning import shipped_profile
 from assay.repository import Repository
 from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
 
@@ -142,6 +147,17 @@ def test_the_same_seed_gives_the_same_runs(tmp_path: Path) -> None:
     first = times("a")
     assert first
     assert first == times("b")
+
+
+def test_a_labs_profile_on_real_hosts_says_so() -> None:
+    plan = load_plan(EXAMPLE.parents[1] / "sandisk-2014" / "plan.yaml")
+    changed = altered(plan, {"layout": "All-HDD"}, "dfsioe-read")
+    run = only_run(changed)
+    size = size_of(run, changed)
+    asked = Asked(changed.cluster, run.configuration, run.workload.name, size, shipped_profile())
+    found = scenario_of(asked)
+    assert "cpu_pool" not in found.tree["cluster"]
+    assert any("learned in labs" in words for words in found.assumptions)
 
 
 def test_a_campaign_on_hosts_is_not_gone_on_with_by_simulation() -> None:

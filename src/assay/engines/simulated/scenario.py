@@ -93,6 +93,11 @@ def scenario_of(asked: Asked) -> Scenario:
             hint=f"it has {known}; --learn-from takes a repository in which it was measured",
         )
     assumptions: list[str] = []
+    if asked.profile.learned.lab_scale is not None and asked.cluster.lab is None:
+        assumptions.append(
+            "CPU and fixed costs were learned in labs, whose Java compiles quickly and badly and whose jobs are small: "
+            "on real hosts CPU is less; state cpu: {speed} of the node type, or learn from runs on such hosts"
+        )
     cluster = asked.cluster.using(asked.configuration.workers)
     parameters = _parameters(asked.configuration)
     tree: dict[str, Any] = {
