@@ -102,7 +102,7 @@ def test_a_name_that_no_run_has_is_answered_with_those_that_there_are(
 
 def test_findings_and_anomalies_answer_on_the_same_runs(folder: Path) -> None:
     found = json.loads(invoke(findings, "--json", "--repository", str(folder)).output)
-    by_name = {item["name"]: item for item in found["by_origin"]["measured"]}
+    by_name = {item["name"]: item for item in found["measured"]}
     assert any(item["answer"] == "supported" and "SSD" in item["claim"] for item in by_name.values())
     assert "SUPPORTED" in invoke(findings, "--repository", str(folder)).output
     odd = invoke(anomalies, "--repository", str(folder))

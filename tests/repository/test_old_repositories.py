@@ -26,6 +26,11 @@ from paths import ROOT, TESTS
 OLD = TESTS / "data" / "repositories-0.1.0.tar.xz"
 REPOSITORIES = ("measured", "imported")
 CHANGED: dict[str, str] = {
+    r"\.(runtime|time)_(low|high)_s": "fewer than five runs have the pooled scatter of their work",
+    r"\.cost(_per_job)?_(low|high)": "so do their costs, and where prices are exact nothing is drawn",
+    r"\.(front|cheapest|fastest)_probability": "and so do the draws",
+    r"\.evidence\[\d+\]\.label": "a gain says which layouts it pools, and whether it is one in time or in cost",
+    r"\.measured\[3\]\.evidence\[1\]\.\w+": "containers with disks are compared within clusters that have both",
     r"\.sentence": "a sentence over matched sets says what its interval holds for",
     r"\.holm_p": "the correction is of the p value that the verdict rests on, no longer of the rank test's",
     r"\.best\[\d+\]\.(may_be_best|slower\..*)": "who may be the fastest rests on all sets together",

@@ -14,6 +14,7 @@ from assay.wording.numbers import NOTHING, seconds
 from assay.wording.titles import run_id_text, runs_flagged
 
 if TYPE_CHECKING:
+    from assay.questions.findings import FindingsView
     from assay.questions.flags import Flagged
     from assay.repository import Repository
     from assay.statistics.run_table import RunTable
@@ -42,7 +43,8 @@ def findings(
     opened, _, table = read_flagged(repository, where)
     view = findings_view(opened, table, book, include_flagged=include_flagged)
     if as_json:
-        print_json(json_value(view))
+        print_json(json_value(view.by_origin))
+        _tell_flagged(view, to_stderr=True)
         return
     for origin, items in view.by_origin.items():
         alone = len(view.by_origin) == 1
@@ -54,9 +56,13 @@ def findings(
             if item.how:
                 click.echo(f"    {item.judged}")
         click.echo()
+    _tell_flagged(view)
+
+
+def _tell_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
     if view.flagged:
         how = "they count here" if view.flagged_count else "left out; --include-flagged lets them count"
-        click.echo(f"{runs_flagged(view.flagged)}: {how}.")
+        click.echo(f"{runs_flagged(view.flagged)}: {how}.", err=to_stderr)
 
 
 @click.command()
