@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import OWN_JOBS, OWN_SPARK, Program
+from attached_subject import KIND as BESIDE_THEIRS
 from campaign_support import java_processes
 from toy_engine import TOY
 
@@ -167,5 +168,17 @@ def _spark_subject(master: str) -> Subject:
 
 
 SPARK_MASTERS = ("yarn", "standalone")
-SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP} | {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
+ATTACHED = replace(
+    HADOOP,
+    name="hadoop, attached to",
+    kind=BESIDE_THEIRS,
+    disturb=None,
+    gaps={
+        "daemons": "they are somebody else's: none is ended for a test",
+        "providing": "it restarts nothing; what a job can't carry is refused",
+        "defaults": "what assay sets where it deploys is not set on somebody else's Hadoop",
+    },
+)
+SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP, "attached": ATTACHED}
+SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
 PARAMETERS = [pytest.param(name, marks=[] if name == "toy" else pytest.mark.hadoop) for name in SUBJECTS]
