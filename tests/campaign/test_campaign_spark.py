@@ -43,7 +43,7 @@ def test_workloads_are_valid_on_spark_and_their_event_logs_are_whole(folder: Pat
     plan, repository = write_local_plan(folder, "spark", BODY), folder / "repository"
     plan.write_text(plan.read_text().replace("engine: hadoop", "engine: spark"))
     assay("run", plan, "--repository", repository, "--no-baseline", check=False)
-    runs = [json.loads(path.read_text()) for path in sorted(repository.glob("runs/*/run.json"))]
+    runs = [json.loads(path.read_text()) for path in sorted(repository.glob("bundles/*/run.json"))]
     assert {run["workload"]: (run["status"], run["cause"]) for run in runs} == dict.fromkeys(OPTIONS, ("valid", None))
     for run in runs:
         assert run["engine"] == "spark"
