@@ -13,6 +13,7 @@ from assay.engines.catalogue import engine_kind
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.configuration import properties
 from assay.errors import SpecificationError
+from assay.model.cluster import Attachment, Placement
 from assay.model.plan import Configuration
 from assay.planning.plan_reader import load_plan
 from campaign_support import assay, write_local_plan
@@ -85,6 +86,16 @@ def test_a_mistake_speaks_of_what_the_plan_wrote() -> None:
     assert by_word.words.startswith("containers: they want")
     assert by_name.words.startswith(containers.NODE_MEMORY)
     assert by_word.names == by_name.names == (containers.NODE_MEMORY,)
+
+
+def test_what_assay_sets_by_itself_is_not_held_against_somebody_elses_containers() -> None:
+    """Their heap is not the lab's: a sort buffer that would not fit into that may well fit into theirs."""
+    theirs = replace(CLUSTER, attached=Attachment("node", "hadoop", "/conf", "q", "/user/me/assay"))
+    parameters = {"mapreduce.task.io.sort.mb": "512", "dfs.replication": "1"}
+    assert [*RULES.mistakes(parameters, CLUSTER, 1)]
+    assert not [*RULES.mistakes(parameters, theirs, 1)]
+    assert [*RULES.mistakes({"dfs.replication": "9"}, theirs, 1)]
+    assert RULES.warnings({}, replace(theirs, placement=Placement.SSH)) == ()
 
 
 @pytest.mark.parametrize(

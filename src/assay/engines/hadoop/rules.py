@@ -100,13 +100,15 @@ class HadoopRules:
         if int(copies) > workers:
             words = f"{REPLICATION}: {copies} copies need as many workers, and {workers} are used"
             yield Mistake((REPLICATION,), words)
+        if cluster.attached:
+            return  # what a container gets where the plan is silent, somebody else has set
         yield from _overfull(parameters, cluster, written)
         for names, words in containers.mistakes(parameters, workers):
             yield Mistake(names, words)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Tell where real hosts would run with the few small containers that suit a lab's nodes."""
-        if containers.NODE_MEMORY in parameters or cluster.placement is not Placement.SSH:
+        if containers.NODE_MEMORY in parameters or cluster.placement is not Placement.SSH or cluster.attached:
             return ()
         given, has = containers.node_memory_mb({}) * 2**20, cluster.workers[0].type.memory_bytes
         return (
