@@ -12,7 +12,6 @@ from assay.repository import Repository
 from campaign_support import assay, write_local_plan
 
 
-@pytest.mark.slow
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
     return (
@@ -21,6 +20,7 @@ def cluster(tmp_path: Path) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_a_command_is_watched_and_its_arguments_are_not_kept(cluster: Path, tmp_path: Path) -> None:
     secret = "hunter2hunter2"
     root = tmp_path / "repository"
