@@ -4,6 +4,9 @@ use crate::world::NEVER_CACHED;
 
 /// More nodes than this are taken together for fetching, by turns within a group.
 const GROUPS_MAX: usize = 64;
+/// In very large clusters, fewer groups of more nodes: copies go with the square.
+const VERY_LARGE: usize = 2000;
+const GROUPS_OF_VERY_LARGE: usize = 24;
 
 /// What lies on one node: how much by when, and where in its page cache that went.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +34,8 @@ pub struct Outputs {
 
 impl Outputs {
     pub fn new(expected_bytes: f64, maps: u32, nodes: usize) -> Outputs {
-        let group_nodes = (nodes + GROUPS_MAX - 1) / GROUPS_MAX;
+        let most = if nodes > VERY_LARGE { GROUPS_OF_VERY_LARGE } else { GROUPS_MAX };
+        let group_nodes = (nodes + most - 1) / most;
         let groups = (nodes + group_nodes - 1) / group_nodes;
         Outputs {
             expected_bytes,
@@ -62,6 +66,11 @@ impl Outputs {
         group.bytes = (group.bytes - output.bytes).max(0.0);
         group.maps -= maps.min(group.maps);
         self.maps_done -= maps.min(self.maps_done);
+    }
+
+    /// Whether nodes are fetched from one by one.
+    pub fn is_exact(&self) -> bool {
+        self.group_nodes == 1
     }
 
     pub fn is_complete(&self) -> bool {

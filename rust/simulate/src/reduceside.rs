@@ -16,10 +16,10 @@ const POLL_SHARE: f64 = 0.01;
 const LARGE_POLL_SHARE: f64 = 0.05;
 const LARGE_TASKS: u32 = 500;
 /// So many fetches are simulated one by one; more of them are taken together.
-const FETCHES: f64 = 300_000.0;
+const FETCHES: f64 = 100_000.0;
 /// A fetch takes at most this share of the buffer.
 const FETCH_SHARE: f64 = 0.25;
-/// Disks that one fetch is spread over; on nodes with more, fetches take them by turns.
+/// Disks that one fetch is spread over, where each node is fetched from alone; else fetches take them by turns.
 const SPREAD: usize = 4;
 const FILES_PER_FETCH: u32 = 50;
 
@@ -194,6 +194,7 @@ impl Sim<'_> {
         let to = (source.fetched_bytes / whole).min(1.0);
         let segment = whole / f64::from(group.maps.max(1));
         let segments = (bytes / segment).round().max(1.0);
+        let exact = outputs.is_exact();
         let server = outputs.server(source.group as usize, turn + task);
         let position = server.map(|server| outputs.position(server, from, to));
         let to_memory = segment * reduce.expansion <= reduce.segment_bytes_max;
@@ -206,7 +207,8 @@ impl Sim<'_> {
         let fetch = Fetch { bytes, to_memory, segments: segments as u32, written: None };
         reduce.fetches[lane] = fetch;
         if let (Some(server), Some(position)) = (server, position) {
-            self.serve(server, bytes, segments, position, turn + task);
+            let spread = if exact { SPREAD } else { 1 };
+            self.serve(server, bytes, segments, position, (turn + task, spread));
             self.send(server, node, bytes);
         }
         let costs = &self.scenario.jobs[job].stages[stage].cpu;
@@ -223,11 +225,11 @@ impl Sim<'_> {
     }
 
     /// What serving a fetch costs the node that has the data: its page cache or its disks.
-    fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, turn: usize) {
+    fn serve(&mut self, server: u32, bytes: f64, segments: f64, position: f64, (turn, spread): (usize, usize)) {
         let node = &self.world.nodes[server as usize];
         let cached = bytes * node.cache.share(1.0, position);
         let missed = bytes - cached;
-        let count = node.intermediate.len().min(SPREAD);
+        let count = node.intermediate.len().min(spread);
         if missed > 0.0 && count > 0 {
             let each = missed / count as f64;
             let runs = (segments * missed / bytes / count as f64).max(1.0);

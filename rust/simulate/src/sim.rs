@@ -13,7 +13,7 @@ use crate::table::Tables;
 use crate::world::{World, RUN_SALT, SKEW_SALT};
 
 /// Pieces of a task's work, by how many tasks there are.
-const PIECES: [(usize, u32); 3] = [(20_000, 8), (200_000, 3), (usize::MAX, 1)];
+const PIECES: [(usize, u32); 4] = [(500, 8), (20_000, 4), (60_000, 2), (usize::MAX, 1)];
 
 /// What the simulation asks to be reminded of.
 #[derive(Clone, Copy, Debug)]
