@@ -89,7 +89,9 @@ def anomalies(limit: int, second_opinion: bool, where: tuple[str, ...], as_json:
     ]
     print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
     shown = f"; the first {limit} are shown" if found.total > limit else ""
-    click.echo(f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They are flagged, never left out.")
+    click.echo(
+        f"{found.total} anomalies among {found.looked_at} valid runs{shown}. Costs and claims leave such times out."
+    )
 
 
 def _two_opinions(repository: Repository, flagged: Flagged, table: RunTable, limit: int, *, as_json: bool) -> None:
