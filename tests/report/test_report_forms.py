@@ -123,7 +123,7 @@ def test_hostile_text_stays_text_in_markdown() -> None:
 def test_an_escaped_text_is_one_line_without_live_marks(text: str) -> None:
     found = escaped(text)
     assert "\n" not in found
-    bare = re.sub(r"\\.", "", found)
+    bare = re.sub(r"\\.", "x", found)
     assert not set(bare) & set("`*_[]<>|#~$")
     assert not re.match(r"\s*([-+=]|\d+[.)])(\s|$)", bare)
 
