@@ -114,6 +114,7 @@ def _left() -> set[str]:
 
 
 @pytest.mark.hadoop
+@pytest.mark.later
 def test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp(shared: Path) -> None:
     before = _left()
     for user in ("root", OTHER):

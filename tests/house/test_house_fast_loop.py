@@ -62,7 +62,7 @@ def test_no_property_has_a_fixed_number_of_examples() -> None:
 
 
 @pytest.mark.parametrize(
-    "marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("hadoop", "lab"), ("browser", "slow")]
+    "marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("hadoop", "lab"), ("hadoop", "later")]
 )
 def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
     spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")

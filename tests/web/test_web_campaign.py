@@ -14,7 +14,7 @@ from browser_support import Watched
 from campaign_support import require_hadoop, write_local_plan
 from web_support import served
 
-pytestmark = pytest.mark.hadoop
+pytestmark = [pytest.mark.hadoop, pytest.mark.later]
 TOKEN = "running-token-of-the-tests"
 MAKING_MS = 600_000
 

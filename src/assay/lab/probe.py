@@ -51,7 +51,7 @@ PROBE_MODEL_BYTES = 2**20
 PROBE_MODEL_SCRIPT = """\
 "$1" "$2" > "$2.log" 2>&1 &
 for _ in $(seq 100); do
-  grep -qx ready "$2.log" && exec head -c 4096 "$3/probe" > /dev/null
+  grep -qsx ready "$2.log" && exec head -c 4096 "$3/probe" > /dev/null
   kill -0 $! 2> /dev/null || break
   sleep 0.02
 done
