@@ -143,6 +143,22 @@ def test_hdfs_write_and_terasort_write_their_own_numbers_of_copies(tmp_path: Pat
     assert [part.bytes for claim in passing for part in claim.hdfs] == [200e9, 200e9]
 
 
+def test_intermediate_data_is_what_the_engine_that_runs_keeps_of_it(tmp_path: Path) -> None:
+    """Hadoop removes an iteration's with its job; Spark's shuffle files stay until the application ends."""
+    text = PLAN.replace("terasort: {data: 100GB}", "pagerank: {data: 10GB, iterations: 4}").replace(
+        "layout: [SSD, SS2]", "layout: [SSD]\n  engine: [hadoop, spark]"
+    )
+    plan = load(tmp_path, text)
+    found = {}
+    for run in runs_of(plan):
+        (claim,) = claims_of(plan, [run]).passing
+        assert claim.intermediate is not None
+        written_bytes = sum(part.bytes for part in claim.hdfs) / 2
+        found[run.configuration.engine] = (written_bytes, round(claim.intermediate.bytes / 10e9, 3))
+    # On Spark the graph is shuffled once, and 0.45 of it in each iteration; one more of it may be kept on disks.
+    assert found == {"hadoop": (20e9, 2.0), "spark": (10e9, 1 + 4 * 0.45 + 1)}
+
+
 def test_what_must_fail_is_refused_before_anything_is_begun_and_a_dry_run_says_so(tmp_path: Path) -> None:
     """170 GB in two copies are kept on two disks of 240 GB, and the output takes as much."""
     plan = load(tmp_path, PLAN.replace("100GB", "170GB"))

@@ -102,6 +102,10 @@ class PlainRules:
         """One on each worker."""
         return workers
 
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+        """All that is shuffled: nothing is known to be removed before the end."""
+        return whole_bytes
+
     def copies(self, parameters: Mapping[str, str]) -> int:
         """One."""
         return 1

@@ -118,6 +118,12 @@ class Rules(Protocol):
         """
         ...
 
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+        """Return how much intermediate data lies there at the worst moment of a workload that shuffles so many bytes,
+        uncompressed, in one pass over its data, and in all of its passes together.
+        """
+        ...
+
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return how many copies of each block storage keeps."""
         ...

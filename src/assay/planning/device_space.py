@@ -4,8 +4,7 @@ In: claims, which are bytes of all copies on all workers after the lab's scale w
 over, and a worker's capacities in bytes. Out: how full each device of a worker gets when bytes spread evenly over
 workers and directories, as HDFS and YARN mean to; and what can't fit however they are spread. Inputs stay (docs/adr,
 decision 4), so all of them count; outputs and intermediate data are there while their run goes on, so the largest
-counts. Intermediate data counts twice, uncompressed: map output lies there until its job ends, and beside it what
-reduces have fetched.
+counts. How much intermediate data lies there at once, uncompressed, is the engine's to say.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from assay.workloads.catalogue import workloads
 FULL_SHARE = 0.98
 """HDFS's checksums take 0.8 % beside its blocks, and assay's NodeManagers give a disk up that is 99 % full."""
 _LISTED_MAX = 4
-_SPREAD = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,26 +159,26 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     where = plan.rules.file_system(run.configuration, plan.cluster)
     size, stays = size_of(run, plan), kept_by(run, plan)
     workload = workloads()[run.workload.name]
-    data_bytes, flow = workload.data_bytes(size), workload.flow
+    rules = plan.rules_of(run.configuration)
+    data_bytes, flow, moved = workload.data_bytes(size), workload.flow, workload.moved(size, rules.name)
     # An iteration's output is deleted when the next one's is written.
-    output = flow.written * (2 if workload.iterations(size) > 1 else 1)
+    output = min(moved.written, 2 * flow.written)
     if stays and not stays[-1].made_before:
         output = 0
     hdfs = _hdfs(layout, plan, data_bytes * output, workload.output_copies(size))
-    if output or flow.shuffled:
-        yield Claim(run.workload.key, where, workers, hdfs, _intermediate(layout, data_bytes * flow.shuffled))
+    shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved.shuffled)
+    if output or shuffled_bytes:
+        yield Claim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
     for one in stays:
         if one.is_sorted:
             what = f"making the input of {run.workload.key}"
-            yield Claim(what, where, workers, (), _intermediate(layout, float(one.data_bytes)))
+            # Hadoop sorts it, or whichever engine is provided.
+            sorting = plan.rules.intermediate_bytes(one.data_bytes, one.data_bytes)
+            yield Claim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
 
 
 def _workers(run: PlannedRun, plan: Plan) -> int:
     return run.configuration.workers or len(plan.cluster.workers)
-
-
-def _intermediate(layout: Layout, map_output_bytes: float) -> Part:
-    return Part(_counts(layout.intermediate), map_output_bytes * _SPREAD)
 
 
 def _counts(directories: Iterable[Directories]) -> dict[str, int]:

@@ -145,6 +145,10 @@ class HadoopRules:
         """Count containers beside the ApplicationMaster's."""
         return containers.tasks_of_a_wave(parameters, _MEMORY[kind], workers)
 
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:  # noqa: ARG002
+        """Count a job's map output, which lies there until the job ends, and beside it what reduces have fetched."""
+        return 2 * one_pass_bytes
+
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return HDFS's replication."""
         return int(parameters[REPLICATION])

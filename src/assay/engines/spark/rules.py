@@ -131,6 +131,12 @@ class SparkRules:
         """Count the cores of all executors, whatever their tasks are."""
         return settings.executors(parameters, workers) * max(1, settings.whole(parameters, settings.CORES))
 
+    def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
+        """Count every shuffle's files, which lie there until the application ends, and one pass that was fetched and
+        spilled, or kept on disks.
+        """
+        return whole_bytes + min(one_pass_bytes, whole_bytes)
+
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return HDFS's replication."""
         return self.hadoop.copies(parameters)
