@@ -32,6 +32,7 @@ final class Local {
         settings.set("fs.defaultFS", "file:///");
         settings.set("mapreduce.framework.name", "local");
         settings.set("hadoop.tmp.dir", folder.resolve("scratch").toString());
+        settings.set("mapreduce.jobtracker.staging.root.dir", folder.resolve("staging").toString());
         settings.set("mapreduce.task.io.sort.mb", "10");
         settings.set("mapreduce.job.reduces", "2");
         options.forEach(settings::set);
