@@ -27,7 +27,9 @@ from assay.compare.speedups import matched_speedups
 from assay.compare.summary import summarise_set
 from assay.explain.run_detail import run_detail
 from assay.explain.series import Series
+from assay.explain.tasks import lanes
 from assay.explain.traffic import disk_traffic
+from assay.model.run import Phase
 from assay.questions.job_cost import cost_view
 from assay.questions.places import HistoryPoint
 from assay.statistics.run_table import table_of
@@ -83,6 +85,8 @@ def specs() -> dict[str, Spec]:
     compared = compare(runs, factor="layout", baseline="HD2")
     sides = {run.layout: disk_traffic(make_trace(run), run.duration_s) for run in runs[:2]}
     series = [Series("w1", "disk:sda", "read_bytes", "MB/s", True, 2, (0.0, 1.0), (1.0, 2.0))]
+    phases = (Phase("map", 0.0, 20.0), Phase("reduce", 15.0, 40.0))
+    lines = one_run.Lines("Disk reads", series, ["w1", "w2"], ["sda", "sdb"])
     detail = run_detail(hybrid_run(), hybrid_tasks(), hybrid_trace())
     assert detail.breakdown.phases
     return {
@@ -95,8 +99,8 @@ def specs() -> dict[str, Spec]:
         "phase_timeline": phase_timeline(summaries, palette),
         "disk_traffic_areas": disk_traffic_areas(sides, palette),
         "cost_bars": cost_bars(view.rows, palette, view.titles),
-        "phase_bars": one_run.phase_bars(hybrid_run().phases, 40.0),
-        "trace_lines": one_run.trace_lines(series, "Disk reads", 10.0),
+        "over_time": one_run.over_time(one_run.OverTime(0.0, 40.0, phases, lanes(hybrid_tasks()), "Tasks", (lines,))),
+        "trace_lines": one_run.trace_lines(lines, 10.0),
         "cost_plane": plane.cost_plane(points(3), dict(zip(["C0", "C1", "C2"], PALETTE, strict=False)), "USD"),
         "run_history": run_history(
             [
@@ -153,6 +157,36 @@ def test_charts_compute_nothing() -> None:
 def test_every_chart_draws_something(name: str) -> None:
     svg = vl_convert.vegalite_to_svg(specs()[name], vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
     assert svg.count("<path") > 3
+
+
+def test_a_line_looks_the_same_whatever_of_the_run_is_shown() -> None:
+    """Zooming into a span in which the first worker and the first disk rest changes nobody's colour and dashes."""
+    series = [
+        Series(f"worker{n}", f"disk:hdd{d}", "read_bytes", "MB/s", True, 1, (0.0,), (1.0,))
+        for n in (1, 2, 3)
+        for d in (1, 2)
+    ]
+    nodes, devices = ["worker1", "worker2", "worker3"], ["hdd1", "hdd2"]
+
+    def looks(shown: list[Series]) -> list[Any]:
+        lines = one_run.Lines("Disk read", shown, nodes, devices)
+        panel = one_run.over_time(one_run.OverTime(0.0, 9.0, lines=(lines,)))["vconcat"][0]
+        return [panel["encoding"][channel]["scale"] for channel in ("color", "strokeDash")]
+
+    assert looks(series) == looks(series[-1:])
+    assert len({str(dash) for dash in looks(series)[1]["range"]}) == len(devices)
+
+
+def test_all_panels_of_a_run_have_one_axis_of_time() -> None:
+    panels = specs()["over_time"]["vconcat"]
+    assert [panel["title"]["text"] for panel in panels] == ["Phases", "Tasks", "Disk reads (MB/s)"]
+    assert {str(panel["encoding"]["x"]["scale"]) for panel in panels} == {
+        str({"domain": [0.0, 40.0], "nice": False, "zero": False})
+    }
+    assert len({panel["width"] for panel in panels}) == 1
+    colours = [panel["encoding"]["color"]["scale"] for panel in panels[:2]]
+    of_phase = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
+    assert of_phase[0]["map"] == of_phase[1]["map"], "phases are coloured as tasks are"
 
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 RUN = f"/runs/{make_run(0).run_id}"
-RUN_CHARTS = 2
+RUN_CHARTS = 1
 
 
 @pytest.fixture(scope="module")
@@ -79,24 +79,31 @@ def test_the_list_leads_to_a_run_and_its_log(watched: Watched) -> None:
     watched.check()
 
 
-def test_a_trace_zooms_by_asking_for_more(watched: Watched) -> None:
-    page = watched.open(f"{RUN}?trace=disk-read")
+def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: Watched) -> None:
+    page = watched.open(f"{RUN}?show=disk")
     page.locator("#trace-form [name=start_s]").fill("2")
     page.locator("#trace-form [name=end_s]").fill("9")
-    with page.expect_response("**/trace-chart?**start_s=2&end_s=9") as answer:
+    with page.expect_response("**/over-time?**start_s=2&end_s=9") as answer:
         page.get_by_role("button", name="Show", exact=True).click()
-    values = answer.value.json()["data"]["values"]
-    assert values
-    assert all(2 <= point["t"] <= 9 for point in values)
+    panels = answer.value.json()["vconcat"]
+    assert {tuple(panel["encoding"]["x"]["scale"]["domain"]) for panel in panels} == {(2, 9)}
+    points = [row for panel in panels for row in panel["data"]["values"] if "t" in row]
+    assert points
+    assert all(2 <= point["t"] <= 9 for point in points)
     page.wait_for_url("**start_s=2**")
-    page.wait_for_timeout(500)  # until the new chart stands
-    page.locator("#trace svg").scroll_into_view_if_needed()
-    box = page.locator("#trace svg").bounding_box()
+    page.wait_for_selector("#over-time[data-shown]")
+    page.locator("#over-time svg").scroll_into_view_if_needed()
+    box = page.locator("#over-time svg").bounding_box()
     assert box is not None
-    with page.expect_response("**/trace-chart?**"):
-        page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 100)
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + 60)
+    assert page.locator(".moment").inner_text().startswith(("5", "6")), "the moment under the pointer"
+    cursor = page.locator(".cursor-layer .cursor").bounding_box()
+    assert cursor is not None
+    assert cursor["height"] > 0.7 * box["height"], "one cursor through all panels"
+    with page.expect_response("**/over-time?**"):
+        page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 60)
         page.mouse.down()
-        page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 100, steps=5)
+        page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 60, steps=5)
         page.mouse.up()
     watched.check()
 

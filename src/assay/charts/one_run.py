@@ -1,111 +1,218 @@
-"""Charts of a single run: its phases, and series of its trace on the same axis of time.
+"""Charts of a single run over time: phases, tasks and series of its trace, panels below each other on one axis.
 
-In: phases and thinned series (seconds from the run's start). Out: Vega-Lite specifications. Nothing is computed here.
+In: phases, attempts in their lanes and thinned series (seconds from the run's start). Out: Vega-Lite specifications.
+Nothing is computed here. A line's colour says its node and its dashes say the device, by the lists of all that the run
+has: what is shown of it, a span or one node, changes neither.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart
+from assay.charts.style import FULL_PX, PALETTE, PHASE_COLOURS, Spec, chart
+from assay.explain.phases import task_phases
 from assay.explain.series import Series
+from assay.explain.tasks import LaneTask
 from assay.model.run import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
+LABELS_PX = 112
+"""Room for the names beside every panel: the same for all, so that their axes of time stand below each other."""
+DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
+_PHASE_PX = 20
+_LANE_PX = 14
+_LANES_PX = 360
+_LINES_PX = 110
 
 
-def _time_axis(end_s: float, start_s: float = 0.0) -> Spec:
-    return {"type": "quantitative", "title": TIME_TITLE, "scale": {"domain": [start_s, end_s], "nice": False}}
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """A panel of lines. ``nodes`` and ``devices``: all that the run has, in order, shown or not."""
+
+    title: str
+    series: Sequence[Series]
+    nodes: Sequence[str]
+    devices: Sequence[str]
 
 
-def phase_bars(phases: Sequence[Phase], duration_s: float, width_px: int = FULL_PX) -> Spec:
-    """Return a bar from begin to end for each phase; phases may overlap."""
-    rows = [{"phase": p.name, "start": p.start_s, "end": p.end_s, "length": p.duration_s} for p in phases]
-    end_s = max([duration_s, *(phase.end_s for phase in phases)])
-    y = {"field": "phase", "type": "nominal", "sort": None, "title": None}
-    tooltip = [
-        {"field": "phase", "title": "Phase"},
-        {"field": "start", "title": "Begins (s)", "format": ".1f"},
-        {"field": "end", "title": "Ends (s)", "format": ".1f"},
-        {"field": "length", "title": "Takes (s)", "format": ".1f"},
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """What is drawn of a run between two times."""
+
+    start_s: float
+    end_s: float
+    phases: Sequence[Phase] = ()
+    placed: Sequence[LaneTask] = ()
+    tasks_title: str = "Tasks, a lane for each container"
+    lines: Sequence[Lines] = ()
+
+
+def device_of(series: Series) -> str:
+    """Return the device that a series is of, empty where there is one of its kind."""
+    return series.subject.partition(":")[2]
+
+
+def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
+    """Return all of it, a panel for each kind of thing, with the same axis of time."""
+    panels = []
+    if seen.phases:
+        panels.append(_phase_panel(seen, width_px))
+    if seen.placed:
+        panels.append(_task_panel(seen, width_px, legend=not seen.phases))
+    named: set[tuple[str, ...]] = set()
+    for lines in seen.lines:
+        # Who has which colour and dashes is told once for all panels that show the same.
+        nodes, devices = ("node", *lines.nodes), ("device", *lines.devices)
+        panels.append(_line_panel(lines, seen, width_px, nodes=nodes not in named, devices=devices not in named))
+        named |= {nodes, devices}
+    for panel in panels[1:-1]:
+        panel["encoding"]["x"]["axis"] = {"labels": False, "title": None}
+    if len(panels) > 1:
+        panels[0]["encoding"]["x"]["axis"] = {"orient": "top", "title": None}
+    body = {
+        "autosize": "pad",
+        "spacing": 14,
+        "resolve": {"scale": {"color": "independent", "strokeDash": "independent"}},
+        "vconcat": panels,
+    }
+    whole = chart("The run over time: " + ", ".join(str(panel["title"]["text"]) for panel in panels), body)
+    even = {"minExtent": LABELS_PX, "maxExtent": LABELS_PX, "labelLimit": LABELS_PX - 10}
+    whole["config"] = {
+        **whole["config"],
+        "axisY": even,
+        "title": {"color": "currentColor", "fontSize": 12, "fontWeight": 600, "anchor": "start", "offset": 4},
+    }
+    return whole
+
+
+def _x(field: str, seen: OverTime) -> Spec:
+    return {
+        "field": field,
+        "type": "quantitative",
+        "title": TIME_TITLE,
+        "scale": {"domain": [seen.start_s, seen.end_s], "nice": False, "zero": False},
+    }
+
+
+def _spans(rows: Sequence[tuple[str, str, Phase]], seen: OverTime) -> list[Spec]:
+    return [
+        {"row": row, "phase": name, "start": max(phase.start_s, seen.start_s), "end": min(phase.end_s, seen.end_s)}
+        for row, name, phase in rows
+        if phase.end_s >= seen.start_s and phase.start_s <= seen.end_s
     ]
-    return chart(
-        "Phases of the run in seconds from its start",
-        {
-            "width": width_px,
-            "height": {"step": 22},
-            "data": {"values": rows},
-            "mark": {"type": "bar", "color": PALETTE[0], "cornerRadius": 2, "opacity": 0.88, "height": 14},
-            "encoding": {
-                "y": y,
-                "x": {"field": "start", **_time_axis(end_s)},
-                "x2": {"field": "end"},
-                "tooltip": tooltip,
+
+
+def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverTime, width_px: int) -> Spec:
+    names = list(dict.fromkeys(row["phase"] for row in rows))
+    colours = {name: PHASE_COLOURS.get(name, "#8A8A8A") for name in names}
+    return {
+        "title": {"text": title},
+        "width": width_px - LABELS_PX,
+        "height": {"step": step_px},
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": max(1.5, step_px - 3), "cornerRadiusEnd": 0, "clip": True},
+        "encoding": {
+            "y": {"field": "row", "type": "nominal", "title": None, **y},
+            "x": _x("start", seen),
+            "x2": {"field": "end"},
+            "color": {
+                "field": "phase",
+                "type": "nominal",
+                "scale": {"domain": list(colours), "range": list(colours.values())},
+                "legend": None,
             },
         },
-    )
+    }
+
+
+def _phase_panel(seen: OverTime, width_px: int) -> Spec:
+    rows = _spans([(phase.name, phase.name, phase) for phase in seen.phases], seen)
+    order = list(dict.fromkeys(phase.name for phase in seen.phases))
+    return _bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px)
+
+
+def _task_panel(seen: OverTime, width_px: int, *, legend: bool) -> Spec:
+    spans = [
+        (f"{each.node} · {each.lane + 1}", phase.name, phase)
+        for each in seen.placed
+        for phase in task_phases(each.task)
+        if phase.end_s > phase.start_s
+    ]
+    slots = [f"{node} · {lane + 1}" for node, lane in sorted({(each.node, each.lane) for each in seen.placed})]
+    step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
+    first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
+    y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
+    panel = _bars(seen.tasks_title, _spans(spans, seen), y, step_px, seen, width_px)
+    if legend:
+        panel["encoding"]["color"].pop("legend")
+    return panel
+
+
+def _line_panel(lines: Lines, seen: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
+    panel = trace_lines(lines, seen.end_s, seen.start_s, width_px)
+    found = {name: panel[name] for name in ("data", "mark", "encoding")}
+    for channel, shown in (("color", nodes), ("strokeDash", devices)):
+        if channel in found["encoding"] and not shown:
+            found["encoding"][channel]["legend"] = None
+    found["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
+    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **found}
+
+
+def lines_title(lines: Lines) -> str:
+    """Return a panel's title with its unit."""
+    unit = lines.series[0].unit if lines.series else ""
+    return f"{lines.title} ({unit})" if unit else lines.title
+
+
+def _looks(names: Sequence[str], looks: Sequence[object]) -> Spec:
+    return {"domain": list(names), "range": [looks[place % len(looks)] for place in range(len(names))]}
 
 
 def trace_lines(
-    series: Sequence[Series],
-    title: str,
-    end_s: float,
-    start_s: float = 0.0,
-    width_px: int = FULL_PX,
-    *,
-    highest: float | None = None,
+    lines: Lines, end_s: float, start_s: float = 0.0, width_px: int = FULL_PX, *, highest: float | None = None
 ) -> Spec:
-    """Return a line for each series, coloured by subject and metric and dashed by node; drag to choose a span.
+    """Return a line for each series, coloured by node and dashed by device.
 
     ``highest``: the value that the axis reaches at least, for charts that are to be read side by side.
     """
     rows = [
-        {"t": t, "value": value, "node": one.node, "what": one.subject.partition(":")[2] or one.subject}
-        for one in series
+        {"t": t, "value": value, "node": one.node, "device": device_of(one)}
+        for one in lines.series
         for t, value in zip(one.t_s, one.values, strict=True)
     ]
-    what = list(dict.fromkeys(one.subject.partition(":")[2] or one.subject for one in series))
-    nodes = list(dict.fromkeys(one.node for one in series))
-    unit = series[0].unit if series else ""
+    seen = OverTime(start_s, end_s)
+    encoding: Spec = {
+        "x": _x("t", seen),
+        "y": {
+            "field": "value",
+            "type": "quantitative",
+            "title": lines_title(lines),
+            **({} if highest is None else {"scale": {"domain": [0, highest]}}),
+        },
+        "color": _named("node", lines.nodes, PALETTE),
+    }
+    if len(lines.devices) > 1:
+        encoding["strokeDash"] = _named("device", lines.devices, DASHES)
+    elif lines.devices:
+        encoding["detail"] = {"field": "device", "type": "nominal"}
     return chart(
-        f"{title} in {unit} over time, a line for each node and device" if unit else f"{title} over time",
+        f"{lines_title(lines)} over time, a line for each node{' and device' if lines.devices else ''}",
         {
             "width": width_px,
             "height": 200,
             "data": {"values": rows},
-            "params": [
-                {
-                    "name": "span",
-                    "select": {
-                        "type": "interval",
-                        "encodings": ["x"],
-                        "mark": {"fill": INK, "fillOpacity": 0.12, "stroke": None},
-                    },
-                }
-            ],
             "mark": {"type": "line", "interpolate": "linear", "strokeWidth": 1.3, "clip": True},
-            "encoding": {
-                "x": {"field": "t", **_time_axis(end_s, start_s)},
-                "y": {
-                    "field": "value",
-                    "type": "quantitative",
-                    "title": f"{title} ({unit})" if unit else title,
-                    **({} if highest is None else {"scale": {"domain": [0, highest]}}),
-                },
-                "color": {
-                    "field": "what",
-                    "type": "nominal",
-                    "sort": what,
-                    "legend": {"symbolType": "stroke"},
-                    "scale": {"domain": what, "range": [PALETTE[i % len(PALETTE)] for i in range(len(what))]},
-                },
-                "strokeDash": {
-                    "field": "node",
-                    "type": "nominal",
-                    "sort": nodes,
-                    "scale": {"domain": nodes},
-                    "legend": {"symbolType": "stroke"},
-                },
-            },
+            "encoding": encoding,
         },
     )
+
+
+def _named(field: str, names: Sequence[str], looks: Sequence[object]) -> Spec:
+    return {
+        "field": field,
+        "type": "nominal",
+        "sort": list(names),
+        "scale": _looks(names, looks),
+        "legend": {"symbolType": "stroke"},
+    }

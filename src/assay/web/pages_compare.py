@@ -10,13 +10,13 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from assay.charts.disks import disk_traffic_areas
-from assay.charts.one_run import trace_lines
+from assay.charts.one_run import Lines, trace_lines
 from assay.charts.runs import request_sizes, task_occupancy, time_shares
 from assay.charts.style import FULL_PX, PALETTE, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Side
 from assay.explain.phases import occupancy
-from assay.explain.trace_views import TRACE_VIEWS, lines_of, views_of
+from assay.explain.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
 from assay.questions.flags import FlagCount, counted_kinds, odd_kinds
 from assay.questions.sides import Of
@@ -156,7 +156,9 @@ def _traces(
     highest = max((max(line.values) for found in lines.values() for line in found), default=None)
     return (
         {
-            f"trace {label}": trace_lines(found, view.title, longest_s, highest=highest)
+            f"trace {label}": trace_lines(
+                Lines(view.title, found, *names_shown(seen[label].trace, view)), longest_s, highest=highest
+            )
             for label, found in lines.items()
             if found
         },

@@ -3,65 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from assay.charts.one_run import phase_bars, trace_lines
-from assay.charts.runs import request_sizes, task_timeline
-from assay.charts.style import FULL_PX, PALETTE, Spec
+from assay.charts.one_run import Lines, OverTime, over_time
+from assay.charts.runs import request_sizes
+from assay.charts.style import PALETTE, Spec
 from assay.explain.limits_tables import limit_sections
 from assay.explain.run_tables import run_sections
 from assay.explain.tasks import timeline
-from assay.explain.trace_views import TRACE_VIEWS, TraceView, lines_of, views_of
+from assay.explain.trace_views import (
+    GROUPS,
+    TRACE_VIEWS,
+    busiest,
+    groups_of,
+    lines_of,
+    names_shown,
+    views_of,
+    windows_for,
+)
 from assay.questions.flags import flags_of_run
 from assay.questions.limits import limits_of_seen
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
-from assay.web.answering import READERS, Text, page_of, palette
+from assay.web.answering import READERS, Text, Texts, page_of, palette
 from assay.web.context import ContextOf
 from assay.web.rendering import NotFoundError
 from assay.wording.table import TextTable
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+SHOWN_AT_FIRST = ("cpu", "disk", "net")
 
 
-@router.get("/runs/{run_id}")
-def run(
-    request: Request,
-    context: ContextOf,
-    run_id: api_runs.RunId,
-    trace: Text = None,
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What is looked at of a run over time: groups of panels, one node or all, from when until when."""
+
+    shown: tuple[str, ...]
+    node: str | None
+    start_s: float | None
+    end_s: float | None
+
+
+def _span(
+    show: Texts = [],  # noqa: B006 - FastAPI copies it
     node: Text = None,
     start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
     end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-) -> Response:
+) -> Span:
+    return Span(tuple(name for name in GROUPS if name in show) or SHOWN_AT_FIRST, node or None, start_s, end_s)
+
+
+SpanOf = Annotated[Span, Depends(_span)]
+
+
+@router.get("/runs/{run_id}")
+def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> Response:
     """Show one run."""
     close = api_runs.close_view(context, run_id)
     if close.run.run_id != run_id:
         return RedirectResponse(f"/runs/{close.run.run_id}", status_code=307)
     views = views_of([close.trace])
-    chosen = trace if trace in views else next(iter(views), None)
-    spec = _trace_spec(close, TRACE_VIEWS[chosen], node, start_s, end_s) if chosen else None
-    phases = phase_bars(close.run.phases, close.run.duration_s) if close.run.phases else None
     return page_of(
         request,
         "run",
         logs=close.logs,
         run=close.run,
-        phases=phases,
-        views=views,
-        chosen=chosen,
-        trace=spec,
-        nodes=sorted(set(close.trace.node)),
-        node=node,
-        start_s=start_s,
-        end_s=end_s,
+        groups=groups_of(views),
+        span=span,
+        over_time=_over_time(close, span),
+        nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
         limits=_limit_sections(close),
         flags=flags_of_run(context.store.repository, context.store.flagged(), close.run),
-        drawn=_close_charts(close, palette(context.store.table(), "layout")),
+        requests=_requests(close, palette(context.store.table(), "layout")),
     )
 
 
@@ -70,39 +88,50 @@ def _limit_sections(close: WholeRun) -> tuple[TextTable, ...]:
     return limit_sections(found) if found else ()
 
 
-def _close_charts(close: WholeRun, colours_of: Mapping[str, str]) -> dict[str, Spec]:
-    """Return the charts of a run's close view that there is something to draw for."""
-    placed, run = timeline(close.tasks).placed, close.run
-    end_s = max([run.duration_s, *(each.task.end_s for each in placed)])
-    found = {}
-    if placed:
-        found["tasks"] = task_timeline(placed, end_s, FULL_PX)
+def _requests(close: WholeRun, colours_of: Mapping[str, str]) -> Spec | None:
+    """Return the chart of request sizes; None where they are not known."""
     sizes = [(use.transfers.read_request_bytes, use.transfers.write_request_bytes) for use in close.detail.by_purpose]
-    if any(size is not None for pair in sizes for size in pair):
-        level = run.layout or "this run"
-        found["requests"] = request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
+    if all(size is None for pair in sizes for size in pair):
+        return None
+    level = close.run.layout or "this run"
+    return request_sizes({level: close.detail.by_purpose}, {level: colours_of.get(level, PALETTE[0])})
+
+
+def _over_time(close: WholeRun, span: Span) -> Spec | None:
+    """Return the chart of the run over time; None where nothing is known but its duration."""
+    shown, run = timeline([task for task in close.tasks if span.node in (None, task.node)]), close.run
+    lines = _lines(close, span)
+    if not (run.phases or shown.placed or lines):
+        return None
+    last_s = max([run.duration_s, *(p.end_s for p in run.phases), *(each.task.end_s for each in shown.placed)])
+    start_s = span.start_s or 0.0
+    end_s = last_s if span.end_s is None or span.end_s <= start_s else span.end_s
+    left_out = f" (the first {shown.nodes_shown} of {shown.nodes} nodes)" if shown.nodes_shown < shown.nodes else ""
+    title = f"Tasks, a lane for each container, coloured as phases are{left_out}"
+    return over_time(OverTime(start_s, end_s, run.phases, shown.placed, title, lines))
+
+
+def _lines(close: WholeRun, span: Span) -> list[Lines]:
+    found, windows, there = [], windows_for(close.trace), views_of([close.trace])
+    for name in sorted(there, key=lambda name: list(GROUPS).index(TRACE_VIEWS[name].group)):
+        view = TRACE_VIEWS[name]
+        if view.group not in span.shown:
+            continue
+        series = lines_of(close.trace, view, node=span.node, start_s=span.start_s, end_s=span.end_s, windows=windows)
+        most = busiest(series)
+        title = f"{view.title}, the {len(most)} busiest of {len(series)}" if len(most) < len(series) else view.title
+        nodes, devices = names_shown(close.trace, view)
+        found.append(Lines(title, most, nodes, devices))
     return found
 
 
-def _trace_spec(close: WholeRun, view: TraceView, node: str | None, start_s: float | None, end_s: float | None) -> Spec:
-    series = lines_of(close.trace, view, node=node, start_s=start_s, end_s=end_s)
-    last = max((one.t_s[-1] for one in series if one.t_s), default=close.run.duration_s)
-    return trace_lines(series, view.title, max(close.run.duration_s, last) if end_s is None else end_s, start_s or 0.0)
-
-
-@router.get("/runs/{run_id}/trace-chart", response_class=JSONResponse)
-def trace_chart(
-    context: ContextOf,
-    run_id: api_runs.RunId,
-    trace: Annotated[str, Query(max_length=100)],
-    node: Text = None,
-    start_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-    end_s: Annotated[float | None, Query(allow_inf_nan=False)] = None,
-) -> dict[str, Any]:
-    """Send the chart of a span of the trace: what zooming asks for."""
-    if trace not in TRACE_VIEWS:
-        raise NotFoundError("there is no such view of a trace", hint=f"there is {', '.join(TRACE_VIEWS)}")
-    return _trace_spec(api_runs.close_view(context, run_id), TRACE_VIEWS[trace], node, start_s, end_s)
+@router.get("/runs/{run_id}/over-time", response_class=JSONResponse)
+def get_over_time(context: ContextOf, run_id: api_runs.RunId, span: SpanOf) -> dict[str, Any]:
+    """Send the chart of a span of the run: what zooming asks for."""
+    found = _over_time(api_runs.close_view(context, run_id), span)
+    if found is None:
+        raise NotFoundError("nothing is known of this run over time", hint="it has no phases, tasks or trace")
+    return found
 
 
 @router.get("/runs/{run_id}/logs/{name:path}")

@@ -12,6 +12,8 @@ function vega() {
 const LEAST_PX = 240;
 const NARROW_COLUMNS = 3;
 const PANEL_AXIS_PX = 60;
+const PANEL_EDGE_PX = 22;
+const NARROW_NAMES_PX = 68;
 const NARROW_PX = 520; // legends stand in one column below this
 
 // A legend that says its own number of columns says one that does not fit a phone.
@@ -39,6 +41,13 @@ export async function draw(place, spec) {
   const width = Math.max(LEAST_PX, place.clientWidth - 2);
   const sized = { ...spec, config: { ...spec.config, font: FONT } };
   if (typeof spec.width === "number") sized.width = width;
+  if (spec.vconcat) {
+    // Panels below each other have the same room for names, so that their axes of time stand below each other.
+    const room = width < NARROW_PX ? Math.min(NARROW_NAMES_PX, spec.config.axisY.minExtent) : spec.config.axisY.minExtent;
+    const axisY = { ...spec.config.axisY, minExtent: room, maxExtent: room, labelLimit: room - 10 };
+    const panel = width - room - PANEL_EDGE_PX;
+    Object.assign(sized, { config: { ...sized.config, axisY }, vconcat: spec.vconcat.map((each) => ({ ...each, width: panel })) });
+  }
   if (spec.facet && typeof spec.spec?.width === "number") {
     // Panels are sized without their axes: as many side by side as the chart has, or one where there is no room.
     const columns = width < NARROW_PX ? 1 : spec.columns ?? 1;

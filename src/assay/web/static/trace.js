@@ -1,37 +1,153 @@
-// Looks closer at a trace: a span that is dragged is asked of the server in full detail, and goes into the address.
+// A run over time: one cursor through all panels, and a span that is dragged is asked of the server in full detail.
 import { draw } from "./charts.js";
 
 const form = document.getElementById("trace-form");
-const place = document.getElementById("trace");
-let waiting;
+const place = document.getElementById("over-time");
+const LEAST_S = 0.05;
+const LISTED_MAX = 12;
+let spec = JSON.parse(document.querySelector('script[data-for="over-time"]').textContent);
 let asked = 0;
+
+// The cursor, the span that is being dragged, and what went on at the moment: above the drawing, not part of it.
+const layer = document.createElement("div");
+layer.className = "cursor-layer";
+layer.innerHTML = '<div class="span" hidden></div><div class="cursor" hidden></div><div class="moment" hidden></div>';
+place.parentElement.append(layer);
+const [span, cursor, moment] = layer.children;
 
 async function show(push) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
   const number = ++asked;
-  const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/trace-chart?${query}`);
+  const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
   if (!answer.ok) return;
-  const spec = await answer.json();
+  const found = await answer.json();
   if (number !== asked) return; // a later question was asked meanwhile
   if (push) history.pushState(null, "", `?${query}`);
-  listen(await draw(place, spec));
+  spec = found;
+  panelsOf = undefined;
+  hide();
+  await draw(place, spec);
+  place.dataset.shown = String(number);
 }
 
-function listen(view) {
-  view.addSignalListener("span", (_, span) => {
-    clearTimeout(waiting);
-    if (!span.t) return;
-    const [start, end] = span.t;
-    waiting = setTimeout(() => {
-      if (end - start < 0.5) return;
-      form.elements.start_s.value = Math.max(0, start).toFixed(1);
-      form.elements.end_s.value = end.toFixed(1);
-      show(true);
-    }, 350);
+/** Where each panel's plot is on the screen. */
+const plots = () => [...place.querySelectorAll("g[class*='concat_'] > g > path.background")].map((each) => each.getBoundingClientRect());
+
+let panelsOf;
+/** Each panel's rows: lines by name with their points in order of time, or bars. */
+function panels() {
+  panelsOf ??= spec.vconcat.map((panel) => {
+    const lines = new Map();
+    const bars = [];
+    for (const row of panel.data.values) {
+      if (row.t === undefined) bars.push(row);
+      else {
+        const name = row.device ? `${row.node} ${row.device}` : row.node;
+        if (!lines.has(name)) lines.set(name, []);
+        lines.get(name).push(row);
+      }
+    }
+    return { title: panel.title.text, lines, bars };
+  });
+  return panelsOf;
+}
+
+function nearest(points, t) {
+  let low = 0;
+  let high = points.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (points[middle].t < t) low = middle;
+    else high = middle;
+  }
+  return Math.abs(points[low].t - t) <= Math.abs(points[high].t - t) ? points[low] : points[high];
+}
+
+const figure = (value) => (Math.abs(value) >= 100 ? value.toFixed(0) : Number(value.toPrecision(3)).toString());
+
+function told(panel, t) {
+  if (panel.lines.size) {
+    const rows = [...panel.lines].map(([name, points]) => [name, nearest(points, t).value]).sort((a, b) => b[1] - a[1]);
+    const more = rows.length - LISTED_MAX;
+    return [...rows.slice(0, LISTED_MAX).map(([name, value]) => `${name}: ${figure(value)}`), ...(more > 0 ? [`and ${more} lower`] : [])];
+  }
+  const counts = new Map();
+  for (const bar of panel.bars) if (bar.start <= t && t < bar.end) counts.set(bar.phase, (counts.get(bar.phase) ?? 0) + 1);
+  const tasks = panel.bars.some((bar) => bar.row !== bar.phase);
+  const rows = [...counts].map(([name, number]) => (tasks ? `${name}: ${number}` : name));
+  return rows.length ? rows : ["nothing"];
+}
+
+function hide() {
+  cursor.hidden = moment.hidden = span.hidden = true;
+}
+
+/** What of the drawing is under the pointer: its panel, and the time. */
+function at(event) {
+  const found = plots();
+  if (!found.length) return undefined;
+  const { left, right } = found[0];
+  const [start, end] = spec.vconcat[0].encoding.x.scale.domain;
+  const x = Math.min(right, Math.max(left, event.clientX));
+  const t = start + ((x - left) / (right - left)) * (end - start);
+  const index = found.findIndex((plot) => event.clientY >= plot.top - 8 && event.clientY <= plot.bottom + 8);
+  return { found, x, t, index, inside: event.clientX >= left && event.clientX <= right };
+}
+
+let from;
+function follow(event) {
+  const now = at(event);
+  if (!now || (!now.inside && from === undefined)) return hide();
+  const box = layer.getBoundingClientRect();
+  const top = now.found[0].top - box.top;
+  const height = now.found.at(-1).bottom - now.found[0].top;
+  Object.assign(cursor.style, { left: `${now.x - box.left}px`, top: `${top}px`, height: `${height}px` });
+  cursor.hidden = false;
+  if (from !== undefined) {
+    const left = Math.min(from.x, now.x);
+    Object.assign(span.style, { left: `${left - box.left}px`, top: `${top}px`, width: `${Math.abs(now.x - from.x)}px`, height: `${height}px` });
+    span.hidden = false;
+  }
+  const panel = panels()[now.index];
+  moment.replaceChildren(...[`${now.t.toFixed(1)} s`, ...(panel ? [panel.title, ...told(panel, now.t)] : [])].map((text) => {
+    const line = document.createElement("div");
+    line.textContent = text;
+    return line;
+  }));
+  moment.hidden = false;
+  const right = now.x - box.left + 12 + moment.offsetWidth > box.width;
+  Object.assign(moment.style, {
+    left: right ? "" : `${now.x - box.left + 12}px`,
+    right: right ? `${box.right - now.x + 12}px` : "",
+    top: `${Math.max(0, event.clientY - box.top + 14)}px`,
   });
 }
 
-place.addEventListener("drawn", (event) => listen(event.detail));
+place.addEventListener("pointermove", follow);
+place.addEventListener("pointerleave", () => { if (from === undefined) hide(); });
+place.addEventListener("pointerdown", (event) => {
+  const now = at(event);
+  if (event.button !== 0 || !now?.inside) return;
+  from = now;
+  place.setPointerCapture(event.pointerId);
+  event.preventDefault(); // no text of the drawing is to be marked
+});
+place.addEventListener("pointerup", (event) => {
+  const now = at(event);
+  const begin = from;
+  from = undefined;
+  hide();
+  if (!begin || !now) return;
+  const [start, end] = [begin.t, now.t].sort((a, b) => a - b);
+  const whole = spec.vconcat[0].encoding.x.scale.domain;
+  if (end - start < Math.max(LEAST_S, (whole[1] - whole[0]) / 200)) return; // a click, no span
+  const digits = end - start < 2 ? 3 : 1;
+  form.elements.start_s.value = start.toFixed(digits);
+  form.elements.end_s.value = end.toFixed(digits);
+  show(true);
+});
+place.addEventListener("pointercancel", () => { from = undefined; hide(); });
+
 form.addEventListener("submit", (event) => { event.preventDefault(); show(true); });
 form.addEventListener("change", () => show(true));
 addEventListener("popstate", () => location.reload());
