@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines.catalogue import engine_kind
-from assay.engines.contract import Engine, EngineKind, Provider
+from assay.engines.contract import Engine, EngineKind, Provider, ProviderKind
 from assay.engines.hadoop import containers
 from assay.engines.spark.distribution import find as find_spark
 from assay.hosts.local import LocalTransport
@@ -23,8 +23,10 @@ from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import OWN_JOBS, OWN_SPARK, Program
+from assay.workloads.workload import Size, WorkloadProgram
 from attached_subject import KIND as BESIDE_THEIRS
 from campaign_support import java_processes
+from simulator_support import simulator_there
 from toy_engine import TOY
 
 DATA_BYTES = 1_000_000
@@ -167,6 +169,29 @@ def _spark_subject(master: str) -> Subject:
     )
 
 
+def _workload(name: str, data_bytes: int = DATA_BYTES, reduces: int = 1, block: int = 2**24) -> WorkloadProgram:
+    return WorkloadProgram(name, (), size=Size(data_bytes, 1, maps=2, reduces=reduces, block_bytes=block))
+
+
+SIMULATED = replace(
+    HADOOP,
+    name="hadoop, simulated",
+    kind=replace(HADOOP.kind, providers={ProviderKind.DEPLOYED: HADOOP.kind.providers[ProviderKind.SIMULATED]}),
+    writes=lambda _path: _workload("teragen"),
+    endless=lambda _path: _workload("terasort", 40 * 10**9, reduces=2000, block=2**15),
+    left=lambda _home: None,
+    disturb=None,
+    lacking=lambda: None if simulator_there() else "the simulator is not built: `make setup`",
+    gaps={
+        "hosts": "there are none, and nothing is held",
+        "clock": "its times are virtual",
+        "writing": "programs write nothing",
+        "failing": "what can't be simulated is refused before",
+        "daemons": "it has none, so that none can die",
+        "shuffling": "what is shuffled lies nowhere",
+        "attaching": "it is no running Hadoop",
+    },
+)
 SPARK_MASTERS = ("yarn", "standalone")
 ATTACHED = replace(
     HADOOP,
@@ -179,6 +204,7 @@ ATTACHED = replace(
         "defaults": "what assay sets where it deploys is not set on somebody else's Hadoop",
     },
 )
-SUBJECTS = {"toy": TOY_SUBJECT, "hadoop": HADOOP, "attached": ATTACHED}
+SUBJECTS = {"toy": TOY_SUBJECT, "simulated": SIMULATED, "hadoop": HADOOP, "attached": ATTACHED}
 SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
-PARAMETERS = [pytest.param(name, marks=[] if name == "toy" else pytest.mark.hadoop) for name in SUBJECTS]
+NEEDS_NOTHING = ("toy", "simulated")
+PARAMETERS = [pytest.param(name, marks=[] if name in NEEDS_NOTHING else pytest.mark.hadoop) for name in SUBJECTS]

@@ -21,9 +21,14 @@ from assay.repository import Repository
 from builders import make_run
 from detail_support import make_task
 
+
+def simulator_there() -> bool:
+    """Say whether there is a simulator to ask."""
+    return bool(os.environ.get("ASSAY_SIMULATE")) or installation().simulator is not None
+
+
 _there = pytest.mark.skipif(
-    not os.environ.get("ASSAY_SIMULATE") and installation().simulator is None,
-    reason="the simulator is not built: make setup (cargo build --release in rust/)",
+    not simulator_there(), reason="the simulator is not built: make setup (cargo build --release in rust/)"
 )
 Test = TypeVar("Test", bound=Callable[..., None])
 

@@ -18,13 +18,14 @@ from assay.campaign.recording import Attempted, recorded
 from assay.campaign.setting import Around, Gathered, Published, Setting
 from assay.engines.contract import Engine, Finished
 from assay.errors import AssayError
+from assay.model.program import Program
 from assay.observe.sampling import parse_samples
 from assay.planning.inputs import size_of
 from assay.planning.limits import DEFAULT_TIMEOUT_S
 from assay.planning.order import PlannedRun
 from assay.repository.ids import new_run_id
 from assay.workloads.inputs import Input
-from assay.workloads.workload import Evidence, Size, Workload
+from assay.workloads.workload import Evidence, Judgement, Size, Workload, WorkloadProgram
 
 _ALONE = Around()
 
@@ -85,7 +86,7 @@ class _Attempt:
 
     async def _input(self, needed: Input | None, engine: Engine) -> dict[str, int]:
         with self.gathered.not_own(), self.around.step("input"):
-            if needed is None:
+            if needed is None or not engine.facts.real:
                 return {}
             parameters = self.planned.configuration.parameters
             return await ensure_input(needed, engine, parameters, timeout_s=self._limit_s, show=self.setting.show)
@@ -104,7 +105,8 @@ class _Attempt:
                 watched = sampling(setting.transports, setting.samplers, self._keep)
                 samplers = await stack.enter_async_context(watched)
             with around.step("caches"):
-                setting.show("dropping caches")
+                if setting.transports:
+                    setting.show("dropping caches")
                 await around.settled()
                 gathered.caches = await drop_all(setting.transports, engine.data_directories)
             finished = await self._job(needed, engine)
@@ -114,7 +116,7 @@ class _Attempt:
         return finished
 
     async def _job(self, needed: Input | None, engine: Engine) -> Finished:
-        program = self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
+        program = self._program(needed, engine)
         self.setting.show("the job starts")
         with self.around.step("job and history"):
             finished = await engine.run(
@@ -128,6 +130,13 @@ class _Attempt:
         self.around.ended("job", finished.started_unix_s, finished.outcome.duration_s)
         return finished
 
+    def _program(self, needed: Input | None, engine: Engine) -> Program:
+        """Return what is timed: the workload's program for the engine, or itself for one that only computes."""
+        if engine.facts.real:
+            return self.workload.programs(self.size, needed.place if needed else None)[engine.facts.name]
+        seed = self.setting.plan.seed * 1000 + self.planned.repetition
+        return WorkloadProgram(self.workload.name, (), engine=engine.facts.name, size=self.size, seed=seed)
+
     def _keep(self, raw: Mapping[str, bytes]) -> None:
         """Keep the samplers' files, and the trace that is in them."""
         gathered = self.gathered
@@ -140,6 +149,9 @@ class _Attempt:
         self, needed: Input | None, manifest: Mapping[str, int], engine: Engine, finished: Finished
     ) -> None:
         setting, gathered = self.setting, self.gathered
+        if not engine.facts.real:
+            gathered.judgement = Judgement(())  # nothing was written that could be looked at
+            return
         setting.show("validating")
         with gathered.not_own():
             parameters, timeout_s = self.planned.configuration.parameters, self._limit_s

@@ -38,7 +38,7 @@ def in_use(
 ) -> tuple[Cluster, dict[str, Transport]]:
     """Return the part of the cluster that a run uses: the master, and as many workers as its configuration says."""
     used = cluster.using(configuration.workers)
-    return used, {node.name: transports[node.name] for node in used.nodes}
+    return used, {node.name: transports[node.name] for node in used.nodes if node.name in transports}
 
 
 async def configure(
@@ -59,7 +59,7 @@ async def configure(
         "name": network,
         "rate_bits_per_s": rate,
         "link_bits_per_s": {node.name: rates[node.name] for node in used.nodes} if links else None,
-        "addresses": {node.name: addresses[node.name] for node in used.nodes},
+        "addresses": {node.name: addresses[node.name] for node in used.nodes if node.name in addresses},
     }
     return Configured(provided.engine, found, provided.restarted)
 

@@ -58,8 +58,8 @@ def recorded(
     status, why, failure_class = status_of(gathered, attempted.cause, around.limit, facts.full_disk)
     finished, judgement = gathered.finished, gathered.judgement
     began = finished.started_unix_s if finished else attempted.started_unix_s
-    metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster)
-    if finished:
+    metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster, observed=facts.real)
+    if finished and facts.real:
         metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
     run = Run(
         run_id=attempted.run_id,
@@ -83,7 +83,7 @@ def recorded(
         attempt=attempted.number,
         started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
         duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
-        cold=is_cold(gathered.caches) if gathered.caches else None,
+        cold=is_cold(gathered.caches) if gathered.caches else None if facts.real else True,
         data_bytes=data_bytes,
         metrics=metrics,
         phases=finished.phases if finished else (),
@@ -103,7 +103,7 @@ def recorded(
 
 
 def _metrics(
-    workload: Workload, data_bytes: int, gathered: Gathered, cluster: Cluster
+    workload: Workload, data_bytes: int, gathered: Gathered, cluster: Cluster, *, observed: bool
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Return the run's metrics by name, and the sources that their makers state."""
     finished, judgement = gathered.finished, gathered.judgement
@@ -124,7 +124,7 @@ def _metrics(
         if gated:
             sources["gated_aggregate_mb_per_s"] = made.get("gated_aggregate_mb_per_s", source)
     sampled = _sampled(gathered, cluster, finished.outcome.duration_s)
-    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED)
+    return metrics | sampled, sources | dict.fromkeys(sampled, _SAMPLED if observed else sources["duration_s"])
 
 
 def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, float]:
@@ -154,6 +154,7 @@ def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> d
         "engine": _facts(planned, setting).record(),
         "cluster": cluster_facts(setting.cluster, planned.configuration.layout).tree(),
         **({"network": gathered.network} if gathered.network else {}),
+        **(gathered.finished.environment if gathered.finished else {}),
         "parameters": _effective(planned, setting.provider.engine),
     }
 

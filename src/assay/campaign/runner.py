@@ -111,7 +111,8 @@ class _Cluster:
         """Connect, take hold of the cluster, and record what is there."""
         cluster, watcher = self._cluster, self._watcher
         async with AsyncExitStack() as stack:
-            watcher.step("connecting")
+            if not cluster.simulated:
+                watcher.step("connecting")
             transports = await connect(cluster, stack)
             provider = self._provide(cluster, transports)
             await provider.open(watcher.step)
@@ -207,7 +208,12 @@ async def _finish(provider: Provider) -> None:
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
-    """Return a transport for every node; they are closed with ``stack``. Raises HostError for one that can't be had."""
+    """Return a transport for every node, none where there are no hosts; they are closed with ``stack``.
+
+    Raises HostError for one that can't be had.
+    """
+    if cluster.simulated:
+        return {}
     if cluster.placement is Placement.LOCAL:
         transports: list[Transport] = [LocalTransport(node.name) for node in cluster.nodes]
     else:
@@ -226,7 +232,7 @@ async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transpor
 
 async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Fitness | None:
     """Check real hosts; a lab's and this machine's are what they are."""
-    if cluster.placement is not Placement.SSH:
+    if cluster.placement is not Placement.SSH or cluster.simulated:
         return None
     watcher.step("checking hosts")
     found = await check_reached(cluster, transports)
@@ -239,7 +245,7 @@ async def _fitness(cluster: Cluster, transports: Mapping[str, Transport], watche
 
 
 async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watcher: Watcher) -> Baseline | None:
-    if cluster.placement is Placement.LOCAL:
+    if cluster.placement is Placement.LOCAL or cluster.simulated:
         return None
     if cluster.attached:
         watcher.say("no baseline is measured: devices and links are somebody else's; `assay baseline` does it if asked")
@@ -255,6 +261,8 @@ async def _baseline(cluster: Cluster, transports: Mapping[str, Transport], watch
 async def _environment(
     cluster: Cluster, transports: Mapping[str, Transport], facts: EngineFacts, lab: LabFacts | None, watcher: Watcher
 ) -> Environment:
+    if cluster.simulated:
+        return Environment({"assay": {"version": __version__}})
     watcher.step("recording the environment")
     folders = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes

@@ -72,7 +72,7 @@ def run(
     if dry_run:
         _preview(plan, repository, again=again, only=only, until=until, as_json=as_json)
         return
-    if simulate:
+    if simulate or _is_simulated(plan):
         costs = _Costs(profile, learn_from, where)
         summary = _simulate_plan(plan, repository, costs, again=again, only=only, until=until)
     elif profile or learn_from or where:
@@ -135,6 +135,13 @@ def _summary_json(summary: Summary) -> dict[str, object]:
     }
 
 
+def _is_simulated(path: Path) -> bool:
+    """Say whether the plan's cluster file says ``provider: simulated``."""
+    from assay.planning.plan_reader import load_plan
+
+    return load_plan(path).cluster.simulated
+
+
 @dataclass(frozen=True, slots=True)
 class _Costs:
     """Where the profile of a simulation comes from."""
@@ -149,9 +156,11 @@ def _simulate_plan(
 ) -> dict[str, object]:
     """Simulate a plan with progress on stderr and return what was done as plain values."""
     from assay.campaign.prepare import prepare
-    from assay.campaign.simulated import carry_out_simulated, simulated_plan
+    from assay.campaign.runner import carry_out
+    from assay.campaign.simulated import refuse_what_can_not_be, simulated_plan
     from assay.cli.profiles import profile_from
     from assay.cli.progress import CampaignDisplay
+    from assay.engines.simulated.engine import simulator_of
     from assay.planning.limits import parse_stop
     from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
@@ -166,8 +175,11 @@ def _simulate_plan(
         if not todo.left:
             display.say("nothing is left to simulate; --again simulates the plan once more")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": 0}
+        refuse_what_can_not_be(plan, profile, todo)
+        provide = simulator_of(plan.rules, profile)
         with terminable():
-            summary = run_interruptibly(carry_out_simulated(plan, profile, repository, todo, display))
+            work = carry_out(plan, plan.cluster, None, repository, todo, display, provide, with_baseline=False)
+            summary = run_interruptibly(work)
         for line in summary_lines(summary):
             display.say(line)
     return _summary_json(summary)

@@ -32,6 +32,8 @@ HostValues = Mapping[str, set[str]]
 def _is_compared(path: str, factor: str) -> bool:
     if _PARAMETER.search(path):
         return path.removeprefix("parameters.") not in (factor, *TARGETS.get(factor, ()))
+    if path.startswith("simulation."):  # its limits and chances are results, what it was learned from is not
+        return path in ("simulation.profile", "simulation.learned")
     return bool(_RELEVANT.search(path)) and not path.startswith("parameters.")
 
 

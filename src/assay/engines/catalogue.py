@@ -34,7 +34,7 @@ def _kinds() -> dict[str, EngineKind]:
     """Return name to engine; the first is what a plan gets that names none."""
     hadoop = HadoopRules()
     return {
-        "hadoop": EngineKind(hadoop, {ProviderKind.DEPLOYED: _hadoop, ProviderKind.ATTACHED: _attached_hadoop}),
+        "hadoop": EngineKind(hadoop, _HADOOP),
         "spark": EngineKind(SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark}),
     }
 
@@ -42,6 +42,13 @@ def _kinds() -> dict[str, EngineKind]:
 def all_rules() -> dict[str, Rules]:
     """Return name to rules of every engine, in that order."""
     return {name: kind.rules for name, kind in _kinds().items()}
+
+
+def _simulated_hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    from assay.engines.simulated.engine import simulator_of
+    from assay.spec.profiles import shipped_profile
+
+    return simulator_of(HadoopRules(), shipped_profile())(cluster, transports)
 
 
 def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
@@ -60,3 +67,10 @@ def _spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.spark.deployed import DeployedSpark
 
     return DeployedSpark(cluster, transports)
+
+
+_HADOOP = {
+    ProviderKind.DEPLOYED: _hadoop,
+    ProviderKind.ATTACHED: _attached_hadoop,
+    ProviderKind.SIMULATED: _simulated_hadoop,
+}

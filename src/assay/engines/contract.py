@@ -60,6 +60,8 @@ class ProviderKind(StrEnum):
     """assay installs it, configures it for each layout, restarts, stops and removes it."""
     ATTACHED = "attached"
     """It stands there already and is somebody else's: only what a job can carry is varied, nothing is restarted."""
+    SIMULATED = "simulated"
+    """There are no hosts: what a workload would take on the described cluster is computed, and nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +81,11 @@ class EngineFacts:
     ports: Mapping[str, int] = field(default_factory=dict)
     full_disk: tuple[str, ...] = ()
     """Parts of what it says of a full device, beside what the kernel says."""
+
+    @property
+    def real(self) -> bool:
+        """Whether programs really run: on hosts that can be observed, with an input to read and output to judge."""
+        return self.origin is Origin.MEASURED
 
     def record(self) -> dict[str, Any]:
         """Return the facts as they stand in a run's environment; a run says its origin itself."""
@@ -116,6 +123,8 @@ class Finished:
     """What the engine counted over the whole program, by the names of metrics."""
     warnings: tuple[CodedWarning, ...] = ()
     """What is to be known of the run that the engine alone can see, such as what others ran beside it."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """What else the run's environment is to hold of how it came about."""
 
 
 class Storage(FileSystem, Protocol):
@@ -177,7 +186,8 @@ class Engine(Protocol):
         A program that fails is an outcome, no exception: its own exit status, 124 where it did not end within
         ``timeout_s`` and was ended with its jobs (``timed_out``), 255 where its host went out of reach (``host_lost``).
         Raises EngineError where it can't even be started, as without the file that it is in, or when it is another
-        engine's. ``label`` names its log: ``{label}.log`` is what it printed. Cancelling ends the program.
+        engine's. An engine that is not ``real`` takes a :class:`WorkloadProgram` instead, and its times are not those
+        of the clock. ``label`` names its log: ``{label}.log`` is what it printed. Cancelling ends the program.
         """
         ...
 
@@ -244,6 +254,13 @@ MakeProvider = Callable[[Cluster, Mapping[str, "Transport"]], Provider]
 """Makes the provider of an engine on a cluster, whose hosts are reached by the transports; nothing is done yet."""
 
 
+_WORDS = {
+    ProviderKind.DEPLOYED: "deploy",
+    ProviderKind.ATTACHED: "be attached to a running",
+    ProviderKind.SIMULATED: "simulate",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class EngineKind:
     """One engine as the catalogue has it: its rules, and the ways to come by one that runs."""
@@ -257,8 +274,10 @@ class EngineKind:
         Raises SpecificationError, in words, where this engine can't be had in that way.
         """
         kind = ProviderKind.ATTACHED if cluster.attached else ProviderKind.DEPLOYED
+        if cluster.simulated:
+            kind = ProviderKind.SIMULATED
         if kind not in self.providers:
-            words = "be attached to a running" if cluster.attached else "deploy"
+            words = _WORDS[kind]
             raise SpecificationError(
                 f"provider: assay can't {words} {self.rules.name} yet",
                 where=f"cluster {cluster.name}",

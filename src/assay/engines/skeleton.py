@@ -331,7 +331,8 @@ class HeldProvider(ABC, Generic[EngineT]):
             return Provided(self._engine, restarted=False)
         engine = await self.engine_for(configuration)
         if self._engine:
-            show("stopping daemons")
+            if self.transports:
+                show("stopping daemons")
             await self.stop(self._engine)
         self._engine, self._key = engine, key
         await self.start(engine, configuration, show)

@@ -188,6 +188,8 @@ class Cluster:
     """How the engine is entered that stands there already and is somebody else's; None: assay deploys one."""
     racks: Racks | None = None
     """None: one rack for all, whose switch limits nobody."""
+    simulated: bool = False
+    """Whether its engine is the simulator: there are no hosts then, whatever ``placement`` describes."""
 
     @property
     def master(self) -> Node:

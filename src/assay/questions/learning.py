@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.errors import HostError
 from assay.explain.learning import Watched, learned_profile
-from assay.installation import installation
 from assay.model.run import Run
 from assay.model.workload_profile import CostProfile
 from assay.questions.runs import selected
 from assay.questions.whole_run import whole_run
 from assay.repository import Repository
-from assay.spec.profiles import load_profile
+from assay.spec.profiles import shipped_profile
+
+__all__ = ["learned_from", "profile_of", "shipped_profile"]
 
 RUNS_MAX = 400
 """Of how many runs a profile is learned at most: the newest."""
@@ -40,15 +40,3 @@ def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile
 def _watched(store: Repository, run: Run) -> Watched:
     seen = whole_run(store, run)
     return Watched(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
-
-
-def shipped_profile() -> CostProfile:
-    """Return the profile that comes with assay. Raises HostError where this installation has none."""
-    found = installation().profiles
-    path = found / "lab.yaml" if found else None
-    if path is None or not path.is_file():
-        raise HostError(
-            "no profile came with this installation",
-            hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
-        )
-    return load_profile(path)

@@ -74,6 +74,7 @@ def _cluster(file: ClusterFile, folder: Path) -> Cluster:
         networks,
         attached=_attachment(file, nodes) if file.attached else None,
         racks=Racks(file.racks.nodes, file.racks.uplink) if file.racks else None,
+        simulated=file.provider == "simulated",
     )
 
 

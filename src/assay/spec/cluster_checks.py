@@ -40,12 +40,13 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
     for name, group in file.nodes.items():
         if group.type not in file.node_types:
             problems.add(("nodes", name, "type"), unknown("node type", group.type, file.node_types))
-        _check_hosts(name, group, placement, problems)
+        _check_hosts(name, group, file, problems)
     _check_roles(file, placement, problems)
     _check_attached(file, problems)
     _check_duplicates(file, problems)
     for name, node_type in file.node_types.items():
-        _check_directories(name, node_type, placement, name in _worker_types(file), problems)
+        needed = name in _worker_types(file) and not _is_simulated(file)
+        _check_directories(name, node_type, placement, needed, problems)
         for device, group_of_devices in node_type.devices.items():
             _check_model(group_of_devices, ("node_types", name, "devices", device), problems)
     _check_workers_alike(file, problems)
@@ -53,17 +54,23 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
     _check_networks(file, placement, problems)
 
 
-def _check_hosts(name: str, group: NodeGroup, placement: Placement, problems: Problems) -> None:
-    at: Location = ("nodes", name)
+def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Problems) -> None:
+    at, placement = ("nodes", name), placement_of(file)
     if placement is not Placement.SSH:
         if group.addresses is not None:
             reason = "a lab makes its own" if placement is Placement.LAB else "local is this machine"
             problems.add((*at, "addresses"), f"addresses are for real hosts; {reason}")
         return
-    if group.addresses is None:
+    simulated = _is_simulated(file)
+    if group.addresses is None and not simulated:
         problems.add(at, f"node {name!r} needs addresses (or the file a 'lab:' or 'local:' section)")
-    if group.count is not None:
+    if group.count is not None and not (simulated and group.addresses is None):
         problems.add((*at, "count"), "real hosts are counted by their addresses; remove count")
+
+
+def _is_simulated(file: ClusterFile) -> bool:
+    """Say whether there are no hosts: then nothing has an address or a directory, but may have one."""
+    return file.provider == "simulated"
 
 
 def _check_roles(file: ClusterFile, placement: Placement, problems: Problems) -> None:
@@ -137,12 +144,12 @@ def _worker_types(file: ClusterFile) -> dict[str, NodeTypeSection]:
 
 
 def _check_directories(
-    type_name: str, node_type: NodeTypeSection, placement: Placement, is_worker: bool, problems: Problems
+    type_name: str, node_type: NodeTypeSection, placement: Placement, needed: bool, problems: Problems
 ) -> None:
     for name, group in node_type.devices.items():
         at: Location = ("node_types", type_name, "devices", name)
         if group.directories is None:
-            if placement is Placement.SSH and is_worker:
+            if placement is Placement.SSH and needed:
                 problems.add(at, f"device {name!r} needs directories: where each is mounted on the hosts")
         elif placement is Placement.LAB:
             problems.add((*at, "directories"), "directories are for real hosts; a lab mounts its devices itself")
@@ -156,7 +163,7 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
     if file.networks and placement is Placement.LOCAL:
         problems.add(("networks",), "local is this machine alone; it has no networks to choose from")
     silent = [name for name, network in file.networks.items() if network.addresses is None]
-    if placement is Placement.SSH and len(silent) > 1:
+    if placement is Placement.SSH and len(silent) > 1 and not _is_simulated(file):
         message = f"{' and '.join(silent)} would be the same: give each network but one its own addresses"
         problems.add(("networks", silent[1]), message)
     for name, network in file.networks.items():

@@ -42,7 +42,7 @@ MEMORY_FLOOR_BYTES = 3 * 2**29
 
 KindName = Annotated[str, choice("device kind", DeviceKind)]
 RoleName = Annotated[str, choice("role", Role)]
-ProviderName = Annotated[str, choice("provider", ("deployed", "attached"))]
+ProviderName = Annotated[str, choice("provider", ("deployed", "attached", "simulated"))]
 DisksName = Annotated[str, choice("way of emulating disks", Disks)]
 
 HDD_KEYS = ("inner_share", "seek_track", "seek_full", "rpm", "write_cache")
@@ -263,6 +263,8 @@ class ClusterFile(Section):
     hadoop_home: Directory | None = None
     """Hadoop's directory on each host; when absent, assay installs its own."""
     provider: ProviderName = "deployed"
-    """deployed: assay installs the engine, starts and ends it; attached: it stands there already."""
+    """deployed: assay installs the engine, starts and ends it; attached: it stands there already; simulated: there are
+    no hosts, and every run is simulated.
+    """
     attached: AttachedSection | None = None
     """With ``provider: attached``: how the running engine is entered."""

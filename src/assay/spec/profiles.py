@@ -13,6 +13,8 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, model_validator
 
+from assay.errors import HostError
+from assay.installation import installation
 from assay.model.workload_profile import CostProfile, EngineCosts, Learned, Uncertain, WorkloadProfile
 from assay.spec.document import Document, document_of, read_document
 from assay.spec.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of, whole
@@ -275,3 +277,15 @@ def _inline(value: Uncertain) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def shipped_profile() -> CostProfile:
+    """Return the profile that comes with assay. Raises HostError where this installation has none."""
+    found = installation().profiles
+    path = found / "lab.yaml" if found else None
+    if path is None or not path.is_file():
+        raise HostError(
+            "no profile came with this installation",
+            hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
+        )
+    return load_profile(path)

@@ -156,6 +156,18 @@ class Evidence:
     input_place: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadProgram(Program):
+    """A workload itself, of a size, as a program: for an engine that computes what a run would take.
+
+    ``main_class`` is the workload's name.
+    """
+
+    size: Size
+    seed: int = 1
+    """Of its chances: planned runs that differ in their repetition alone have others."""
+
+
 def waved_of(options: Iterable[str]) -> tuple[str, ...]:
     """Return those of ``options`` that ``waves`` sets where the workload does not say: files, reduces, or maps."""
     given = set(options)

@@ -57,13 +57,15 @@ async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engine
     assert not done.outcome.timed_out
     assert done.outcome.failed_tasks == 0
     assert before - 1 <= done.started_unix_s <= time.time()
-    stored = await engine.storage.stored("/assay/output/a")
-    assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, DATA_BYTES, DATA_BYTES)
+    if "writing" not in subject.gaps:
+        stored = await engine.storage.stored("/assay/output/a")
+        assert (stored.files, stored.length_bytes, stored.replica_bytes) == (2, DATA_BYTES, DATA_BYTES)
     assert shown
     assert "job.log" in done.logs
 
     took_s = done.outcome.duration_s
-    assert 0 < took_s <= time.time() - before
+    assert took_s > 0
+    assert "clock" in subject.gaps or took_s <= time.time() - before
     assert {job.status for job in done.jobs} == {"succeeded"}
     assert {task.job_id for task in done.tasks} <= {job.job_id for job in done.jobs}
     assert {task.kind for task in done.tasks} <= KINDS
@@ -79,6 +81,7 @@ async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engine
 
 async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: Running) -> None:
     subject, engine = running.subject, running.engine
+    subject.requires("failing")
     program = subject.fails("/assay/nowhere")
     done = await engine.run(program, subject.base, timeout_s=LIMIT_S, label="job", show=print)
     assert done.outcome.exit_status != 0
@@ -89,7 +92,7 @@ async def test_a_program_that_fails_is_an_outcome_with_its_last_words(running: R
 
 
 async def test_a_program_of_another_engine_is_refused_in_words(running: Running) -> None:
-    program = replace(running.subject.writes("/assay/output/other"), engine="another")
+    program = replace(running.subject.fails("/assay/output/other"), engine="another")
     with pytest.raises(EngineError, match="a program of another"):
         await running.engine.run(program, running.subject.base, timeout_s=LIMIT_S, label="job", show=print)
 
@@ -120,6 +123,7 @@ async def test_a_program_that_is_cancelled_is_ended(running: Running) -> None:
 
 async def test_a_check_writes_its_report_wherever_it_runs(running: Running) -> None:
     subject, engine = running.subject, running.engine
+    subject.requires("writing")
     await engine.run(subject.writes("/assay/output/b"), subject.base, timeout_s=LIMIT_S, label="job", show=print)
     program = subject.checks("/assay/output/b", "/assay/output/report")
     done = await engine.check(program, subject.base, reads_bytes=DATA_BYTES, timeout_s=LIMIT_S, show=print)
@@ -168,6 +172,7 @@ def _large_files(folder: Path) -> set[str]:
 
 
 async def test_its_nodes_and_folders_are_there(running: Running) -> None:
+    running.subject.requires("hosts")
     assert set(running.engine.addresses) == {"node"}
     folders = [folder for names in running.engine.data_directories.values() for folder in names]
     assert folders

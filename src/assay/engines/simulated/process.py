@@ -6,6 +6,7 @@ this installation (``assay-simulate``, rust/simulate); it needs neither root nor
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -54,18 +55,41 @@ def simulate(scenarios: Sequence[Mapping[str, Any]], timeout_s: float = TIMEOUT_
     """
     if not scenarios:
         return []
-    lines = b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
     try:
-        done = subprocess.run([str(simulator())], input=lines, capture_output=True, timeout=timeout_s, check=False)
+        done = subprocess.run(
+            [str(simulator())], input=_lines(scenarios), capture_output=True, timeout=timeout_s, check=False
+        )
     except subprocess.TimeoutExpired as error:
         raise HostError(
             f"the simulator did not end within {timeout_s:.0f} s", hint="simulate fewer tasks or a smaller cluster"
         ) from error
-    answers = done.stdout.splitlines()
-    if done.returncode != 0 or len(answers) != len(scenarios):
-        words = done.stderr.decode(errors="replace").strip().splitlines()
+    return _results(scenarios, done.returncode, done.stdout, done.stderr)
+
+
+async def carried_out(scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]:
+    """Do as :func:`simulate` does, without a limit: whoever cancels it ends the simulator."""
+    process = await asyncio.create_subprocess_exec(
+        str(simulator()), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        printed, said = await process.communicate(_lines(scenarios))
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    return _results(scenarios, process.returncode or 0, printed, said)
+
+
+def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(scenario) + b"\n" for scenario in scenarios)
+
+
+def _results(scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes, said: bytes) -> list[Simulated]:
+    answers = printed.splitlines()
+    if status != 0 or len(answers) != len(scenarios):
+        words = said.decode(errors="replace").strip().splitlines()
         raise HostError(
-            f"the simulator ended with {done.returncode} after {len(answers)} of {len(scenarios)} answers",
+            f"the simulator ended with {status} after {len(answers)} of {len(scenarios)} answers",
             where=str(simulator()),
             hint=words[-1] if words else "run it again; if it stays so, this is a mistake of assay",
         )

@@ -38,12 +38,21 @@ def told(simulated: Simulated, pool_cores: float | None = None) -> Told:
     tasks = tuple(_task(each, number) for number, each in enumerate(tree.get("tasks", ())))
     jobs = tuple(_job(each, tasks, tree) for each in tree.get("jobs", ()))
     last = jobs[-1].job_id if jobs else ""
+    first_s = min((task.start_s for task in tasks if task.job_id == last), default=0.0)
     phases = [
-        Phase(_PHASES.get(each["name"], each["name"]), each["start_s"], each["end_s"])
+        Phase(_phase(each, first_s), each["start_s"], each["end_s"])
         for each in tree.get("phases", ())
         if each.get("job") in (None, last) and each["end_s"] > each["start_s"]
     ]
     return Told(simulated.duration_s, jobs, tasks, tuple(phases), _trace(tree, pool_cores))
+
+
+def _phase(each: Mapping[str, Any], first_s: float) -> str:
+    """Return what runs call a phase; around all tasks, which begin at ``first_s``, it is setup and cleanup."""
+    name = str(each["name"])
+    if name == "overhead":
+        return "setup" if float(each["start_s"]) < first_s else "cleanup"
+    return _PHASES.get(name, name)
 
 
 def _task(each: Mapping[str, Any], number: int) -> Task:

@@ -1,0 +1,237 @@
+"""The simulated engine: what a workload would take on the described cluster, behind the contract of all engines.
+
+In: a cluster's description, a profile of what workloads cost, and a workload of a size as the program. Out: a
+:class:`Finished` whose times are virtual, with jobs, attempts, phases, trace and counters as a real engine tells them,
+and with the interval in which a measured run's time would lie nine times of ten. Nothing runs and nothing is written:
+there is no input to make, no output to judge, and no host.
+"""
+# ruff: noqa: ARG002 - what there is nothing to say of is answered here
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Mapping, Sequence
+from statistics import median, stdev
+from typing import TYPE_CHECKING
+
+from assay.engines.contract import EngineFacts, Finished, MakeProvider, Rules, Show
+from assay.engines.simulated.draws import SCATTER_SIGMA, draws
+from assay.engines.simulated.error_model import Z90, sigma_of
+from assay.engines.simulated.process import Simulated, carried_out, simulate
+from assay.engines.simulated.results import told
+from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
+from assay.engines.skeleton import HeldProvider, ListedStorage
+from assay.errors import EngineError
+from assay.model.cluster import Cluster
+from assay.model.plan import Configuration
+from assay.model.program import Outcome, Program
+from assay.model.run import Origin
+from assay.model.workload_profile import CostProfile
+from assay.workloads.workload import Size, WorkloadProgram
+
+if TYPE_CHECKING:
+    from assay.hosts.transport import Transport
+
+VERSION = "simulated"
+DRAWS = 8
+"""From which the interval is."""
+SEED = 1
+"""Of these draws: intervals of two configurations are from pairs."""
+
+
+class RememberedStorage(ListedStorage):
+    """A file system in memory, for what is written by hand: programs write nothing to it."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, bytes] = {}
+
+    async def lengths(self, path: str) -> Mapping[str, int]:
+        """Return the files at and below ``path``."""
+        below = f"{path.rstrip('/')}/"
+        return {name: len(held) for name, held in self._files.items() if name == path or name.startswith(below)}
+
+    async def read(self, path: str) -> bytes:
+        """Return what was written there."""
+        if path not in self._files:
+            raise EngineError("there is no such file", where=path)
+        return self._files[path]
+
+    async def write(self, path: str, content: bytes) -> None:
+        """Keep it."""
+        self._files[path] = content
+
+    async def delete(self, path: str) -> None:
+        """Forget what lies there."""
+        for name in await self.lengths(path):
+            del self._files[name]
+
+
+class SimulatedEngine:
+    """One configuration on a described cluster."""
+
+    def __init__(
+        self,
+        facts: EngineFacts,
+        storage: RememberedStorage,
+        rules: Rules,
+        cluster: Cluster,
+        profile: CostProfile,
+        configuration: Configuration,
+    ) -> None:
+        self.facts, self.storage = facts, storage
+        self.configuration = configuration
+        self._rules, self._cluster, self._profile = rules, cluster, profile
+        self._spreads: dict[str, tuple[float, float]] = {}
+
+    @property
+    def addresses(self) -> Mapping[str, str]:
+        """None: there are no hosts."""
+        return {}
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """None: there are no hosts."""
+        return {}
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return the defaults of its rules, and what overrides them."""
+        return {**{default.name: default.value for default in self._rules.defaults}, **parameters}
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> Finished:
+        """Simulate a workload. ``timeout_s`` is of the computation: virtual time has no limit.
+
+        Raises EngineError where the program is no workload, and SpecificationError for what can't be simulated.
+        """
+        if not isinstance(program, WorkloadProgram):
+            words = f"{program.main_class} is a program of {program.engine}, which does not run here"
+            raise EngineError(words, hint="the simulator takes workloads by their names")
+        show(f"{label}: simulating {program.main_class}")
+        asked = self.asked(program.main_class, program.size)
+        began, clock = time.time(), time.monotonic()
+        scenario = scenario_of(asked)
+        trees = [scenario.with_seed(program.seed, program.main_class, "traces")]
+        try:
+            async with asyncio.timeout(timeout_s):
+                [result] = await carried_out(trees)
+                middle_s, sigma = await self._spread(program.main_class, asked)
+        except TimeoutError:
+            words = f"the simulation did not end within {timeout_s:.0f} s"
+            outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
+            return Finished(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
+        return self._finished(result, scenario, began, label, (middle_s, sigma))
+
+    def asked(self, workload: str, size: Size) -> Asked:
+        """Return what is asked of the simulator."""
+        return Asked(self._cluster, self.configuration, workload, size, self._profile)
+
+    async def _spread(self, name: str, asked: Asked) -> tuple[float, float]:
+        """Return the middle of the times that draws give, and the spread of a run's logarithm about it."""
+        key = f"{name} {asked.size} {sorted(asked.configuration.parameters.items())} {asked.configuration.network}"
+        if key not in self._spreads:
+            made = [
+                scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(self._profile, DRAWS, SEED)
+            ]
+            found = await carried_out(made)
+            times = [one.duration_s for one in found]
+            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA)
+            self._spreads[key] = median(times), math.sqrt(sum(part * part for part in parts))
+        return self._spreads[key]
+
+    def _finished(
+        self, result: Simulated, scenario: Scenario, began: float, label: str, spread: tuple[float, float]
+    ) -> Finished:
+        pool = scenario.tree["cluster"].get("cpu_pool")
+        found = told(result, pool["cores"] if pool else None)
+        middle_s, sigma = spread
+        assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
+        counters = {group: dict(counts) for job in found.jobs[-1:] for group, counts in job.counters.items()}
+        said = "\n".join((f"{result.duration_s:.3f} s of virtual time", *assumptions))
+        return Finished(
+            Outcome(0, said, counters, 0, result.duration_s),
+            began,
+            jobs=found.jobs,
+            tasks=found.tasks,
+            phases=found.phases,
+            trace=found.trace,
+            logs={f"{label}.log": said.encode()},
+            sources=self._sources(),
+            metrics={
+                "duration_low_s": middle_s * math.exp(-Z90 * sigma),
+                "duration_high_s": middle_s * math.exp(Z90 * sigma),
+            },
+            environment={
+                "simulation": {
+                    "profile": self._profile.name,
+                    "learned": self._profile.learned.source,
+                    "seed": result.tree.get("seed"),
+                    "fidelity": result.tree.get("fidelity"),
+                    "limits": dict(result.limits),
+                    "assumptions": assumptions,
+                }
+            },
+        )
+
+    def _sources(self) -> dict[str, str]:
+        learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
+        interval = "simulated: with the other end, nine of ten run times"
+        both = dict.fromkeys(("duration_low_s", "duration_high_s"), interval)
+        return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> Finished:
+        """Raise EngineError: nothing was written that could be checked."""
+        raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
+
+    async def trouble(self) -> str | None:
+        """None: it has no daemons that could have died."""
+        return None
+
+    async def logs(self) -> dict[str, bytes]:
+        """None: it has no daemons."""
+        return {}
+
+
+class Simulator(HeldProvider[SimulatedEngine]):
+    """Provides the simulated engine. No cluster is held: any number can be simulated side by side."""
+
+    def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster) -> None:
+        super().__init__(cluster, {})
+        self.rules, self._profile = rules, profile
+        self._storages: dict[str, RememberedStorage] = {}
+
+    async def open(self, show: Show) -> None:
+        """Say what will be simulated."""
+        self._facts = await self.install(show)
+
+    async def install(self, show: Show) -> EngineFacts:
+        """Return the engine that the profile is of; nothing is brought anywhere."""
+        return EngineFacts(self._profile.engine, VERSION, origin=Origin.SIMULATED)
+
+    async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
+        """Return the engine, with what was written under this layout before."""
+        name = self.rules.file_system(configuration, self.cluster)
+        storage = self._storages.setdefault(name, RememberedStorage())
+        return SimulatedEngine(self.facts, storage, self.rules, self.cluster, self._profile, configuration)
+
+    async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
+        """Let it go on with what differs in parameters that jobs carry."""
+        engine.configuration = configuration
+
+
+def simulator_of(rules: Rules, profile: CostProfile) -> MakeProvider:
+    """Return the way to have an engine simulated, with what ``profile`` says workloads cost."""
+
+    def provide(cluster: Cluster, _transports: Mapping[str, Transport]) -> Simulator:
+        return Simulator(rules, profile, cluster)
+
+    return provide
+
+
+def refuse(asked: Asked) -> None:
+    """Raise SpecificationError where ``asked`` can't be simulated: before the first run of a plan, not amidst it."""
+    simulate([scenario_of(asked).with_seed(SEED, "whether it can be")])

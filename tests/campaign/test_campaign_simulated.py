@@ -1,0 +1,98 @@
+"""A plan on a cluster that only a file describes: the campaign's own loop and record, with the simulator as engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.main import assay
+from assay.compare.differences import environment_warnings, host_facts
+from assay.engines.catalogue import engine_kind
+from assay.engines.contract import ProviderKind
+from assay.model.environment import Environment
+from assay.model.run import Origin, RunStatus
+from assay.planning.plan_reader import load_plan
+from assay.repository import Repository
+from simulator_support import needs_simulator
+
+CLUSTER = """
+cluster: nobodys
+provider: simulated
+node_types:
+  kind:
+    cores: 8
+    memory: 32GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {kind: hdd, count: 2, read: 120MB/s, write: 115MB/s, capacity: 1TB}
+      ssd: {kind: ssd, read: 500MB/s, write: 450MB/s, iops: 50000, capacity: 1TB}
+nodes:
+  master: {type: kind, roles: [master]}
+  worker: {type: kind, roles: [worker], count: 5}
+"""
+PLAN = """
+plan: virtual
+cluster: cluster.yaml
+engine: hadoop
+workloads:
+  - terasort: {data: 10GB, reduces: 10}
+factors:
+  layout: [HD2, SSD]
+repetitions: 2
+seed: 1
+"""
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    return tmp_path / "plan.yaml"
+
+
+def test_a_simulated_cluster_needs_neither_addresses_nor_directories(plan: Path) -> None:
+    cluster = load_plan(plan).cluster
+    assert cluster.simulated
+    assert [node.name for node in cluster.workers] == [f"worker{number}" for number in range(1, 6)]
+    kind = engine_kind("hadoop")
+    assert kind.provider_of(cluster) is kind.providers[ProviderKind.SIMULATED]
+
+
+@needs_simulator
+def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(plan: Path) -> None:
+    root = plan.parent / "r"
+    for _ in range(2):
+        done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
+        assert done.exit_code == 0, (done.output, done.exception)
+    runs = Repository.open(root).runs()
+    assert [(run.origin, run.status, run.cold) for run in runs] == [(Origin.SIMULATED, RunStatus.VALID, True)] * 4
+    by_layout = {(run.layout, run.repetition): run.duration_s for run in runs}
+    assert by_layout["HD2", 1] > by_layout["SSD", 1]
+    for run in runs:
+        assert run.metrics["duration_low_s"] < run.duration_s < run.metrics["duration_high_s"]
+        assert {phase.name for phase in run.phases} >= {"setup", "map", "shuffle", "reduce"}
+        assert run.environment["simulation"]["profile"] == "lab"
+        assert run.metrics["disk_read_bytes"] > 0
+        assert "simulated" in run.sources["disk_read_bytes"]
+        assert "assay_own_s" not in run.metrics
+    assert len({run.environment["simulation"]["seed"] for run in runs}) == 2
+
+
+@needs_simulator
+def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: Path) -> None:
+    plan.write_text(PLAN.replace("10GB, reduces: 10}", "10GB, reduces: 10}\n  - sql-join: {data: 1GB}"))
+    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
+    assert done.exit_code != 0
+    assert not Repository.open(plan.parent / "r").runs()
+
+
+def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_is() -> None:
+    def facts(cpu: float, profile: str) -> dict[str, set[str]]:
+        tree = {"simulation": {"profile": profile, "limits": {"cpu": cpu}}}
+        return dict(host_facts([Environment(tree)], ""))
+
+    assert environment_warnings(facts(0.1, "a"), facts(0.2, "a")) == []
+    [warned] = environment_warnings(facts(0.1, "a"), facts(0.2, "b"))
+    assert "simulation.profile" in warned.words
