@@ -148,9 +148,9 @@ def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None
     ):
         assert expected in result.stdout, result.stdout
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
-    assert "per stream 12.35 MB/s from TestDFSIO" in lines
-    assert "hdfs read 500 MB" in lines
-    assert "cpu busy share 87.6 %" in lines
+    assert "throughput per stream 12.35 MB/s from TestDFSIO" in lines
+    assert "data hdfs read 500 MB" in lines
+    assert "CPU cpu busy share 87.6 %" in lines
     assert "phases job history" in lines
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.explain.devices import Observation, Purpose, imbalances, workers
+from assay.explain.environment_tables import ROWS_MAX, environment_tables
 from assay.explain.job_figures import job_figures
 from assay.explain.phases import divide, occupancy, phases_of_job, phases_of_run
 from assay.explain.run_detail import detail_metrics, replication_of, request_limits_note, run_detail
@@ -275,3 +276,25 @@ def test_what_an_old_bundle_says_of_its_lab_may_have_any_form(lab: object) -> No
     run = hybrid_run()
     found = run_detail(replace(run, environment=run.environment | {"lab": lab}), [], hybrid_trace())
     assert found.request_bytes_max == {}
+
+
+def test_what_all_nodes_have_alike_stands_once_in_the_environment() -> None:
+    tree = {
+        "assay": "0.2.0",
+        "nodes": {"w1": {"cpu": {"cores": 4}, "id": "a"}, "w2": {"cpu": {"cores": 4}, "id": "b"}},
+        "lab": {"name": "l", "nodes": {"w1": {"link": 1}, "w2": {"link": 2}}},
+        "parameters": {f"p{n}": str(n) for n in range(ROWS_MAX + 5)},
+        "empty": {},
+    }
+    found = {table.title: table.rows for table in environment_tables(tree)}
+    assert {title: rows for title, rows in found.items() if title != "parameters"} == {
+        "the run": (("assay", "0.2.0"),),
+        "alike on all 2 nodes": (("cpu › cores", "4"),),
+        "node w1": (("id", "a"),),
+        "node w2": (("id", "b"),),
+        "lab": (("name", "l"),),
+        "lab: node w1": (("link", "1"),),
+        "lab: node w2": (("link", "2"),),
+    }
+    assert len(found["parameters"]) == ROWS_MAX + 1
+    assert "and more" in found["parameters"][-1][1]

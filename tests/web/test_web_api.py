@@ -108,6 +108,21 @@ def test_a_run_comes_with_its_tasks_trace_and_logs(client: TestClient) -> None:
     assert client.get(f"{API}/runs/{run_id}/logs/../run.json").status_code == 404
 
 
+def test_a_logs_page_has_numbered_lines_finds_some_and_gives_the_file(client: TestClient) -> None:
+    address = f"/runs/{make_run(0).run_id}"
+    page = client.get(f"{address}/logs/job.log", params={"search": "LINE"}).text
+    assert "10 of 10 lines have <b>LINE</b>" in page
+    assert 'id="L10" data-n="10">line 1\n</span>' in page
+    assert "search=LINE&amp;offset_bytes=0#L10" in page
+    assert "0 of 10 lines have" in client.get(f"{address}/logs/job.log", params={"search": "nowhere"}).text
+    file = client.get(f"{address}/log-files/w1/x.log")
+    assert file.text == EVIL
+    assert file.headers["content-disposition"] == "attachment; filename*=UTF-8''w1-x.log"
+    assert file.headers["content-type"].startswith("text/plain")
+    assert client.get(f"{address}/log-files/../run.json").status_code == 404
+    assert client.get(f"{address}/logs/none.log").status_code == 404
+
+
 def test_a_trace_is_thinned_and_its_peaks_stay(client: TestClient) -> None:
     run_id = make_run(0).run_id
     options = {"subject": "disk:hdd1", "metric": "read_bytes", "node": "worker1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.units import format_bytes
-from assay.wording.metrics import UNITS, metric_text
+from assay.wording.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,28 @@ from assay.wording.metrics import UNITS, metric_text
 )
 def test_a_metrics_unit_comes_from_its_name(name: str, value: float, told: tuple[str, str]) -> None:
     assert metric_text(name, value) == told
+
+
+@pytest.mark.parametrize(
+    ("name", "group"),
+    [
+        ("phase_map_s", "time"),
+        ("job_throughput_mb_per_s", "throughput"),
+        ("gated_aggregate_slots", "throughput"),
+        ("gc_s", "CPU"),
+        ("cpu_busy_share", "CPU"),
+        ("disk_read_await_ms", "disks"),
+        ("intermediate_disk_write_bytes", "disks"),
+        ("nic_receive_bytes", "network"),
+        ("map_stragglers", "tasks"),
+        ("hdfs_read_bytes", "data"),
+        ("clock_offset_max_ms", "clocks"),
+        ("what_somebody_called_it", "other"),
+    ],
+)
+def test_metrics_stand_by_what_they_are_of(name: str, group: str) -> None:
+    assert metric_group(name) == group
+    assert group in METRIC_GROUPS
 
 
 def test_no_ending_hides_a_longer_one() -> None:

@@ -59,7 +59,7 @@ def over_time(seen: OverTime, width_px: int = FULL_PX) -> Spec:
     if seen.phases:
         panels.append(_phase_panel(seen, width_px))
     if seen.placed:
-        panels.append(_task_panel(seen, width_px, legend=not seen.phases))
+        panels.append(_task_panel(seen, width_px))
     named: set[tuple[str, ...]] = set()
     for lines in seen.lines:
         # Who has which colour and dashes is told once for all panels that show the same.
@@ -132,7 +132,7 @@ def _phase_panel(seen: OverTime, width_px: int) -> Spec:
     return _bars("Phases", rows, {"sort": order, "scale": {"domain": order}}, _PHASE_PX, seen, width_px)
 
 
-def _task_panel(seen: OverTime, width_px: int, *, legend: bool) -> Spec:
+def _task_panel(seen: OverTime, width_px: int) -> Spec:
     spans = [
         (f"{each.node} · {each.lane + 1}", phase.name, phase)
         for each in seen.placed
@@ -144,8 +144,8 @@ def _task_panel(seen: OverTime, width_px: int, *, legend: bool) -> Spec:
     first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
     panel = _bars(seen.tasks_title, _spans(spans, seen), y, step_px, seen, width_px)
-    if legend:
-        panel["encoding"]["color"].pop("legend")
+    if not {name for _, name, _ in spans} <= {phase.name for phase in seen.phases}:
+        panel["encoding"]["color"].pop("legend")  # the panel of phases does not name all colours
     return panel
 
 
@@ -182,13 +182,14 @@ def trace_lines(
         for t, value in zip(one.t_s, one.values, strict=True)
     ]
     seen = OverTime(start_s, end_s)
+    fixed = highest if any(row["value"] for row in rows) else highest or 1.0
     encoding: Spec = {
         "x": _x("t", seen),
         "y": {
             "field": "value",
             "type": "quantitative",
             "title": lines_title(lines),
-            **({} if highest is None else {"scale": {"domain": [0, highest]}}),
+            **({} if not fixed else {"scale": {"domain": [0, fixed]}}),
         },
         "color": _named("node", lines.nodes, PALETTE),
     }

@@ -28,20 +28,19 @@ def configuration_text(run: Run) -> str:
     return " ".join([run.layout, *others])
 
 
-def run_lines(run: Run, detail: RunDetail, files: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
+def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:
     """Yield everything about a run, section by section; sections without content are left out.
 
-    ``flags``: what is odd about it.
+    ``sizes``: the bundle's files with theirs. ``flags``: what is odd about it.
     """
     yield from _header(run)
     for odd in flags:
         yield f"flagged as odd, {odd.kind}: {odd.reason}"
-    sections = run_sections(run, detail, files)
+    sections = run_sections(run, detail, sizes)
     if "phases" in sections:
         sections["phases"] = TextTable("phases", notes=tuple(phase_bars(run.phases, run.duration_s)))
-    if "environment" in sections:
-        sections["environment"] = _environment(run)
-    for table in sections.values():
+    files = sections.pop("files", TextTable(""))
+    for table in (*sections.values(), _environment(run), files):
         yield from table_lines(table)
 
 

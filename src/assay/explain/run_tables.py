@@ -7,7 +7,6 @@ terminal of 80 columns. Nothing is computed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from assay.explain.devices import DeviceUse, Purpose, Transfers
 from assay.explain.phases import Breakdown
@@ -15,15 +14,13 @@ from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_n
 from assay.explain.tasks import KindSummary
 from assay.model.run import CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
-from assay.wording.metrics import metric_text
+from assay.wording.metrics import METRIC_GROUPS, metric_group, metric_text
 from assay.wording.numbers import NOTHING, share, size, tenths
 from assay.wording.table import TextTable
 from assay.wording.titles import scale_text
 
 _COLD = {True: "cold", False: "warm", None: "not known"}
 _MARK = {True: "✓", False: "✗"}
-_RECORDED_MAX = 400
-_RECORDED_CHARACTERS_MAX = 300
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
 _PURPOSES = {
@@ -55,8 +52,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "metrics": metrics_table(run, detail),
         "caches": TextTable(f"caches before the run: {cold_text(run.cold)}", notes=tuple(map(_cache_line, run.caches))),
         "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
-        "sources": TextTable.of_pairs("where it came from", run.sources),
-        "environment": TextTable("environment", (), tuple(_recorded(run.environment))),
+        "sources": TextTable.of_pairs("where it came from", _other_sources(run, detail)),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
     }
     return {name: table for name, table in found.items() if table}
@@ -96,26 +92,27 @@ def _phase_cells(phase: Phase) -> tuple[str, ...]:
     return phase.name, tenths(phase.start_s), tenths(phase.end_s), tenths(phase.duration_s)
 
 
-def _recorded(environment: Mapping[str, Any], within: str = "") -> list[tuple[str, str]]:
-    """Return a record of the hosts as flat lines, cut at a bound."""
-    found: list[tuple[str, str]] = []
-    for name, value in environment.items():
-        if isinstance(value, Mapping):
-            found += _recorded(value, f"{within}{name} › ")
-        elif value is not None:
-            found.append((f"{within}{name}", str(value)[:_RECORDED_CHARACTERS_MAX]))
-        if len(found) > _RECORDED_MAX:
-            return [*found[:_RECORDED_MAX], ("…", "and more: `assay show --json` and the API have all of it")]
-    return found
-
-
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
-    """Return the metrics that no other section shows, each with its source."""
+    """Return the metrics that no other section shows, by what they are of, each with its source."""
+    shown = _metrics_shown(run, detail)
+    rows, last = [], ""
+    for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
+        group = metric_group(name)
+        source = f"from {run.sources[name]}" if name in run.sources else ""
+        rows.append(("" if group == last else group, *metric_text(name, shown[name]), source))
+        last = group
+    return TextTable("metrics", (), tuple(rows))
+
+
+def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
     elsewhere = detail_metrics(detail)
-    shown = {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
-    rows = ((name, *metric_text(name, value)) for name, value in shown.items())
-    sourced = tuple((*text, f"from {run.sources[name]}" if name in run.sources else "") for name, *text in rows)
-    return TextTable("metrics", (), sourced)
+    return {name: value for name, value in run.metrics.items() if elsewhere.get(name) != value}
+
+
+def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
+    """Return the sources of what is no metric that already stands beside its own."""
+    shown = _metrics_shown(run, detail)
+    return {name: source for name, source in run.sources.items() if name not in shown}
 
 
 def _cache_line(cache: CacheState) -> str:

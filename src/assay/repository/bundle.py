@@ -20,7 +20,7 @@ import hashlib
 import re
 import shutil
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -38,6 +38,7 @@ RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
 SUMS_FILE = "SHA256SUMS"
 IMPORT_FILE = "import.json"
+_LOG_CHUNK_BYTES = 256_000
 IMPORT_RUNS_FILE = "runs.parquet"
 TRACE_FILE = "trace.parquet"
 """Of an import; a run has one for each node in the folder ``trace``."""
@@ -236,23 +237,26 @@ def read_log(bundle: Path, name: str) -> bytes:
         ) from error
 
 
-def read_log_part(bundle: Path, name: str, offset: int, most: int) -> tuple[bytes, bool]:
-    """Return up to ``most`` bytes of a log from ``offset`` on, and whether there is more; errors as :func:`read_log`.
+def read_log_chunks(bundle: Path, name: str, offset: int = 0) -> Iterator[bytes]:
+    """Return a log's content from ``offset`` on, piece by piece; errors as :func:`read_log`.
 
     A log that would fill the memory does not.
     """
     if name not in log_names(bundle):
-        return read_log(bundle, name), False
-    path = bundle / "logs" / f"{name}.gz"
+        read_log(bundle, name)
+    return _chunks(bundle / "logs" / f"{name}.gz", offset)
+
+
+def _chunks(path: Path, offset: int) -> Iterator[bytes]:
     try:
         with gzip.open(path, "rb") as file:
             file.seek(offset)
-            part = file.read(most + 1)
+            while piece := file.read(_LOG_CHUNK_BYTES):
+                yield piece
     except (OSError, EOFError, zlib.error) as error:
         raise RepositoryError(
             f"the file is damaged: {error}", where=str(path), hint="`assay verify` lists all damage"
         ) from error
-    return part[:most], len(part) > most
 
 
 def log_names(bundle: Path) -> list[str]:

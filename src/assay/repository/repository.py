@@ -11,7 +11,7 @@ import contextlib
 import logging
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
@@ -471,9 +471,9 @@ class Repository:
         """Return a log. Raises :class:`RepositoryError` with the names there are when it has no such log."""
         return bundle_files.read_log(self.bundle_path(run_id), name)
 
-    def log_part(self, run_id: str, name: str, offset: int, most: int) -> tuple[bytes, bool]:
-        """Return up to ``most`` bytes of a log from ``offset`` on, and whether there is more; raises as :meth:`log`."""
-        return bundle_files.read_log_part(self.bundle_path(run_id), name, offset, most)
+    def log_chunks(self, run_id: str, name: str, offset: int = 0) -> Iterator[bytes]:
+        """Return a log from ``offset`` on, piece by piece; raises as :meth:`log`."""
+        return bundle_files.read_log_chunks(self.bundle_path(run_id), name, offset)
 
     def logs(self, run_id: str) -> list[str]:
         """Return the names of the run's logs, sorted; an import has none: its files lie in ``source/``."""

@@ -156,12 +156,22 @@ def logs(context: ContextOf, run_id: RunId) -> list[str]:
     return context.store.repository.logs(find_run(context, run_id).run_id)
 
 
+def log_of(context: Context, run_id: str, name: str) -> str:
+    """Return the id of the run whose log it is. NotFoundError when the run has no such log."""
+    found = find_run(context, run_id).run_id
+    if name not in context.store.repository.logs(found):
+        raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
+    return found
+
+
 def log_part(context: Context, run_id: str, name: str, offset_bytes: int) -> LogPart:
     """Return part of a log. NotFoundError when the run has no such log."""
-    repository, found = context.store.repository, find_run(context, run_id).run_id
-    if name not in repository.logs(found):
-        raise NotFoundError(f"there is no log {name[:200]!r}", hint="the run's logs list them")
-    part, more = repository.log_part(found, name, offset_bytes, LOG_BYTES_MAX)
+    repository, found = context.store.repository, log_of(context, run_id, name)
+    chunks = repository.log_chunks(found, name, offset_bytes)
+    part = b""
+    while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):
+        part += chunk
+    part, more = part[:LOG_BYTES_MAX], len(part) > LOG_BYTES_MAX
     return LogPart(
         name=name,
         offset_bytes=offset_bytes,

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
-from fastapi import APIRouter, Depends, Query, Request
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 
 from assay.charts.one_run import Lines, OverTime, over_time
 from assay.charts.runs import request_sizes
 from assay.charts.style import PALETTE, Spec
+from assay.explain.environment_tables import environment_tables
 from assay.explain.limits_tables import limit_sections
 from assay.explain.run_tables import run_sections
 from assay.explain.tasks import timeline
@@ -27,6 +29,7 @@ from assay.explain.trace_views import (
 )
 from assay.questions.flags import flags_of_run
 from assay.questions.limits import limits_of_seen
+from assay.questions.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import READERS, Text, Texts, page_of, palette
@@ -35,6 +38,7 @@ from assay.web.rendering import NotFoundError
 from assay.wording.table import TextTable
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+LogName = Annotated[str, Path(max_length=500)]
 SHOWN_AT_FIRST = ("cpu", "disk", "net")
 
 
@@ -77,6 +81,7 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         over_time=_over_time(close, span),
         nodes=sorted(set(close.trace.node) | {task.node for task in close.tasks if task.node}),
         sections=run_sections(close.run, close.detail, close.files),
+        environment=environment_tables(close.run.environment),
         limits=_limit_sections(close),
         flags=flags_of_run(context.store.repository, context.store.flagged(), close.run),
         requests=_requests(close, palette(context.store.table(), "layout")),
@@ -139,9 +144,22 @@ def log(
     request: Request,
     context: ContextOf,
     run_id: api_runs.RunId,
-    name: str,
+    name: LogName,
     offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+    search: Annotated[str, Query(max_length=200)] = "",
 ) -> Response:
-    """Show a part of a log."""
-    part = api_runs.log_part(context, run_id, name, offset_bytes)
-    return page_of(request, "log", run_id=run_id, part=part)
+    """Show a part of a log, by lines, and the lines that have a text."""
+    repository, found = context.store.repository, api_runs.log_of(context, run_id, name)
+    hits = log_hits(repository, found, name, search) if search.strip() else None
+    part = log_lines(repository, found, name, offset_bytes)
+    return page_of(request, "log", run_id=found, part=part, hits=hits, part_bytes=PART_BYTES)
+
+
+@router.get("/runs/{run_id}/log-files/{name:path}")
+def log_file(context: ContextOf, run_id: api_runs.RunId, name: LogName) -> Response:
+    """Send a log as a file."""
+    found = api_runs.log_of(context, run_id, name)
+    plain = quote(name.replace("/", "-"), safe="")
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{plain}"}
+    chunks = context.store.repository.log_chunks(found, name)
+    return StreamingResponse(chunks, media_type="text/plain; charset=utf-8", headers=headers)

@@ -6,6 +6,7 @@ those endings. Terminal, page and report all show what :func:`metric_text` retur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from assay.units import format_bit_rate, format_byte_rate, format_bytes
@@ -30,6 +31,26 @@ UNITS: Mapping[str, str | Callable[[float], str]] = {
 """The end of a name to its unit, or to what writes a value with one. The longer stand first: the first counts."""
 _SAID = {"_bytes_per_request": " request", "_share": " share"}
 """What stays in a name's words, which would say something else without it."""
+
+_GROUPS = (
+    ("clocks", r"clock_.*"),
+    ("throughput", r".*_(mb|mib|bytes|bits|records)_per_s|.*_iops|gated_.*|concurrency_.*"),
+    ("CPU", r"(cpu|gc)_.*"),
+    ("memory", r"(memory|heap)_.*"),
+    ("disks", r"disk_.*|.*_disk_.*"),
+    ("network", r"(nic|net|network)_.*"),
+    ("tasks", r".*_(tasks|waves|stragglers|attempts_failed)|node_local_share"),
+    ("data", r".*_(bytes|records)(_per_request)?|spill_ratio"),
+    ("time", r".*_m?s"),
+)
+"""What a metric is of, by its name; the first that fits counts."""
+METRIC_GROUPS = ("time", "throughput", "CPU", "memory", "disks", "network", "tasks", "data", "clocks", "other")
+"""The groups in the order in which they are shown."""
+
+
+def metric_group(name: str) -> str:
+    """Return what a metric is of: one of :data:`METRIC_GROUPS`."""
+    return next((group for group, names in _GROUPS if re.fullmatch(names, name)), METRIC_GROUPS[-1])
 
 
 def metric_text(name: str, value: float) -> tuple[str, str]:

@@ -1,0 +1,55 @@
+"""A log is read by lines, with their numbers, whatever its size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from assay.questions.log_lines import LINE_MAX, PART_BYTES, log_hits, log_lines
+from assay.repository import Repository
+from builders import make_run
+
+LOG = b"".join(f"line {n}: {'x' * (n % 90)}\r\n".encode() for n in range(1, 20_001)) + b"the end \xff"
+
+
+def filled(root: Path, content: bytes) -> tuple[Repository, str]:
+    repository = Repository.create(root / "r")
+    run = make_run(0)
+    repository.publish(run, logs={"a.log": content})
+    return repository, run.run_id
+
+
+def test_parts_have_whole_lines_with_their_numbers_and_together_are_the_log(tmp_path: Path) -> None:
+    repository, run_id = filled(tmp_path, LOG)
+    wanted = LOG.decode("utf-8", "replace").replace("\r", "").split("\n")
+    found: list[str] = []
+    at: int | None = 0
+    while at is not None:
+        part = log_lines(repository, run_id, "a.log", at)
+        assert part.first == len(found) + 1
+        assert sum(map(len, part.lines)) <= PART_BYTES
+        found += part.lines
+        at = part.next_offset_bytes
+    assert found == wanted
+
+
+def test_a_part_that_is_asked_for_from_within_a_line_begins_with_the_next(tmp_path: Path) -> None:
+    repository, run_id = filled(tmp_path, b"one\ntwo\nthree\n")
+    part = log_lines(repository, run_id, "a.log", 5)
+    assert (part.first, part.lines, part.offset_bytes) == (3, ("three",), 8)
+    assert log_lines(repository, run_id, "a.log", 99).lines == ()
+
+
+def test_lines_are_found_in_any_letters_case_and_lead_to_where_they_stand(tmp_path: Path) -> None:
+    repository, run_id = filled(tmp_path, LOG)
+    found = log_hits(repository, run_id, "a.log", "LINE 1999")
+    assert [hit.number for hit in found.hits] == [1999, *range(19_990, 20_000)]
+    assert (found.total, found.lines) == (11, 20_001)
+    part = log_lines(repository, run_id, "a.log", found.hits[1].offset_bytes)
+    assert part.first < 19_990 <= part.first + len(part.lines) - 1
+    assert log_hits(repository, run_id, "a.log", "line").total == 20_000
+
+
+def test_a_log_without_line_ends_does_not_fill_the_memory(tmp_path: Path) -> None:
+    repository, run_id = filled(tmp_path, b"y" * (3 * LINE_MAX + 5))
+    part = log_lines(repository, run_id, "a.log")
+    assert [len(line) for line in part.lines] == [LINE_MAX] * 3 + [5]
