@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from assay.errors import SpecificationError
 from assay.model.cluster import Placement
 from assay.planning.expansion import expand
+from assay.planning.hardware_file import load_catalogue
 from assay.planning.plan_reader import load_plan
 from assay.planning.schemas import json_schema
 from assay.spec import load_cluster, load_prices
@@ -27,7 +28,7 @@ FILES = sorted(path for path in EXAMPLES.glob("*/*.yaml") if path.name != "resul
 
 
 def kind_of(content: dict[str, Any]) -> str:
-    return next(kind for kind in ("plan", "prices", "profile", "cluster") if kind in content)
+    return next(kind for kind in ("catalogue", "plan", "prices", "profile", "cluster") if kind in content)
 
 
 def typed(path: Path) -> Any:
@@ -47,7 +48,7 @@ def test_every_example_loads_and_satisfies_its_schema(file: Path) -> None:
     content = typed(file)
     kind = kind_of(content)
     loaders: dict[str, Callable[[Path], object]] = {"cluster": load_cluster, "plan": load_plan, "prices": load_prices}
-    loaders |= {"profile": load_profile}
+    loaders |= {"profile": load_profile, "catalogue": load_catalogue}
     loaders[kind](file)
     assert [error.message for error in validator(kind).iter_errors(content)] == []
 

@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "explain": ("assay.cli.explain", "explain", "What matters for a workload's time, factor by factor and in pairs."),
     "changes": ("assay.cli.speedup", "changes", "Tell when configurations became faster or slower."),
     "whatif": ("assay.cli.whatif", "whatif", "Predict what measured runs would take on another cluster."),
+    "recommend": ("assay.cli.recommend", "recommend", "Which cluster to have for a mix of work, by simulation."),
     "learn": ("assay.cli.profiles", "learn", "Learn from measured runs what workloads cost, for simulations."),
     "tco": ("assay.cli.tco", "tco", "Jobs per day, jobs over three years, and cost per job."),
     "cost": ("assay.cli.cost", "cost", "What a run costs: ranking, Pareto front, and prices that change the answer."),

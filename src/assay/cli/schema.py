@@ -8,9 +8,9 @@ from assay.cli.common import print_json
 
 
 @click.command()
-@click.argument("kind", type=click.Choice(["cluster", "plan", "prices", "profile"]))
+@click.argument("kind", type=click.Choice(["cluster", "plan", "prices", "profile", "catalogue"]))
 def schema(kind: str) -> None:
-    """Print the JSON Schema of a cluster, plan, prices or profile file."""
+    """Print the JSON Schema of a cluster, plan, prices, profile or catalogue file."""
     from assay.planning.schemas import json_schema  # imported here to keep start-up short
 
     print_json(json_schema(kind))

@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
+from assay.planning.hardware_file import HardwareFile
 from assay.planning.plan_file import plan_file
 from assay.spec.cluster_file import ClusterFile
 from assay.spec.fields import unknown
@@ -15,12 +16,13 @@ from assay.spec.section import Section, schema_of
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a ``cluster``, ``plan``, ``prices`` or ``profile`` file."""
+    """Return the JSON Schema (draft 2020-12) of one of the kinds of files below."""
     models: dict[str, type[Section]] = {
         "cluster": ClusterFile,
         "plan": plan_file(all_rules()),
         "prices": PriceFile,
         "profile": ProfileFile,
+        "catalogue": HardwareFile,
     }
     if kind not in models:
         raise SpecificationError(unknown("kind of file", kind, models))

@@ -30,6 +30,7 @@ from assay.spec.cluster_file import (
     ClusterFile,
     CpuSection,
     DeviceGroup,
+    DeviceKeys,
     LabSection,
     NetworkSection,
     NodeGroup,
@@ -120,22 +121,26 @@ def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> li
     names = device_names(group_name, group)
     own: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
     directories = own or [f"{device_home}/{name}" if device_home else None for name in names]
+    one = device_of(group_name, group)
     return [
-        Device(
-            name=name,
-            kind=DeviceKind(group.kind),
-            read_bytes_per_s=group.read,
-            write_bytes_per_s=group.write,
-            read_iops=group.iops or group.read_iops,
-            write_iops=group.iops or group.write_iops,
-            capacity_bytes=group.capacity,
-            price=group.price,
-            directory=directory,
-            hdd=_hdd(group),
-            flash=_flash(group),
-        )
+        replace(one, name=name, price=group.price, directory=directory)
         for name, directory in zip(names, directories, strict=True)
     ]
+
+
+def device_of(name: str, keys: DeviceKeys) -> Device:
+    """Return the disk that these keys describe."""
+    return Device(
+        name=name,
+        kind=DeviceKind(keys.kind),
+        read_bytes_per_s=keys.read,
+        write_bytes_per_s=keys.write,
+        read_iops=keys.iops or keys.read_iops,
+        write_iops=keys.iops or keys.write_iops,
+        capacity_bytes=keys.capacity,
+        hdd=_hdd(keys),
+        flash=_flash(keys),
+    )
 
 
 _HDD_FIELDS = {
@@ -157,11 +162,11 @@ _FLASH_FIELDS = {
 """Key of the file to field of the model."""
 
 
-def _given(group: DeviceGroup, fields: Mapping[str, str]) -> dict[str, Any]:
+def _given(group: DeviceKeys, fields: Mapping[str, str]) -> dict[str, Any]:
     return {field: getattr(group, key) for key, field in fields.items() if getattr(group, key) is not None}
 
 
-def _hdd(group: DeviceGroup) -> HddModel | None:
+def _hdd(group: DeviceKeys) -> HddModel | None:
     """Return the model of an HDD of which the file says more than it must; what it does not say is as usual."""
     given = _given(group, _HDD_FIELDS)
     if group.kind != DeviceKind.HDD or not given:
@@ -169,7 +174,7 @@ def _hdd(group: DeviceGroup) -> HddModel | None:
     return replace(usual_hdd(group.iops or group.read_iops, replace(HddModel(), **given)), **given)
 
 
-def _flash(group: DeviceGroup) -> FlashModel | None:
+def _flash(group: DeviceKeys) -> FlashModel | None:
     """Return the same of flash."""
     given = _given(group, _FLASH_FIELDS)
     kind = DeviceKind(group.kind)

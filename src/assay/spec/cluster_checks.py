@@ -6,7 +6,15 @@ from collections.abc import Iterator
 
 from assay.model.cluster import DeviceKind, Placement, Role
 from assay.model.device_model import usual_hdd
-from assay.spec.cluster_file import FLASH_KEYS, HDD_KEYS, ClusterFile, DeviceGroup, NodeGroup, NodeTypeSection
+from assay.spec.cluster_file import (
+    FLASH_KEYS,
+    HDD_KEYS,
+    ClusterFile,
+    DeviceGroup,
+    DeviceKeys,
+    NodeGroup,
+    NodeTypeSection,
+)
 from assay.spec.document import Location, Problems
 from assay.spec.fields import unknown
 from assay.units import Money
@@ -48,7 +56,7 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
         needed = name in _worker_types(file) and not _is_simulated(file)
         _check_directories(name, node_type, placement, needed, problems)
         for device, group_of_devices in node_type.devices.items():
-            _check_model(group_of_devices, ("node_types", name, "devices", device), problems)
+            check_device(group_of_devices, ("node_types", name, "devices", device), problems)
     _check_workers_alike(file, problems)
     _check_currency(file, problems)
     _check_networks(file, placement, problems)
@@ -186,7 +194,7 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
         _check_distinct(every, "address", problems)
 
 
-def _check_model(group: DeviceGroup, at: Location, problems: Problems) -> None:
+def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
     """Note numbers of the other kind of device, and those that contradict each other."""
     is_hdd = group.kind == DeviceKind.HDD
     own, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)

@@ -51,13 +51,11 @@ FLASH_KEYS = ("channels", "read_latency", "write_latency", "burst", "burst_write
 """What only flash has."""
 
 
-class DeviceGroup(Section):
-    """One disk, or several that are alike; numbered from 1: ``hdd`` with count 2 is hdd1 and hdd2."""
+class DeviceKeys(Section):
+    """What one disk is, however many there are and wherever they are mounted."""
 
     kind: KindName
     """What the device is; layout codes choose by it."""
-    count: Count = 1
-    """How many of these a node has."""
     read: ByteRate
     """Sequential read bandwidth of one device."""
     write: ByteRate
@@ -70,10 +68,6 @@ class DeviceGroup(Section):
     """Write requests per second."""
     capacity: Size
     """Capacity of one device."""
-    price: Price | None = None
-    """Price of one device."""
-    directories: list[Directory] | None = None
-    """Where the devices are mounted, one directory for each; required on hosts reached by SSH, not allowed in a lab."""
     inner_share: Share | None = None
     """HDD: bandwidth at the inner edge, as a share of the outer edge's, ``read`` and ``write``; 55% when absent."""
     seek_track: Latency | None = None
@@ -102,6 +96,17 @@ class DeviceGroup(Section):
         if self.iops is not None and (self.read_iops is not None or self.write_iops is not None):
             raise ValueError("iops sets read_iops and write_iops; write either iops or those two")
         return self
+
+
+class DeviceGroup(DeviceKeys):
+    """One disk, or several that are alike; numbered from 1: ``hdd`` with count 2 is hdd1 and hdd2."""
+
+    count: Count = 1
+    """How many of these a node has."""
+    price: Price | None = None
+    """Price of one device."""
+    directories: list[Directory] | None = None
+    """Where the devices are mounted, one directory for each; required on hosts reached by SSH, not allowed in a lab."""
 
 
 class _RateSection(Section):

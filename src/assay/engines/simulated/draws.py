@@ -41,7 +41,7 @@ class Draw:
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
     """Yield ``count`` draws; the first is at the middle of everything."""
     chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
-    cpu, fixed = _cpu_sigma(profile), _sigma(profile.costs.job_start_s)
+    cpu, fixed = cpu_sigma(profile), spread_of(profile.costs.job_start_s)
     for number in range(count):
         drawn = [0.0 if number == 0 else chance.gauss(0.0, 1.0) for _ in range(4)]
         sigmas = (cpu, DEVICE_SIGMA, LINK_SIGMA, fixed)
@@ -49,15 +49,17 @@ def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
         yield Draw(seed + number, *factors)
 
 
-def _sigma(value: Uncertain) -> float:
+def spread_of(value: Uncertain) -> float:
     """Return the spread of the logarithm that an interval stands for."""
     if value.value <= 0 or value.high <= value.value:
         return 0.0
     return min(_SIGMA_MAX, math.log(value.high / value.value) / Z90)
 
 
-def _cpu_sigma(profile: CostProfile) -> float:
+def cpu_sigma(profile: CostProfile) -> float:
     """Return how sure the CPU of a task is: the costs of many runs stand for each other, so less than any of them."""
-    parts = [_sigma(profile.costs.task_cpu_s)]
-    parts += [_sigma(one.map_cpu_s_per_byte) for one in profile.workloads.values() if one.map_cpu_s_per_byte.value > 0]
+    parts = [spread_of(profile.costs.task_cpu_s)]
+    parts += [
+        spread_of(one.map_cpu_s_per_byte) for one in profile.workloads.values() if one.map_cpu_s_per_byte.value > 0
+    ]
     return math.sqrt(sum(part * part for part in parts) / len(parts)) / 2

@@ -93,10 +93,11 @@ def _results(scenarios: Sequence[Mapping[str, Any]], status: int, printed: bytes
             where=str(simulator()),
             hint=words[-1] if words else "run it again; if it stays so, this is a mistake of assay",
         )
-    return [_result(msgspec.json.decode(answer)) for answer in answers]
+    return [result_of(msgspec.json.decode(answer)) for answer in answers]
 
 
-def _result(tree: Mapping[str, Any]) -> Simulated:
+def result_of(tree: Mapping[str, Any]) -> Simulated:
+    """Return what one line of the simulator says. Raises SpecificationError for a scenario that can't be."""
     if "error" in tree:
         raise SpecificationError(f"this can't be simulated: {tree['error']}", where="scenario")
     limits = tree.get("limits", {})

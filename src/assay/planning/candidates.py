@@ -1,0 +1,269 @@
+"""Every cluster that a catalogue's choices combine to, and the plan by which one of them is simulated. Pure.
+
+In: a catalogue. Out: :class:`Candidates`, one row of numbers each, so that a hundred thousand are a few arrays; and of
+one row the plan of a workload on that cluster, checked as every plan is. A layout decides which disks are bought: those
+that it uses.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.engines.catalogue import all_rules
+from assay.errors import SpecificationError
+from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
+from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
+from assay.model.layout import Directories, Layout
+from assay.model.plan import COMPRESSION, CONTAINERS, Plan
+from assay.planning.plan_reader import made_plan
+from assay.spec.document import Value
+from assay.spec.layouts import is_layout_code
+from assay.units import format_bit_rate, format_bytes
+
+CANDIDATES_MAX = 2_000_000
+MACHINES_MAX = 20_000
+_MIB = 2**20
+_LEFT_BYTES = 2 * 2**30
+"""Of a worker's memory, for what is not a container."""
+MAP_MEMORY = "mapreduce.map.memory.mb"
+REDUCE_MEMORY = "mapreduce.reduce.memory.mb"
+_MAP_MEMORY_MB = 1024
+"""What a task's container has where the catalogue does not say: Hadoop's own default."""
+HADOOP = {
+    MAP_MEMORY: str(_MAP_MEMORY_MB),
+    REDUCE_MEMORY: str(_MAP_MEMORY_MB),
+    "yarn.app.mapreduce.am.resource.mb": str(_MAP_MEMORY_MB),
+    "mapreduce.task.io.sort.mb": "100",
+}
+"""Hadoop's own defaults, where assay's are of a lab's small nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One way to build a worker: what is bought, and where data lies on it."""
+
+    option: WorkerOption
+    memory_bytes: int
+    network: str
+    devices: tuple[Device, ...]
+    layout: Layout
+
+    @property
+    def hdfs(self) -> tuple[Device, ...]:
+        """The devices with HDFS blocks."""
+        names = {part.device for part in self.layout.hdfs}
+        return tuple(device for device in self.devices if device.name in names)
+
+    @property
+    def intermediate(self) -> tuple[Device, ...]:
+        """The devices with intermediate data."""
+        names = {part.device for part in self.layout.intermediate}
+        return tuple(device for device in self.devices if device.name in names)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Device kind to how many of it there are."""
+        found: dict[str, int] = {}
+        for device in self.devices:
+            found[str(device.kind)] = found.get(str(device.kind), 0) + 1
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """All clusters, by row. ``machine`` points into ``machines``, ``codec`` into ``codecs`` ('': as parameters say)."""
+
+    catalogue: HardwareCatalogue
+    machines: tuple[Machine, ...]
+    codecs: tuple[str, ...]
+    machine: NDArray[np.int64]
+    workers: NDArray[np.int64]
+    containers: NDArray[np.int64]
+    codec: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self.machine)
+
+    def label(self, row: int) -> str:
+        """Return what tells a row from the others in words: what the catalogue leaves no choice of is left out."""
+        own, catalogue = self.machines[self.machine[row]], self.catalogue
+        parts = [
+            f"{self.workers[row]} × {own.option.name}" if len(catalogue.workers) > 1 else f"{self.workers[row]} workers"
+        ]
+        if len(own.option.memories_bytes) > 1:
+            parts.append(format_bytes(own.memory_bytes))
+        parts.append(own.layout.name)
+        if len(own.option.networks) > 1:
+            parts.append(own.network)
+        if len(own.option.containers) > 1:
+            parts.append(f"{self.containers[row]} containers")
+        if self.codecs[self.codec[row]]:
+            parts.append(self.codecs[self.codec[row]])
+        return ", ".join(parts)
+
+    def levels(self, row: int) -> dict[str, str]:
+        """Return everything that was chosen, by name."""
+        own = self.machines[self.machine[row]]
+        found = {
+            "worker": own.option.name,
+            "workers": str(self.workers[row]),
+            "layout": own.layout.name,
+            "network": own.network,
+            "nic": format_bit_rate(own.option.networks[own.network]),
+            "memory": format_bytes(own.memory_bytes),
+            "containers": str(self.containers[row]),
+            "devices": " + ".join(f"{count} {kind}" for kind, count in sorted(own.kinds.items())),
+        }
+        return found | ({COMPRESSION: self.codecs[self.codec[row]]} if self.codecs[self.codec[row]] else {})
+
+
+def numbered(option: DeviceOption, count: int) -> list[Device]:
+    """Return so many devices of one kind, named as a cluster file's are."""
+    return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
+
+
+def _most(option: WorkerOption) -> int:
+    """Return how many ways of devices and layouts an option has, at most."""
+    return len(option.layouts) or 2 * math.prod(len(device.counts) for device in option.devices)
+
+
+def choices_of(catalogue: HardwareCatalogue) -> int:
+    """Return how many clusters the choices combine to, without making them; a little too many at most."""
+    codecs = len(catalogue.compressions) or 1
+    return sum(
+        len(one.counts) * len(one.memories_bytes) * len(one.networks) * (len(one.containers) or 1) * _most(one) * codecs
+        for one in catalogue.workers
+    )
+
+
+def candidates(catalogue: HardwareCatalogue) -> Candidates:
+    """Return every cluster of the catalogue's choices. Raises SpecificationError where there are too many."""
+    machines = tuple(machine for option in catalogue.workers for machine in _machines(option))
+    if not 0 < len(machines) <= MACHINES_MAX:
+        raise SpecificationError(
+            f"{len(machines):,} ways to build a worker; 1 to {MACHINES_MAX:,} can be searched",
+            where=f"catalogue {catalogue.name}",
+            hint="fewer devices, memories or networks to choose from; no end to the number of workers is needed",
+        )
+    codecs = catalogue.compressions or ("",)
+    rows = [
+        (number, workers, containers, codec)
+        for number, machine in enumerate(machines)
+        for workers in machine.option.counts
+        for containers in _containers(machine, catalogue)
+        for codec in range(len(codecs))
+    ]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    return Candidates(catalogue, machines, codecs, *columns)
+
+
+def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
+    option = machine.option
+    each = max(int(catalogue.parameters.get(name, HADOOP[name])) for name in (MAP_MEMORY, REDUCE_MEMORY))
+    most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (each * _MIB)))
+    return option.containers or (min(option.cores, most),)
+
+
+def _machines(option: WorkerOption) -> list[Machine]:
+    found = []
+    for devices, layout in _storages(option):
+        for memory in option.memories_bytes:
+            found += [Machine(option, memory, network, devices, layout) for network in option.networks]
+    return found
+
+
+def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
+    """Return the devices of a worker with the layout on them, every way."""
+    if option.layouts:
+        every = {one.name: one for device in option.devices for one in numbered(device, device.counts[-1])}
+        return [(tuple(every[name] for name in layout.devices()), layout) for layout in option.layouts]
+    found = []
+    for counts in itertools.product(*(device.counts for device in option.devices)):
+        own = [(one, count) for one, count in zip(option.devices, counts, strict=True) if count]
+        devices = tuple(device for one, count in own for device in numbered(one, count))
+        found += [(devices, layout) for layout in _layouts(own, devices)]
+    return found
+
+
+def _layouts(own: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
+    """Return all on all devices, and beside that, where there are both, HDFS on hard disks and the rest on flash."""
+    if not devices:
+        return []
+    every = tuple(Directories(device.name) for device in devices)
+    hard = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
+    flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
+    shared = Layout(_name(own, "HY"), every, every)
+    return [shared, Layout(_name(own, "HS"), hard, flash)] if hard and flash else [shared]
+
+
+def _name(own: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
+    """Return ALOJA's code where it says exactly this; else the devices, and ``shared`` where all hold everything."""
+    kinds = [one.device.kind for one, _ in own]
+    counts = {one.device.kind: count for one, count in own}
+    hdd, ssd, nvme = (counts.get(kind, 0) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
+    if len(set(kinds)) == len(kinds):
+        if not ssd and not nvme:
+            return "HDD" if hdd == 1 else f"HD{hdd}"
+        if not hdd and not nvme:
+            return "SSD" if ssd == 1 else f"SS{ssd}"
+        if hdd and ssd == 1 and not nvme:
+            return f"{mixed}{hdd}"
+        if kinds == [DeviceKind.NVME] and nvme == 1:
+            return "NVE"
+    listed = "-".join(f"{count}{one.group}" for one, count in own)
+    both = DeviceKind.HDD in kinds and len(set(kinds)) > 1
+    return f"{listed}-shared" if both and mixed == "HY" else listed
+
+
+def cluster_of(found: Candidates, row: int) -> Cluster:
+    """Return the cluster of a row. Its hosts have no addresses: nothing is ever run there."""
+    machine = found.machines[found.machine[row]]
+    option = machine.option
+    nic = Nic(option.networks[machine.network])
+    kind = NodeType(
+        option.name, option.cores, machine.memory_bytes, machine.devices, nic, None, option.cpu_model, option.cpu_speed
+    )
+    head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
+    masters = tuple(
+        Node(f"master{number}", head, frozenset({Role.MASTER})) for number in range(1, found.catalogue.masters + 1)
+    )
+    names = (f"{option.name}{number}" for number in range(1, int(found.workers[row]) + 1))
+    workers = tuple(Node(name, kind, frozenset({Role.WORKER})) for name in names)
+    return Cluster(found.catalogue.name, Placement.SSH, (*masters, *workers))
+
+
+def plan_for(found: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
+    """Return the plan of one workload (``{name: options}``) on the cluster of a row.
+
+    Raises SpecificationError, in words, for what can't be.
+    """
+    layout = found.machines[found.machine[row]].layout
+    content: dict[str, Value] = {
+        "plan": found.catalogue.name,
+        "cluster": "catalogue",
+        "layout": layout.name,
+        "parameters": {**HADOOP, **found.catalogue.parameters, CONTAINERS: str(found.containers[row])},
+        "workloads": [{name: dict(options) for name, options in workload.items()}],
+        "repetitions": "1",
+    }
+    codec = found.codecs[found.codec[row]]
+    parameters = content["parameters"]
+    assert isinstance(parameters, dict)
+    if codec:
+        parameters[COMPRESSION] = codec
+    if not is_layout_code(layout.name):
+        content["layouts"] = {
+            layout.name: {
+                "hdfs": {part.device: str(part.count) for part in layout.hdfs},
+                "intermediate": {part.device: str(part.count) for part in layout.intermediate},
+                **({"policy": str(layout.policy)} if layout.policy else {}),
+            }
+        }
+    return made_plan(content, cluster_of(found, row), "", {"hadoop": all_rules()["hadoop"]})

@@ -1,0 +1,110 @@
+"""The least time that a workload can take on a cluster, by bytes and cycles alone; for many clusters at once. Pure.
+
+In: what the clusters have (:class:`Powers`, an array of each), what a workload costs. Out: seconds that no run can go
+below, as long as the costs are right. A disk gives its full rate to whoever asks, caches hold whatever fits into all
+memory, nothing waits for anything: so a cluster whose bound is too long need not be simulated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model.workload_profile import CostProfile, WorkloadProfile
+from assay.planning.candidates import Candidates
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Powers:
+    """What each cluster has, all its workers together; rates in bytes/s."""
+
+    workers: Floats
+    cores: Floats
+    """Times their speed."""
+    memory_bytes: Floats
+    links: Floats
+    hdfs_read: Floats
+    hdfs_write: Floats
+    intermediate_read: Floats
+    intermediate_write: Floats
+    shared: NDArray[np.bool_]
+    """Whether HDFS and intermediate data share devices."""
+    hdfs_bytes: Floats
+    intermediate_bytes: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a workload moves in a cluster."""
+
+    data_bytes: float
+    iterations: int
+    copies: int
+    """Of the input, and ``output_copies`` of what it writes."""
+    output_copies: int
+    compressed: float = 1.0
+    """What is left of map output."""
+
+
+def powers(found: Candidates) -> Powers:
+    """Return what the clusters have."""
+    per_machine = np.array(
+        [
+            (
+                machine.option.cores * machine.option.cpu_speed,
+                float(machine.memory_bytes),
+                machine.option.networks[machine.network] / 8,
+                sum(one.read_bytes_per_s for one in machine.hdfs),
+                sum(one.write_bytes_per_s for one in machine.hdfs),
+                sum(one.read_bytes_per_s for one in machine.intermediate),
+                sum(one.write_bytes_per_s for one in machine.intermediate),
+                float(sum(one.capacity_bytes for one in machine.hdfs)),
+                float(sum(one.capacity_bytes for one in machine.intermediate)),
+            )
+            for machine in found.machines
+        ]
+    )
+    shared = np.array([bool(set(one.hdfs) & set(one.intermediate)) for one in found.machines], dtype=np.bool_)
+    workers = found.workers.astype(np.float64)
+    columns = (per_machine[found.machine] * workers[:, None]).T
+    cores, memory, links, read, write, spill_read, spill_write, room, spill_room = columns
+    return Powers(
+        workers, cores, memory, links, read, write, spill_read, spill_write, shared[found.machine], room, spill_room
+    )
+
+
+def least_s(own: Powers, costs: CostProfile, workload: WorkloadProfile, moved: Moved) -> Floats:
+    """Return the bound for each cluster."""
+    data = moved.data_bytes
+    passes = float(max(1, moved.iterations))
+    put_out = data * workload.map_output * workload.combined
+    cpu_s = data * workload.map_cpu_s_per_byte.value + put_out * workload.reduce_cpu_s_per_byte.value
+    left = moved.compressed * put_out
+    written = data * workload.written * moved.output_copies
+    # What caches hold need not have reached a disk when the run is over.
+    to_disk = np.maximum(0.0, written - own.memory_bytes)
+    spilled = np.maximum(0.0, left - own.memory_bytes)
+    hdfs_s = data * workload.read / own.hdfs_read + to_disk / own.hdfs_write
+    spill_s = spilled / own.intermediate_read + spilled / own.intermediate_write
+    # Where both share devices, they take turns: but which devices, the sums do not say, so the longer one alone counts.
+    disk_s = np.maximum(hdfs_s, spill_s)
+    remote = left * (1 - 1 / own.workers) + data * workload.written * max(0, moved.output_copies - 1)
+    work_s = np.maximum(np.maximum(cpu_s / own.cores, disk_s), remote / own.links)
+    fixed = costs.costs
+    jobs = workload.jobs * passes
+    fixed_s = fixed.client_start_s.value + fixed.client_end_s.value
+    fixed_s += jobs * (fixed.job_start_s.value + fixed.job_end_s.value)
+    found: Floats = fixed_s + passes * work_s
+    return found
+
+
+def fits(own: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> NDArray[np.bool_]:
+    """Tell which clusters hold so much in HDFS, all copies counted, and so much intermediate data beside it."""
+    together = kept_bytes + np.where(own.shared, spilled_bytes, 0.0) <= share * own.hdfs_bytes
+    apart = own.shared | (spilled_bytes <= share * own.intermediate_bytes)
+    found: NDArray[np.bool_] = together & apart
+    return found

@@ -1,0 +1,199 @@
+"""The finalists of a search, looked at closely: how their times follow from what is uncertain.
+
+In: a search that has been made. Out: :class:`Finals`. Each finalist is simulated again with CPU, disks, links and fixed
+costs dearer, one at a time, with the same chances; and request by request where the run is small enough for that to be
+cheap: what that differs by corrects the flows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cost.pareto import Priced, on_front
+from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, spread_of
+from assay.engines.simulated.error_model import Z90
+from assay.engines.simulated.process import Simulated
+from assay.planning.candidates import Machine
+from assay.questions.mix import Work
+from assay.questions.recommend_doubt import Follows, model_errors
+from assay.questions.recommend_search import Progress, Rows, Search
+from assay.workloads.catalogue import workloads
+
+Floats = NDArray[np.float64]
+FRONT_MAX = 16
+BEST_MAX = 8
+DEARER = 1.3
+"""By what factor each uncertain thing is made dearer to see what times do."""
+FAR_SIGMA = 0.06
+"""In the logarithm, for each doubling of data on a worker, or of workers, beyond what was learned."""
+SPEED_FACTOR = 2.0
+"""How far off the speed of a processor may be that nobody stated, where the profile is of other machines."""
+REQUEST_BYTES = 512 * 2**10
+REQUESTS_MAX = 400_000
+"""Runs of so many requests are simulated one by one."""
+_THINGS = {"cpu": DEARER, "disks": 1 / DEARER, "links": 1 / DEARER, "fixed": DEARER}
+_TARGET_Z = 1.282
+
+
+@dataclass(frozen=True, slots=True)
+class Finals:
+    """The finalists. Arrays are finalists × workloads."""
+
+    rows: Rows
+    times_s: Floats
+    follows: tuple[Follows, ...]
+    book: Priced
+    limits: tuple[tuple[str, ...], ...]
+    fidelities: tuple[str, ...]
+    simulations: int
+    assumptions: tuple[str, ...]
+
+    def margin(self) -> float:
+        """Return the factor that a time needs to be kept nine times of ten, in the middle of the finalists."""
+        variance = sum(np.square(one.slopes) for one in self.follows)
+        return math.exp(_TARGET_Z * math.sqrt(float(np.median(variance))))
+
+
+def finals(search: Search, progress: Progress | None) -> Finals:
+    """Return the finalists of a search that simulated something."""
+    rows = _chosen(search)
+    asked, scenarios = [], []
+    for row in rows:
+        for number, work in enumerate(search.works):
+            for thing, factor in _THINGS.items():
+                asked.append((int(row), number, thing))
+                scenarios.append(search.scenario(int(row), work, {thing: factor})[1])
+            if _requests(search, work) <= REQUESTS_MAX:
+                asked.append((int(row), number, "requests"))
+                scenarios.append({**search.scenario(int(row), work)[1], "fidelity": "requests"})
+    hear = (lambda done: progress("looked at closely", done, len(scenarios))) if progress else None
+    told: dict[tuple[int, int, str], float] = {}
+    for key, answer in zip(asked, search.pool.each(scenarios, hear), strict=True):
+        if not isinstance(answer, Simulated):
+            raise answer
+        told[key] = answer.duration_s
+    flows = np.array([search.simulated[int(row)].times_s for row in rows])
+    times = np.array(
+        [
+            [told.get((int(row), number, "requests"), flows[place, number]) for number in range(len(search.works))]
+            for place, row in enumerate(rows)
+        ]
+    )
+    follows, words = _follows(search, rows, flows, told)
+    exact = {row for row, _, thing in told if thing == "requests"}
+    return Finals(
+        rows=rows,
+        times_s=times,
+        follows=tuple(follows),
+        book=search.priced(rows),
+        limits=tuple(tuple(search.simulated[int(row)].limits) for row in rows),
+        fidelities=tuple("requests" if int(row) in exact else "flows" for row in rows),
+        simulations=len(scenarios),
+        assumptions=tuple(words),
+    )
+
+
+def _requests(search: Search, work: Work) -> float:
+    """Return about how many requests a run makes of disks."""
+    known = search.profile.workloads[work.workload]
+    each = known.read + 2 * known.map_output * known.combined + 3 * known.written
+    return work.data_bytes * search.factor * each * max(1, workloads()[work.workload].flow.iterations) / REQUEST_BYTES
+
+
+def _chosen(search: Search) -> Rows:
+    """Return the front of what was simulated, thinned where it is long, and the best; those that could be in time."""
+    rows = search.simulated_rows()
+    times = np.array([search.simulated[int(row)].times_s for row in rows])
+    near = search.within(times, 1.25)
+    if not near.any():
+        near[np.argsort(times @ search.per_day)[:BEST_MAX]] = True
+    rows, times = rows[near], times[near]
+    day = times @ search.per_day
+    objective = search.objective(rows, day)
+    front = np.flatnonzero(on_front(day, search.money(rows, day))[0])
+    front = front[np.argsort(objective[front], kind="stable")]
+    if len(front) > FRONT_MAX:
+        front = front[np.unique(np.linspace(0, len(front) - 1, FRONT_MAX).astype(np.int64))]
+    in_time = search.within(times * math.exp(_TARGET_Z * 0.2), 1.0)
+    order = np.lexsort((objective, ~in_time))[:BEST_MAX]
+    chosen = np.array(list(dict.fromkeys([*order.tolist(), *front.tolist()])), dtype=np.int64)
+    found: Rows = rows[chosen]
+    return found
+
+
+def _follows(
+    search: Search, rows: Rows, flows: Floats, told: dict[tuple[int, int, str], float]
+) -> tuple[list[Follows], list[str]]:
+    """Return how times follow each uncertain thing, and what was assumed of it in words."""
+    profile, machines = search.profile, [search.found.machines[search.found.machine[row]] for row in rows]
+
+    def slopes(thing: str) -> Floats:
+        """Return by how much the logarithm of times grows for each unit that the thing is dearer by."""
+        dearer = [[told[int(row), number, thing] for number in range(len(search.works))] for row in rows]
+        found: Floats = np.clip(np.log(np.array(dearer) / flows) / math.log(DEARER), 0.0, 1.1)
+        return found
+
+    sigmas, words = _cpu_sigmas(search, machines)
+    disks = slopes("disks")
+    hard, flash = _by_kind(search, rows, disks)
+    follows = [
+        Follows("cpu", slopes("cpu") * sigmas[:, None]),
+        Follows("hdd", hard * DEVICE_SIGMA),
+        Follows("flash", flash * DEVICE_SIGMA),
+        Follows("links", slopes("links") * LINK_SIGMA),
+        Follows("fixed", slopes("fixed") * spread_of(profile.costs.job_start_s)),
+        *model_errors([search.simulated[int(row)].shares for row in rows]),
+    ]
+    far, more = _far(search, rows)
+    return [*follows, Follows("size", far)], [*words, *more]
+
+
+def _by_kind(search: Search, rows: Rows, disks: Floats) -> tuple[Floats, Floats]:
+    """Return what times follow of disks as parts of hard disks and of flash, by their shares of the time."""
+    shares = [search.simulated[int(row)].shares for row in rows]
+    hard = np.array([[own.get("hdd", 0.0) for own in each] for each in shares])
+    flash = np.array([[own.get("flash", 0.0) for own in each] for each in shares])
+    whole = np.maximum(hard + flash, 1e-9)
+    return disks * hard / whole, disks * flash / whole
+
+
+def _cpu_sigmas(search: Search, machines: Sequence[Machine]) -> tuple[Floats, list[str]]:
+    """Return how unsure CPU times are, by finalist: what was learned, and how fast the processors are beside that."""
+    learned, words = cpu_sigma(search.profile), []
+    found = []
+    for machine in machines:
+        option = machine.option
+        spread = math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90)
+        if spread == 0 and search.profile.learned.lab_scale is not None:
+            spread = math.log(SPEED_FACTOR) / Z90
+            words.append(
+                f"how fast {option.name}'s processor is beside the profile's is not told (cpu: {{speed, low, high}}): "
+                f"{option.cpu_speed:g} is taken, within a factor of {SPEED_FACTOR:g}"
+            )
+        found.append(math.hypot(learned, spread))
+    return np.array(found), list(dict.fromkeys(words))
+
+
+def _far(search: Search, rows: Rows) -> tuple[Floats, list[str]]:
+    """Return how unsure costs are beyond what was learned: data on a worker, and the number of workers."""
+    profile = search.profile
+    learned, scale = profile.learned, profile.learned.lab_scale or 1.0
+    workers = search.found.workers[rows].astype(np.float64)
+    beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
+    found, words = [], []
+    for work in search.works:
+        own = profile.workloads[work.workload]
+        most = own.data_bytes_max / scale / max(1, learned.workers_max)
+        times = np.maximum(1.0, work.data_bytes * search.factor / workers / max(1.0, most))
+        found.append(FAR_SIGMA * (np.log2(times) + beyond))
+        if times.max() > 2:
+            words.append(
+                f"{work.workload}: up to {times.max():,.0f} times the data on a worker that was learned from; the "
+                "intervals are wider for it"
+            )
+    return np.stack(found, axis=1), words
