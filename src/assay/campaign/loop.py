@@ -151,7 +151,8 @@ class Loop:
             planned, number = queue[0]
             self._begun.add(planned.key)
             last = await self._make(planned, number)
-            given_up = given_up + 1 if last.status is RunStatus.FAILED else 0
+            hopeless = planned.at_most_s is not None and last.failure_class is FailureClass.WORKLOAD
+            given_up = given_up + 1 if last.status is RunStatus.FAILED and not hopeless else 0
             if given_up >= GIVEN_UP_IN_A_ROW_MAX:
                 raise EngineError(
                     f"{given_up} runs in a row failed, the last because: {last.cause}",

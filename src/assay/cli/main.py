@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "observe": ("assay.cli.observe", "observe", "Watch any job, or a time, on a cluster, and keep it as a run."),
     "baseline": ("assay.cli.baseline", "baseline", "Measure what each bare device and link can do."),
     "run": ("assay.cli.run", "run", "Carry out a plan, or go on with an interrupted one."),
+    "tune": ("assay.cli.tune", "tune", "Find the fastest configuration by runs, each chosen by the ones before."),
     "campaign": ("assay.cli.campaign", "campaign", "Show how campaigns stand, from another terminal too."),
     "runs": ("assay.cli.runs", "runs", "List the runs in the repository."),
     "show": ("assay.cli.runs", "show", "Show one run: phases, checks, metrics, environment."),

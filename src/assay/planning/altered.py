@@ -37,15 +37,15 @@ _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "ca
 _TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
 
 
-def parse_changes(texts: Sequence[str]) -> tuple[Change, ...]:
+def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
     """Return ``NAME=VALUE`` texts as pairs. Raises SpecificationError for what has another form, or is set twice."""
     found: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
-            raise SpecificationError(f"{text[:80]!r} is not NAME=VALUE", where="--set", hint="such as layout=SS2")
+            raise SpecificationError(f"{text[:80]!r} is not NAME=VALUE", where=where, hint="such as layout=SS2")
         if name in found:
-            raise SpecificationError(f"{name} is set twice", where="--set")
+            raise SpecificationError(f"{name} is set twice", where=where)
         found[name] = value
     return tuple(found.items())
 

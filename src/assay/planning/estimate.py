@@ -173,7 +173,16 @@ def remaining_s(
 
 
 def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
-    """Return how long a run may take: what the plan says, else a generous multiple of what like runs took."""
+    """Return how long a run may take: what the plan says, else a generous multiple of what like runs took; less where
+    it would be hopeless by then.
+    """
+    found = _time_limit(planned, plan, history)
+    if planned.at_most_s is None or planned.at_most_s >= found.seconds:
+        return found
+    return TimeLimit(planned.at_most_s, "hopeless beside the fastest run so far")
+
+
+def _time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeLimit:
     if plan.timeout_s is not None:
         return TimeLimit(plan.timeout_s, "the plan's timeout")
     like = like_runs(planned, plan, history)

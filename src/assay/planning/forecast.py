@@ -79,7 +79,10 @@ def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     left = todo.left_after(plan, _of_campaign(todo, history))
     made = inputs_there(todo.runs, plan, history)
     expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
-    done = sum(run.key in there for run in todo.runs)
+    planned = {run.key for run in todo.runs}
+    done = (
+        len(there & planned) if todo.next_runs is as_planned else len(there)
+    )  # of others nobody knows which beforehand
     return replace(todo, left=left, done=done, expected_s=expected_s, inputs_there=made)
 
 

@@ -34,6 +34,8 @@ class PlannedRun:
     workload: WorkloadSpec
     repetition: int
     block: int
+    at_most_s: float | None = None
+    """A time after which the run is hopeless, to who planned it, and is stopped; None: the plan's limit alone."""
 
     @property
     def key(self) -> tuple[str, str, int]:

@@ -1,0 +1,179 @@
+"""How good the configuration is that `assay tune` finds, by runs: Bayesian search beside random search.
+
+    python benchmarks/tuning.py [--seeds 20] [--optuna]
+
+Every candidate of two spaces is simulated once: its time is the truth. A run is that time with a scatter of 5 %, drawn
+anew for each run. Told are, by strategy and budget: how much slower the configuration that was found is than the
+fastest that there is (mean and worst of the seeds), and how much faster than the plan's own the search believed it to
+be beside how much faster it is: the winner's luck. `--optuna` adds Optuna's sampler on the same runs, where that is
+installed. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from assay.planning.plan_reader import load_plan
+from assay.planning.tuning_space import Space, space_of
+from assay.predict.tuner import Strategy, Tuner
+from assay.predict.tuning import Tried
+from assay.questions.learning import shipped_profile
+from assay.questions.tuning import simulated_logs
+
+ROOT = Path(__file__).parents[1]
+SCATTER = 0.05
+BUDGETS = (10, 20, 30)
+SPACES = {
+    "lab, 2 GB on five HDDs": (
+        "examples/bsc-2015/quick-containers.yaml",
+        {"layout": "HD5"},
+        ("containers=1..8", "mapreduce.task.io.sort.mb=5..60", "compression=none,snappy"),
+    ),
+    "lab, 2 GB on one HDD, five names": (
+        "examples/bsc-2015/quick-containers.yaml",
+        {"layout": "HDD"},
+        (
+            "containers=1..8",
+            "mapreduce.task.io.sort.mb=5..60",
+            "compression=none,snappy,gzip",
+            "terasort.reduces=3..48",
+            "mapreduce.job.reduce.slowstart.completedmaps=0.05,0.5,1",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A space with the truth about it."""
+
+    tuner: Tuner
+    truth: np.ndarray
+
+    def search(self, pick: Callable[[list[Tried]], int], budget: int, seed: int) -> list[Tried]:
+        """Return what a search sees."""
+        random = np.random.default_rng(seed)
+        tried: list[Tried] = []
+        for _ in range(budget):
+            candidate = pick(tried)
+            tried.append(Tried(candidate, float(self.truth[candidate] + random.normal(0.0, SCATTER))))
+        return tried
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one search came to."""
+
+    slower: float
+    believed: float
+    gain: float
+
+
+def outcome(scene: Scene, tried: Sequence[Tried], winner: int) -> Outcome:
+    """Hold what a search believed against the truth."""
+    least = float(np.min(scene.truth[scene.tuner.possible]))
+    own = fmean(one.log_s for one in tried if one.candidate == winner and one.log_s is not None)
+    base = fmean(one.log_s for one in tried if one.candidate == 0 and one.log_s is not None)
+    return Outcome(
+        math.expm1(float(scene.truth[winner]) - least),
+        math.exp(base - own),
+        math.exp(float(scene.truth[0] - scene.truth[winner])),
+    )
+
+
+def by_assay(scene: Scene, strategy: Strategy, budget: int, seed: int, estimate: np.ndarray | None = None) -> Outcome:
+    """Return what `assay tune` finds."""
+    tuner = replace(scene.tuner, budget=budget, strategy=strategy, seed=seed, estimate=estimate, _drawn={})
+    tried = scene.search(lambda so_far: tuner.pick(so_far, len(so_far)), budget, seed)
+    return outcome(scene, tried, tuner.winner(tried) or 0)
+
+
+def by_optuna(scene: Scene, budget: int, seed: int) -> Outcome:
+    """Return what Optuna's usual sampler finds; what can't run is told to it as the slowest there is, for nothing."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    space = scene.tuner.space
+    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+    numbers = {d.name: d.numbers for d in space.dimensions}
+
+    def ask() -> tuple[object, int]:
+        while True:
+            trial = study.ask()
+            levels = {}
+            for d in space.dimensions:
+                if numbers[d.name] is None:
+                    levels[d.name] = trial.suggest_categorical(d.name, list(d.levels))
+                else:
+                    levels[d.name] = d.levels[trial.suggest_int(d.name, 0, len(d.levels) - 1)]
+            candidate = space.candidate_of(levels)
+            if candidate is not None and scene.tuner.possible[candidate]:
+                return trial, candidate
+            study.tell(trial, float(np.max(scene.truth)))
+
+    random = np.random.default_rng(seed)
+    tried = [Tried(0, float(scene.truth[0] + random.normal(0.0, SCATTER)))]
+    while len(tried) < budget:
+        trial, candidate = ask()
+        tried.append(Tried(candidate, float(scene.truth[candidate] + random.normal(0.0, SCATTER))))
+        study.tell(trial, tried[-1].log_s)
+    return outcome(scene, tried, min(tried, key=lambda one: one.log_s or 0.0).candidate)
+
+
+def scene_of(plan: str, at: dict[str, str], over: tuple[str, ...]) -> Scene:
+    """Return a space with its simulated times."""
+    space: Space = space_of(load_plan(ROOT / plan), "terasort", at, over, 1)
+    tuner = Tuner(space, 1, 0)
+    return Scene(tuner, simulated_logs(tuner, shipped_profile()))
+
+
+def wrong(truth: np.ndarray, seed: int) -> np.ndarray:
+    """Return an estimate that is off by a fifth at random, and by how it rates the whole."""
+    return truth * 0.8 + np.random.default_rng(seed).normal(0.0, 0.2, len(truth))
+
+
+def searches(scene: Scene, *, optuna: bool) -> dict[str, Callable[[int, int], Outcome]]:
+    """Return the ways to look, each by budget and seed."""
+    found: dict[str, Callable[[int, int], Outcome]] = {
+        "random": lambda budget, seed: by_assay(scene, Strategy.RANDOM, budget, seed),
+        "Bayesian": lambda budget, seed: by_assay(scene, Strategy.BAYESIAN, budget, seed),
+        "Bayesian, from a rough estimate": lambda budget, seed: by_assay(
+            scene, Strategy.BAYESIAN, budget, seed, wrong(scene.truth, seed)
+        ),
+    }
+    return found | ({"Optuna, TPE": lambda budget, seed: by_optuna(scene, budget, seed)} if optuna else {})
+
+
+def main() -> None:
+    """Print the tables."""
+    asked = argparse.ArgumentParser()
+    asked.add_argument("--seeds", type=int, default=20)
+    asked.add_argument("--optuna", action="store_true")
+    options = asked.parse_args()
+    for title, spec in SPACES.items():
+        scene = scene_of(*spec)
+        some = scene.truth[scene.tuner.possible]
+        times = math.exp(scene.truth[0] - some.min())
+        print(
+            f"\n**{title}** ({len(some)} configurations; the plan's own takes {times:.2f} times the fastest's time)\n"
+        )
+        print("| strategy | runs | slower than the fastest: mean | worst | gain as the search saw it | in truth |")
+        print("|---|---|---|---|---|---|")
+        for name, way in searches(scene, optuna=options.optuna).items():
+            for budget in BUDGETS:
+                found = [way(budget, seed) for seed in range(1, options.seeds + 1)]
+                slower = [one.slower for one in found]
+                believed, gain = fmean(one.believed for one in found), fmean(one.gain for one in found)
+                cells = f"{fmean(slower):.1%} | {max(slower):.1%} | {believed:.2f} times | {gain:.2f} times"
+                print(f"| {name} | {budget} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

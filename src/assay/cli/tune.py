@@ -1,0 +1,218 @@
+"""``assay tune PLAN``: find the fastest configuration by runs, each chosen by the ones before, and measure it again."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.errors import SpecificationError
+from assay.process import terminable
+from assay.units import format_duration
+
+if TYPE_CHECKING:
+    from assay.model.plan import Plan
+    from assay.model.workload_profile import CostProfile
+    from assay.questions.tuning import Side, TuningAsked, TuningState
+
+_BUDGET = re.compile(r"(\d{1,5})\s*runs?")
+SHOWN = 10
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path))
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="NAME=LEVELS",
+    help="What is varied: containers=2..16, compression=none,snappy, any engine parameter, an option of the workload; "
+    "repeatable.",
+)
+@click.option("--for", "workload", required=True, metavar="WORKLOAD", help="The workload of PLAN that is to be fast.")
+@click.option("--budget", required=True, metavar="N runs", help="So many runs to look for it: 30runs.")
+@click.option("--at", multiple=True, metavar="FACTOR=LEVEL", help="Of PLAN's own factors; their first level otherwise.")
+@click.option(
+    "--pairs",
+    type=click.IntRange(0, 100),
+    default=4,
+    show_default=True,
+    help="Afterwards, so many further runs of what was found and of the plan's own configuration each.",
+)
+@click.option(
+    "--strategy", type=click.Choice(["bayesian", "random"]), default="bayesian", show_default=True, help="How it looks."
+)
+@click.option(
+    "--warm",
+    type=click.Choice(["nothing", "repository", "simulation"]),
+    default="nothing",
+    show_default=True,
+    help="What it knows before the first run: like runs of the repository, or the simulator's word.",
+)
+@click.option(
+    "--until", metavar="TIME|DURATION|N runs", help="Start no more runs after that; the same command goes on."
+)
+@click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
+@click.option("--simulate", is_flag=True, help="Simulate the runs instead: without hosts, root or Java.")
+@click.option(
+    "--profile", type=click.Path(path_type=Path), help="For simulation: what workloads cost; else assay's own."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be tried; run and write nothing.")
+@json_option
+@repository_option
+def tune(
+    plan: Path,
+    over: tuple[str, ...],
+    workload: str,
+    budget: str,
+    at: tuple[str, ...],
+    pairs: int,
+    strategy: str,
+    warm: str,
+    until: str | None,
+    baseline: bool,
+    simulate: bool,
+    profile: Path | None,
+    dry_run: bool,
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Find the fastest configuration of PLAN for a workload, by runs that are chosen one after another.
+
+    What was found is then run again, beside the plan's own configuration and in turn with it: the ratio of these
+    runs is the result. The same command goes on where an earlier one was interrupted.
+    """
+    from assay.planning.altered import parse_changes
+    from assay.planning.plan_reader import load_plan
+    from assay.predict.tuner import Strategy
+    from assay.questions.json_values import json_value
+    from assay.questions.tuning import TuningAsked, Warm
+
+    if profile is not None and not simulate and warm != "simulation":
+        raise SpecificationError("--profile says what a simulation needs", hint="add --simulate or --warm simulation")
+    if simulate and warm == "simulation":
+        raise SpecificationError(
+            "the simulator would be asked for what it is then asked for", where="--warm", hint="leave one of both out"
+        )
+    read = load_plan(plan)
+    simulate = simulate or read.cluster.simulated
+    levels = dict(parse_changes(at, "--at"))
+    asked = TuningAsked(over, workload, _budget(budget), pairs, Strategy(strategy), Warm(warm), levels)
+    costs = _costs(profile) if simulate or warm == "simulation" else None
+    state = _carried_out(read, asked, costs, repository, until, simulate=simulate, baseline=baseline, dry_run=dry_run)
+    if state is None:
+        return
+    if as_json:
+        print_json(json_value(state))
+    else:
+        show(state)
+
+
+def _budget(text: str) -> int:
+    if (match := _BUDGET.fullmatch(text.strip())) is None or int(match[1]) < 1:
+        hint = "write 30runs; --until bounds a call by time, and the same command goes on"
+        raise SpecificationError(f"{text!r} is no number of runs", where="--budget", hint=hint)
+    return int(match[1])
+
+
+def _costs(file: Path | None) -> CostProfile:
+    from assay.cli.profiles import profile_from
+
+    return profile_from(file, None, ())
+
+
+def _carried_out(
+    plan: Plan,
+    asked: TuningAsked,
+    costs: CostProfile | None,
+    root: Path,
+    until: str | None,
+    *,
+    simulate: bool,
+    baseline: bool,
+    dry_run: bool,
+) -> TuningState | None:
+    """Carry the tuning out as far as this call goes, and return how it stands."""
+    from assay.campaign.cluster_hosts import hosts_for
+    from assay.campaign.prepare import prepare
+    from assay.campaign.runner import carry_out
+    from assay.campaign.simulated import refuse_what_can_not_be, simulated_plan
+    from assay.cli.progress import CampaignDisplay
+    from assay.cli.run import run_interruptibly, summary_lines
+    from assay.engines.catalogue import engine_kind
+    from assay.engines.simulated.engine import simulator_of
+    from assay.model.run import Origin
+    from assay.planning.limits import parse_stop
+    from assay.questions.tuning import tuning_made, tuning_state
+    from assay.repository import Repository
+
+    stop = parse_stop(until, datetime.now().astimezone()) if until else None
+    store = None if dry_run and not Repository.is_at(root) else Repository.create(root)
+    made = tuning_made(plan, asked, store, costs, Origin.SIMULATED if simulate else Origin.MEASURED)
+    if dry_run or store is None:
+        for line in made.lines():
+            click.echo(line)
+        return None
+    plan = simulated_plan(made.plan, costs) if simulate and costs is not None else made.plan
+    todo = prepare(plan, store, again=False, stop=stop, next_runs=made.tuner)
+    made.keep(todo.journal)
+    with CampaignDisplay() as display:
+        for line in [f"tuning plan {plan.name}, campaign {todo.journal.campaign_id}", *made.lines()]:
+            display.say(line)
+        if todo.left:
+            with terminable():
+                if simulate and costs is not None:
+                    refuse_what_can_not_be(plan, costs, todo)
+                    provide = simulator_of(plan.rules, costs)
+                    work = carry_out(plan, plan.cluster, None, store, todo, display, provide, with_baseline=False)
+                    summary = run_interruptibly(work)
+                else:
+                    provide = engine_kind(plan.engine).provider_of(plan.cluster)
+                    with hosts_for(plan.cluster, display.step) as (cluster, lab):
+                        work = carry_out(plan, cluster, lab, store, todo, display, provide, with_baseline=baseline)
+                        summary = run_interruptibly(work)
+            for line in summary_lines(summary):
+                display.say(line)
+        else:
+            display.say("nothing is left to run; this is what came of it")
+    return tuning_state(store, todo.journal.campaign_id)
+
+
+def show(state: TuningState) -> None:
+    """Print how a tuning stands: the fastest configurations, and the comparison."""
+    names = list(state.over)
+    by_levels: dict[tuple[str, ...], list[float]] = {}
+    for one in state.trials:
+        if not one.comparison and one.duration_s is not None:
+            by_levels.setdefault(tuple(one.levels.get(name, "–") for name in names), []).append(one.duration_s)
+    ranked = sorted(by_levels.items(), key=lambda item: sum(item[1]) / len(item[1]))
+    default = tuple(state.defaults.get(name, "–") for name in names)
+    rows = [
+        (*levels, "as planned" if levels == default else "", str(len(times)), f"{sum(times) / len(times):,.1f}")
+        for levels, times in ranked[:SHOWN]
+    ]
+    origin = state.origin or "no run yet"
+    print_table((*names, "", "Runs", "Mean (s)"), rows, title=f"Search for {state.workload}, {origin}:")
+    failed = f", {state.failed} of them failed or stopped as hopeless" if state.failed else ""
+    click.echo(
+        f"{state.searched} of {state.budget} runs of the search ({state.strategy}){failed}, "
+        f"{format_duration(state.search_s)} together."
+    )
+    if state.found and state.found_defaults and state.found.levels != state.defaults:
+        gain = state.found_defaults.mean_s / state.found.mean_s
+        click.echo(f"As the search saw it {gain:.2f} times as fast, which is too good: it was picked for being fast.")
+    if state.compared and state.compared_defaults:
+        click.echo(f"Measured again, in turn: {_told(state.compared)} {_side(state.compared)} against")
+        click.echo(f"{_told(state.compared_defaults)} (the plan's own) {_side(state.compared_defaults)}.")
+    click.echo(f"{state.claim[:1].upper()}{state.claim[1:].removesuffix('.')}.")
+
+
+def _told(side: Side) -> str:
+    return " ".join(f"{name}={level}" for name, level in side.levels.items()) or "what the engine has by itself"
+
+
+def _side(side: Side) -> str:
+    return f"{side.mean_s:,.1f} s (mean of {side.runs} run{'s' * (side.runs != 1)})"

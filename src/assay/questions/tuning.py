@@ -1,0 +1,344 @@
+"""Tuning: which configuration is fastest within what may be tried, found by real runs, and then measured again.
+
+In: a plan and what is asked of it; out: the campaign that answers (its plan, and who decides what is run next). In: a
+repository and a campaign; out: how that tuning stands, or what came of it. Times in seconds; every ratio is the
+defaults' time over the candidate's, above 1 where the candidate is faster.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from assay.campaign.journal import Journal
+from assay.compare.comparison import log_ratio
+from assay.compare.verdict import Basis, judge
+from assay.engines.simulated.process import simulate
+from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.errors import RepositoryError, SpecificationError
+from assay.model.plan import Plan
+from assay.model.run import Origin, Run, RunStatus
+from assay.model.workload_profile import CostProfile
+from assay.output import write_whole
+from assay.planning.estimate import like_runs
+from assay.planning.inputs import size_of
+from assay.planning.tuning_space import space_of
+from assay.predict.tuner import BUDGET_MIN, Strategy, Tuner
+from assay.predict.tuning import Tried
+from assay.repository import Repository
+from assay.statistics.keys import Floats
+
+TUNING = "tuning.json"
+DEFAULTS, TUNED = "the plan's own configuration", "the one that was found"
+
+
+class Warm(StrEnum):
+    """What the search knows before its first run."""
+
+    NOTHING = "nothing"
+    REPOSITORY = "repository"
+    SIMULATION = "simulation"
+
+
+@dataclass(frozen=True, slots=True)
+class TuningAsked:
+    """What is asked for, as the command line has it."""
+
+    over: tuple[str, ...]
+    workload: str
+    budget: int
+    pairs: int = 4
+    """Of the comparison afterwards."""
+    strategy: Strategy = Strategy.BAYESIAN
+    warm: Warm = Warm.NOTHING
+    at: Mapping[str, str] | None = None
+    """Levels of the plan's own factors."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningMade:
+    """A tuning that can be carried out."""
+
+    plan: Plan
+    tuner: Tuner
+    asked: TuningAsked
+
+    def lines(self) -> list[str]:
+        """Return what will be done, in words."""
+        space, possible = self.tuner.space, int(self.tuner.possible.sum())
+        sample = f", a sample of {space.combinations:,}" if space.combinations > len(space.points) else ""
+        found = [
+            f"{self.asked.workload}: {possible:,} configurations can be tried{sample}; {self.tuner.budget} runs to "
+            f"find the fastest ({self.tuner.strategy}), then {2 * self.tuner.pairs} beside the plan's own"
+        ]
+        why = Counter(words for one in range(len(space.points)) if (words := space.why_not(one)) is not None)
+        found += [f"{count:,} can't be: {words}" for words, count in why.most_common(3)]
+        if self.tuner.before:
+            found.append(f"{len(self.tuner.before)} runs of such configurations are in the repository, and count")
+        return found
+
+    def keep(self, journal: Journal) -> None:
+        """Write down beside the campaign what it tunes, for whoever asks how it stands."""
+        told = {
+            "workload": self.asked.workload,
+            "over": {one.name: list(one.levels) for one in self.tuner.space.dimensions},
+            "defaults": self.tuner.space.levels(0),
+            "budget": self.tuner.budget,
+            "pairs": self.tuner.pairs,
+            "strategy": str(self.tuner.strategy),
+            "warm": str(self.asked.warm),
+        }
+        if not (journal.folder / TUNING).exists():
+            write_whole(journal.folder / TUNING, json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n")
+
+
+def tuning_made(
+    plan: Plan, asked: TuningAsked, repository: Repository | None, profile: CostProfile | None, origin: Origin
+) -> TuningMade:
+    """Return the tuning. Raises SpecificationError, in words, for what can't be asked.
+
+    ``profile``: what workloads cost, where the simulator is asked beforehand. Runs of ``origin`` alone count.
+    """
+    if asked.budget < BUDGET_MIN:
+        words = f"{asked.budget} runs are too few to look for anything"
+        raise SpecificationError(words, where="--budget", hint=f"{BUDGET_MIN} at least, better 10 for each name varied")
+    space = space_of(plan, asked.workload, dict(asked.at or {}), asked.over, asked.budget + 2 * asked.pairs)
+    tuner = Tuner(space, asked.budget, asked.pairs, asked.strategy, seed=plan.seed)
+    if int(tuner.possible.sum()) < 2:
+        why = next(reason for one in range(1, len(space.points)) if (reason := space.why_not(one)))
+        raise SpecificationError(f"none of these configurations can be run: {why}", where="--over")
+    text = f"{space.plan.fingerprint} tuning {space.dimensions!r} {asked!r}"
+    plan = replace(space.plan, fingerprint=hashlib.sha256(text.encode()).hexdigest())
+    if asked.warm is Warm.SIMULATION:
+        assert profile is not None
+        tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
+    elif asked.warm is Warm.REPOSITORY and repository is not None:
+        tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
+    return TuningMade(plan, tuner, asked)
+
+
+def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
+    """Return the logarithm of each candidate's simulated time; the longest of those that can't be run."""
+    runs = [(one, run) for one in np.flatnonzero(tuner.possible).tolist() if (run := tuner.space.run(one, 1, 0, 0))]
+    plan = tuner.space.plan
+    asked = [Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile) for _, run in runs]
+    told = simulate([scenario_of(one).with_seed(plan.seed, "estimate") for one in asked])
+    found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
+    for (candidate, _), one in zip(runs, told, strict=True):
+        found[candidate] = math.log(one.duration_s)
+    return found
+
+
+def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[Tried, ...]:
+    """Return the runs of the candidates that other campaigns made, of the same work on the same cluster."""
+    own = {folder.parent.name for folder in repository.folders.campaigns.glob(f"*/{TUNING}") if _is_of(folder, plan)}
+    every = repository.runs(environment=False)
+    history = [
+        run for run in every if run.cluster == plan.cluster.name and run.origin is origin and run.campaign_id not in own
+    ]
+    found = []
+    for candidate in np.flatnonzero(tuner.possible).tolist() if history else ():
+        run = tuner.space.run(candidate, 1, 0, 0)
+        assert run is not None
+        found += [Tried(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
+    return tuple(found)
+
+
+def _is_of(told: Path, plan: Plan) -> bool:
+    described = _object(told.parent / "campaign.json")
+    return described.get("fingerprint") == plan.fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run of a tuning."""
+
+    number: int
+    run_id: str
+    levels: dict[str, str]
+    is_default: bool
+    comparison: bool
+    """Whether it is of the comparison afterwards."""
+    status: str
+    duration_s: float | None
+    """None where the run was not valid."""
+    cause: str | None
+    fastest_s: float | None
+    """The fastest run of the search so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One configuration's runs: how many, and the geometric mean of their times."""
+
+    levels: dict[str, str]
+    runs: int
+    mean_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TuningState:
+    """How a tuning stands, or what came of it."""
+
+    campaign_id: str
+    plan: str
+    cluster: str
+    workload: str
+    origin: str | None
+    """None before the first run."""
+    strategy: str
+    warm: str
+    over: dict[str, list[str]]
+    defaults: dict[str, str]
+    budget: int
+    pairs: int
+    trials: tuple[Trial, ...]
+    searched: int
+    failed: int
+    search_s: float
+    """What the search's runs took together."""
+    found: Side | None
+    """The configuration with the least mean time in the search. Picked because it was fast, it was lucky too."""
+    found_defaults: Side | None
+    compared: Side | None
+    """The winner of the search in the comparison, and the defaults there: runs that picked nothing."""
+    compared_defaults: Side | None
+    ratio: float | None
+    """Of the comparison, with its 95 % interval."""
+    ratio_low: float | None
+    ratio_high: float | None
+    claim: str
+    complete: bool
+
+
+def tuning_state(repository: Repository, prefix: str | None = None) -> TuningState:
+    """Return how a tuning stands: that whose id begins so, or the newest. RepositoryError where there is none."""
+    folders = sorted(path.parent for path in repository.folders.campaigns.glob(f"*/{TUNING}"))
+    chosen = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
+    if not chosen:
+        words = "no campaign here is a tuning" if prefix is None else f"no tuning's id begins with {prefix!r}"
+        raise RepositoryError(words, where=str(repository.root), hint="`assay tune PLAN --over …` begins one")
+    folder = chosen[-1]
+    told, described = _object(folder / TUNING), _object(folder / "campaign.json")
+    if not all(isinstance(told.get(name), kind) for name, kind in _FORM.items()):
+        raise RepositoryError("what this campaign tunes can't be read", where=str(folder / TUNING))
+    runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
+    return _state(folder.name, told, described, runs)
+
+
+_FORM = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}
+
+
+def is_tuning(repository: Repository, campaign_id: str) -> bool:
+    """Say whether a campaign is a tuning."""
+    return (repository.folders.campaigns / campaign_id / TUNING).is_file()
+
+
+def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]) -> TuningState:
+    budget, pairs, over = int(told["budget"]), int(told["pairs"]), dict(told["over"])
+    defaults = dict(told["defaults"])
+    trials = _trials(runs, budget, list(over), defaults)
+    search = [one for one in trials if not one.comparison]
+    found, found_defaults = _best(search), _side(search, defaults)
+    later = {run.position: run for run in runs if run.position >= budget and run.status is RunStatus.VALID}
+    levels = {at: _levels(run, list(over)) for at, run in later.items()}
+    sides = [[later[at] for at in sorted(later) if (levels[at] == defaults) is of] for of in (True, False)]
+    mean = log_ratio(sides[0], sides[1]) if all(sides) else None
+    ratio = mean.ratio if mean else None
+    picked = [one for one in trials if one.comparison and not one.is_default]
+    verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1])))
+    nothing_better = len(search) >= budget and found is not None and found.levels == defaults
+    complete = len(later) >= 2 * pairs or (len(search) >= budget and pairs > 0 and nothing_better)
+    return TuningState(
+        campaign_id=campaign_id,
+        plan=str(described.get("plan", "")),
+        cluster=str(described.get("cluster", "")),
+        workload=str(told["workload"]),
+        origin=str(runs[0].origin) if runs else None,
+        strategy=str(told.get("strategy", "")),
+        warm=str(told.get("warm", "")),
+        over=over,
+        defaults=defaults,
+        budget=budget,
+        pairs=pairs,
+        trials=tuple(trials),
+        searched=len(search),
+        failed=sum(one.duration_s is None for one in search),
+        search_s=sum(run.duration_s for run in runs if run.position < budget),
+        found=found,
+        found_defaults=found_defaults,
+        compared=_side([one for one in trials if one.comparison], picked[0].levels) if picked else None,
+        compared_defaults=_side([one for one in trials if one.comparison], defaults),
+        ratio=ratio.value if ratio else None,
+        ratio_low=ratio.low if ratio else None,
+        ratio_high=ratio.high if ratio else None,
+        claim=str(verdict) if mean else _not_compared(len(search), budget, nothing_better=nothing_better),
+        complete=complete or (pairs == 0 and len(search) >= budget),
+    )
+
+
+def _not_compared(searched: int, budget: int, *, nothing_better: bool) -> str:
+    if searched < budget:
+        return f"the search goes on: {searched} of {budget} runs are made"
+    return "nothing faster than the plan's own configuration was found" if nothing_better else "not compared yet"
+
+
+def _trials(runs: Sequence[Run], budget: int, names: Sequence[str], defaults: Mapping[str, str]) -> list[Trial]:
+    last: dict[int, Run] = {}
+    for run in runs:
+        if run.position not in last or run.status is RunStatus.VALID:
+            last[run.position] = run
+    found: list[Trial] = []
+    fastest: float | None = None
+    for at in sorted(last):
+        run, levels = last[at], _levels(last[at], names)
+        valid = run.status is RunStatus.VALID
+        if valid and at < budget:
+            fastest = min(run.duration_s, fastest if fastest is not None else math.inf)
+        took_s = run.duration_s if valid else None
+        found.append(
+            Trial(
+                at + 1,
+                run.run_id,
+                levels,
+                levels == defaults,
+                at >= budget,
+                str(run.status),
+                took_s,
+                run.cause,
+                fastest,
+            )
+        )
+    return found
+
+
+def _levels(run: Run, names: Sequence[str]) -> dict[str, str]:
+    return {name: run.levels[name] for name in names if name in run.levels}
+
+
+def _side(trials: Sequence[Trial], levels: Mapping[str, str]) -> Side | None:
+    times = [one.duration_s for one in trials if one.levels == levels and one.duration_s is not None]
+    return Side(dict(levels), len(times), math.exp(fmean(map(math.log, times)))) if times else None
+
+
+def _best(trials: Sequence[Trial]) -> Side | None:
+    sides = [_side(trials, dict(levels)) for levels in dict.fromkeys(tuple(one.levels.items()) for one in trials)]
+    return min((side for side in sides if side), key=lambda side: side.mean_s, default=None)
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
