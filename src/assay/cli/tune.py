@@ -91,14 +91,14 @@ def tune(
     from assay.questions.json_values import json_value
     from assay.questions.tuning import TuningAsked, Warm
 
+    read = load_plan(plan)
+    simulate = simulate or read.cluster.simulated
     if profile is not None and not simulate and warm != "simulation":
         raise SpecificationError("--profile says what a simulation needs", hint="add --simulate or --warm simulation")
     if simulate and warm == "simulation":
         raise SpecificationError(
             "the simulator would be asked for what it is then asked for", where="--warm", hint="leave one of both out"
         )
-    read = load_plan(plan)
-    simulate = simulate or read.cluster.simulated
     levels = dict(parse_changes(at, "--at"))
     asked = TuningAsked(over, workload, _budget(budget), pairs, Strategy(strategy), Warm(warm), levels)
     costs = _costs(profile) if simulate or warm == "simulation" else None
