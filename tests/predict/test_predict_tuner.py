@@ -194,7 +194,7 @@ def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
     tuner = Tuner(space(), 12, 0)
     estimate = np.zeros(len(tuner.possible))
     estimate[17] = -1.0
-    assert first_ones(tuner.coordinates, tuner.possible, 3, estimate, 1)[0] == 17
+    assert first_ones(tuner.possible, 3, estimate, 1)[0] == 17
     warm = replace(tuner, estimate=estimate, _drawn={})
     runs = carried_out(warm, bowl)
     assert (warm.winner(warm.tried(runs)) or 0) != 17  # it is slow in truth

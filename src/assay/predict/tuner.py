@@ -121,7 +121,7 @@ class Tuner:
         """Return what the search begins with: the defaults, a few far apart, and the defaults again, for scatter."""
         if "opening" not in self._drawn:
             count = 1 if self.before else max(2, min(2 * len(self.space.dimensions) + 1, self.budget // 3))
-            some = first_ones(self.coordinates, self.possible, count, self.estimate, self.seed)
+            some = first_ones(self.possible, count, self.estimate, self.seed)
             self._drawn["opening"] = [0, *some, 0][: self.budget]
         return self._drawn["opening"]
 
