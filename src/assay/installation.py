@@ -8,7 +8,9 @@ other module has to know which of the two it runs from.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +78,12 @@ class Installation:
         return self._part("spark-jobs", "java/spark-jobs")
 
     @property
+    def table_generator(self) -> Path | None:
+        """The program that makes the decision-support workload's tables; a requirement of assay brings it."""
+        found = shutil.which("tpchgen-cli", path=Path(sys.executable).parent) or shutil.which("tpchgen-cli")
+        return Path(found) if found else None
+
+    @property
     def commit(self) -> str | None:
         """The commit that this is made from, with ``-dirty`` behind it when files were changed; None when unknown."""
         written = self.package / "shipped" / "commit"
@@ -103,6 +111,13 @@ class Installation:
         if in_tree and self.tree:
             places.append(self.tree / in_tree)
         return next((place for place in places if place.exists()), None)
+
+
+def cache_directory() -> Path:
+    """Return the folder for what is fetched or made once for a user (``ASSAY_CACHE``, else the XDG cache)."""
+    if explicit := os.environ.get("ASSAY_CACHE"):
+        return Path(explicit)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
 
 
 def installation() -> Installation:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from assay.engines.hadoop.distribution import cache_directory
+from assay.installation import cache_directory
 from campaign_support import require_hadoop, write_local_plan
 from paths import ROOT
 

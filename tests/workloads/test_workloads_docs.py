@@ -6,11 +6,12 @@ import re
 
 import pytest
 
-from assay.model.program import OWN_JOBS
+from assay.model.program import OWN_JOBS, OWN_SPARK
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 from paths import ROOT
 
+OWN = (OWN_JOBS, OWN_SPARK)
 TEXT = (ROOT / "docs" / "workloads.md").read_text()
 TABLE = TEXT[TEXT.index("| workload | program |") : TEXT.index("**On Spark**")]
 ROWS = {
@@ -34,6 +35,7 @@ def test_a_row_has_the_options_program_and_input_that_are_declared(name: str) ->
     _, program, needed, options, *_ = ROWS[name]
     workload, size = workloads()[name], Size(10**9, 3)
     assert re.findall(r"`(\w+)`", options) == [option.name for option in workload.options]
-    timed = workload.programs(size, "/in")["hadoop"].main_class
-    assert program.startswith(f"{timed.rsplit('.', 1)[-1]}, {'own' if timed.startswith(OWN_JOBS) else 'stock'}")
+    timed = workload.programs(size, "/in")[workload.engines[0]].main_class
+    assert program.startswith(f"{timed.rsplit('.', 1)[-1]}, {'own' if timed.startswith(OWN) else 'stock'}")
+    assert ("on Spark alone" in program) == (workload.engines == ("spark",))
     assert (needed == "–" or needed.startswith("none")) == (workload.input(size) is None)

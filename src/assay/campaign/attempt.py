@@ -12,7 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 
 from assay.campaign.before_job import configure, ensure_input, in_use
-from assay.campaign.judging import checked_output, judged
+from assay.campaign.judging import checked_output, judged, reference_answers
 from assay.campaign.observing import drop_all, sampling
 from assay.campaign.recording import Attempted, recorded
 from assay.campaign.setting import Around, Gathered, Published, Setting
@@ -158,10 +158,11 @@ class _Attempt:
             checked = await checked_output(
                 self.workload, self.size, needed, engine, parameters, timeout_s=timeout_s, show=setting.show
             )
+            reference = await reference_answers(self.workload, self.size, setting.show)
         if checked:
             gathered.logs["check.log"] = checked.logs.get("check.log", b"")
         outcome, place = checked.outcome if checked else None, needed.place if needed else None
-        evidence = Evidence(engine.storage, manifest, outcome, place)
+        evidence = Evidence(engine.storage, manifest, outcome, place, reference)
         layout = self.planned.configuration.layout
         gathered.judgement = await judged(self.workload, self.size, layout, finished.outcome, evidence, engine.storage)
         gathered.logs |= gathered.judgement.logs

@@ -5,6 +5,7 @@ In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgemen
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -12,10 +13,13 @@ from assay.campaign.failures import class_of_end, class_of_error
 from assay.campaign.setting import Gathered
 from assay.engines.contract import Engine, Finished, Show, Storage
 from assay.errors import AssayError
+from assay.installation import cache_directory, installation
 from assay.model.layout import Layout
 from assay.model.program import Outcome
+from assay.model.reference import Answered
 from assay.model.run import FailureClass, RunStatus
 from assay.planning.limits import TimeLimit
+from assay.repository.reference import answered
 from assay.workloads.inputs import Input
 from assay.workloads.workload import Evidence, Judgement, Size, Workload
 
@@ -38,6 +42,15 @@ async def checked_output(
         return None
     reads_bytes, most_s = workload.data_bytes(size), max(_CHECK_TIMEOUT_S, timeout_s)
     return await engine.check(program, parameters, reads_bytes=reads_bytes, timeout_s=most_s, show=show)
+
+
+async def reference_answers(workload: Workload, size: Size, show: Show) -> Answered | None:
+    """Return what the workload's output is compared with; None where it asks for nothing. Not a part of the run."""
+    asked = workload.reference(size)
+    if asked is None:
+        return None
+    show(f"{len(asked.queries)} reference answers by DuckDB")
+    return await asyncio.to_thread(answered, asked, installation().table_generator, cache_directory())
 
 
 async def judged(

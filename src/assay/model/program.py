@@ -25,6 +25,8 @@ class Program:
     """Configuration properties that the program needs, beside the run's own."""
     engine: str = "hadoop"
     """Whose program it is. An engine that stands on another one's daemons runs the other's programs too."""
+    tools: tuple[str, ...] = ()
+    """Programs, by name, that come along with assay and that its tasks call."""
 
 
 @dataclass(frozen=True, slots=True)

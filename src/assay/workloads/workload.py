@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from assay.model.program import Outcome, Program, Stored
+from assay.model.reference import Answered, Asked
 from assay.model.run import Check, Task
 from assay.model.stream import CountedStream
 from assay.units import parse_bytes
@@ -154,6 +155,8 @@ class Evidence:
     """The input's kept counters."""
     check_outcome: Outcome | None
     input_place: str | None
+    reference: Answered | None = None
+    """What another program answers, for a workload that asked for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +248,10 @@ class Workload(ABC):
 
     def check_program(self, input_path: str | None) -> Program | None:  # noqa: ARG002
         """Return a program that checks the output, run after the timed one and not timed; None when none is needed."""
+        return None
+
+    def reference(self, size: Size) -> Asked | None:  # noqa: ARG002
+        """Return what another program is asked over the same files, for the judgement; None when nothing."""
         return None
 
     @abstractmethod

@@ -18,7 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.engines.hadoop.distribution import Distribution, cache_directory
+from assay.engines.hadoop.distribution import Distribution
+from assay.installation import cache_directory
 
 _MAKE_TIMEOUT_S = 180.0
 _VERSION_TIMEOUT_S = 20.0

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.engines.hadoop import jars, maven
 from assay.errors import EngineError
-from assay.installation import installation
+from assay.installation import cache_directory, installation
 
 ASSEMBLED_VERSION = "3.4.2"
 _WEBAPPS = ("hdfs", "datanode", "secondary", "static")
@@ -44,13 +44,6 @@ class Distribution:
     def classpath_at(self, home: str) -> str:
         """Return the Java class path for a copy of the distribution that lies at ``home`` on a host."""
         return ":".join(f"{home}/{entry}" for entry in self.classpath)
-
-
-def cache_directory() -> Path:
-    """Return the folder in which the assembled distribution is kept (``ASSAY_CACHE``, else the XDG cache)."""
-    if explicit := os.environ.get("ASSAY_CACHE"):
-        return Path(explicit)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "assay"
 
 
 def find(hadoop_home: str | None = None) -> Distribution | None:

@@ -16,11 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.engines.hadoop.distribution import cache_directory
 from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
-from assay.installation import installation
+from assay.installation import cache_directory, installation
 from assay.model.program import OWN_JOBS, Program
 
 _JAR = "assay-jobs.jar"

@@ -18,8 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.engines.hadoop.distribution import cache_directory
 from assay.errors import EngineError
+from assay.installation import cache_directory
 
 FETCHED_VERSION = "4.3.0"
 _SHA256 = "e8c517948eff7088a7aa07449aa8eafa4a15a8d50319de2525a6fd26622476c6"

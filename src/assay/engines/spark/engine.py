@@ -7,6 +7,7 @@ Hadoop's; what is here is the driver's command, the fetched event log, and what 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from assay.engines.hadoop.engine import HadoopEngine
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
-from assay.engines.spark import settings
+from assay.engines.spark import programs, settings
 from assay.engines.spark.history import Recorded, recorded
 from assay.engines.spark.rules import SparkRules
 from assay.engines.spark.standalone import Standalone
@@ -137,7 +138,7 @@ class SparkEngine(ClientEngine[Hdfs]):
         await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
         address = daemons.deployment.host(daemons.deployment.cluster.master)
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
-        command = self._command(program, parameters)
+        command = self._command(program, {**parameters, **await self._tools(program)})
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
         if ended.outcome.exit_status != 0:
             await self.hadoop.end_applications()
@@ -152,6 +153,17 @@ class SparkEngine(ClientEngine[Hdfs]):
         chosen = [part for name, value in sorted(own.items()) for part in ("--conf", f"{name}={value}")]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
         return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
+
+    async def _tools(self, program: Program) -> dict[str, str]:
+        """Put the programs that tasks call on the master, from where Spark brings them to executors."""
+        places = []
+        for name in program.tools:
+            content = await asyncio.to_thread(programs.tool, name)
+            # The folder has the checksum: tasks know the program by its own name.
+            place = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
+            await self.master.write_file(place, content)
+            places.append(place)
+        return {"spark.files": ",".join(places)} if places else {}
 
     @property
     def _log_settings(self) -> str:
@@ -193,6 +205,8 @@ def _with(ended: Finished, told: Recorded) -> Finished:
         jobs=told.jobs,
         tasks=told.tasks,
         phases=told.phases,
+        stages=told.stages,
+        executors=told.executors,
         logs={**ended.logs, **told.files},
         sources={**ended.sources, **dict.fromkeys([*names, *told.metrics], "Spark event log")},
         checks=told.checks if ended.outcome.exit_status == 0 else (),

@@ -18,19 +18,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.engines.hadoop.distribution import cache_directory
 from assay.engines.spark.distribution import SparkDistribution
 from assay.errors import EngineError
 from assay.formats.spark.parameters import spark_parameters
 from assay.hosts.transport import Transport
-from assay.installation import installation
+from assay.installation import cache_directory, installation
 from assay.model.program import OWN_SPARK
+from assay.model.reference import GENERATOR
 
 _JAR = "assay-spark-jobs.jar"
 _DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"
 _NAME_CHARS = 12
 _COMPILE_TIMEOUT_S = 300
 _LINES_TOLD = 5
+
+
+def tool(name: str) -> bytes:
+    """Return a program that assay's own Spark programs call. Raises EngineError where it is not there."""
+    place = installation().table_generator if name == GENERATOR else None
+    if place is None:
+        hint = f"install assay with what it requires, or the package {name} beside it"
+        raise EngineError(f"the program {name} is not there", hint=hint)
+    return place.read_bytes()
 
 
 def _sources() -> list[Path]:

@@ -1,0 +1,32 @@
+"""Answers that a run's output is held against, because another program gave them over the same files.
+
+In: what is asked, and how the files are made. Out: rows of text, and what tells whether the files were the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+GENERATOR = "tpchgen-cli"
+"""The program that makes tables of the decision-support kind: a package of this name, which assay requires."""
+
+Rows = tuple[tuple[str | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Questions over tables: the tables' scale factor as text, in how many files each lies, and SQL in order."""
+
+    scale_factor: str
+    parts: int
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The reference's answers in the order of the questions, and what its files were."""
+
+    rows: tuple[Rows, ...]
+    files_bytes: int
+    files_checksum: int
+    """The sum over all files of the CRC-32 of their name, such as ``part/part.1.parquet``, and content."""

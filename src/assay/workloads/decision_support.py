@@ -1,0 +1,155 @@
+"""Decision support: twenty-two questions over eight tables, in Spark SQL; derived from the TPC-H benchmark.
+
+Tables come from the package ``tpchgen-cli``, as Parquet files in HDFS; ``data`` is their scale factor, 1 GB for each 1,
+as the specification counts it (of which Parquet takes about a third). The questions are asked one after the other in
+the order of the specification's power test (appendix A, stream 0), each timed by itself, and then by ``streams`` at
+once. Every answer is compared, row by row, with DuckDB's over the same files.
+
+This workload is derived from the TPC-H benchmark and as such is not comparable to published TPC-H results: its results
+do not comply with the TPC-H specification.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+
+from assay.model.program import Outcome, Program
+from assay.model.reference import GENERATOR, Asked, Rows
+from assay.model.run import Check
+from assay.workloads.checks import common_checks, equal
+from assay.workloads.decision_queries import queries
+from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
+from assay.workloads.inputs import OUTPUT, Input
+from assay.workloads.spark_options import spark_program
+from assay.workloads.workload import MAPS, DataFlow, Evidence, Figure, Judgement, Option, Size, Workload
+
+_ORDER = (14, 2, 9, 20, 6, 17, 18, 8, 21, 13, 3, 22, 16, 4, 11, 15, 1, 10, 19, 5, 7, 12)
+_ANSWERS = f"{OUTPUT}/decision-support"
+_BYTES, _CHECKSUM = "TABLES_BYTES", "TABLES_CHECKSUM"
+_STREAMS = Option(
+    "streams", "Streams that ask all questions at once, after they were asked one by one; none if left out."
+)
+_SCALE_DIGITS = 6
+_BYTES_OF_SCALE_1 = 10**9
+_TOLERANCE = Decimal("0.000005")
+_SHARE = Decimal("1e-9")
+"""Spark rounds means and quotients of decimals to six places, DuckDB has them in binary: what is more of the two."""
+
+
+def scale_factor(size: Size) -> str:
+    """Return how large the tables are, in the specification's measure, as text."""
+    factor = max(size.data_bytes, 1000) / _BYTES_OF_SCALE_1
+    return f"{factor:.{_SCALE_DIGITS}f}".rstrip("0").rstrip(".")
+
+
+def _name(question: int) -> str:
+    return f"{question:02d}"
+
+
+class DecisionSupport(Workload):
+    """Ask all questions over tables of scale factor ``data`` / 1 GB."""
+
+    name, title = "decision-support", "Decision support (derived from TPC-H)"
+    options = (MAPS, _STREAMS)
+    flow = DataFlow(read=1.7, shuffled=0.4)
+    outputs = (_ANSWERS,)
+    figures = (
+        Figure("power_s", "sum over the questions, each from its SQL to its last row, told by the driver"),
+        Figure("streams_s", "from the first stream's first question to the last stream's last answer"),
+        *(Figure(f"question_{_name(n)}_s", "the driver's clock") for n in range(1, len(_ORDER) + 1)),
+    )
+
+    def input(self, size: Size) -> Input | None:
+        """Need the tables, with what tells their files from others."""
+        parts = size.maps or DEFAULT_MAPS
+
+        def generator(place: str) -> Program:
+            made = spark_program("DecisionData", scale_factor(size), parts, place, options=storing(size))
+            return replace(made, tools=(GENERATOR,))
+
+        kept = (_BYTES, _CHECKSUM)
+        wanted = Input(
+            generator(""), "tables", size.data_bytes, size.replication, kept, exact=False, files=6 * parts + 2
+        )
+        place = wanted.place_in("data")
+        return wanted.with_program(generator(place), place=place)
+
+    def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:
+        """Ask them."""
+        asked = queries(float(scale_factor(size)))
+        text = ";".join(f"{_name(number)} {asked[number - 1]}" for number in _ORDER)
+        streams = size.options.get("streams", "0")
+        given = (input_path or "", _ANSWERS, streams, text)
+        return {"spark": spark_program("DecisionSupport", *given, options={"dfs.replication": "1"})}
+
+    def reference(self, size: Size) -> Asked | None:
+        """Have DuckDB answer the same questions over the same files."""
+        return Asked(scale_factor(size), size.maps or DEFAULT_MAPS, queries(float(scale_factor(size))))
+
+    async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
+        """Check the files, every answer, and what streams were answered; tell each question's time."""
+        checks = list(common_checks(outcome))
+        if outcome.exit_status != 0:
+            return Judgement(tuple(checks))
+        answered = evidence.reference
+        if answered is None:
+            return Judgement((*checks, Check("answers", False, "there is nothing to compare them with")))
+        checks += [
+            equal("bytes of tables", evidence.manifest.get(_BYTES), answered.files_bytes),
+            equal("checksum of tables", evidence.manifest.get(_CHECKSUM), answered.files_checksum, "as a sum"),
+        ]
+        texts = {path.rsplit("-", 1)[-1]: path for path in await evidence.files.paths(_ANSWERS)}
+        wrong = []
+        for number, expected in enumerate(answered.rows, 1):
+            path = texts.get(_name(number))
+            told = rows_of(await evidence.files.read(path)) if path else None
+            if difference := _difference(told, expected):
+                wrong.append(f"question {number}: {difference}")
+        all_of = f"{len(answered.rows)} questions, {sum(map(len, answered.rows))} rows"
+        checks.append(Check("answers", not wrong, "; ".join(wrong)[:600] if wrong else f"DuckDB's: {all_of}"))
+        if "streams" in size.options:
+            checks.append(equal("streams' answers", outcome.counter("STREAMS_DIFFERING_ANSWERS"), 0, "differ"))
+        return Judgement(tuple(checks), _metrics(outcome))
+
+
+def _metrics(outcome: Outcome) -> dict[str, float]:
+    took_ms = {n: outcome.counter(f"QUESTION_{_name(n)}_MS") for n in range(1, len(_ORDER) + 1)}
+    each = {f"question_{_name(n)}_s": value / 1000 for n, value in took_ms.items() if value is not None}
+    streams = outcome.counter("STREAMS_MS")
+    return {"power_s": sum(each.values()), **({"streams_s": streams / 1000} if streams else {}), **each}
+
+
+def rows_of(text: bytes) -> Rows:
+    r"""Return an answer's rows: tabs between columns, ``\N`` where there is no value."""
+    lines = text.decode().splitlines()
+    return tuple(tuple(None if cell == r"\N" else cell for cell in line.split("\t")) for line in lines)
+
+
+def _difference(told: Rows | None, expected: Rows) -> str | None:
+    """Return in what an answer differs from the reference's; None where it is the same but for rounding."""
+    if told is None:
+        return "no answer was written"
+    if len(told) != len(expected):
+        return f"{len(told)} rows, DuckDB has {len(expected)}"
+    for number, (one, other) in enumerate(zip(told, expected, strict=True), 1):
+        if len(one) != len(other) or not all(map(same_value, one, other)):
+            return f"row {number} is {' | '.join(map(str, one))}, DuckDB has {' | '.join(map(str, other))}"
+    return None
+
+
+def same_value(one: str | None, other: str | None) -> bool:
+    """Say whether two values are the same: texts and dates to the letter, numbers to five in the sixth place after the
+    point, or to one in 10⁹ of what is larger.
+    """
+    if one == other or one is None or other is None:
+        return one == other
+    try:
+        a, b = Decimal(one), Decimal(other)
+    except InvalidOperation:
+        return False
+    return abs(a - b) <= max(_TOLERANCE, _SHARE * max(abs(a), abs(b)))
+
+
+WORKLOADS = (DecisionSupport(),)

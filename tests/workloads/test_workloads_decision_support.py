@@ -1,0 +1,169 @@
+"""The decision-support workload: questions have the specification's answers, and a wrong answer makes a run invalid."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from assay.errors import EngineError
+from assay.installation import installation
+from assay.model.program import Outcome, Stored
+from assay.model.reference import Answered, Asked
+from assay.repository.reference import answered
+from assay.workloads.decision_support import DecisionSupport, rows_of, same_value, scale_factor
+from assay.workloads.workload import Evidence, Judgement, Size
+
+WORKLOAD = DecisionSupport()
+SIZE = Size(10**7, 1, maps=2)
+
+
+@dataclass
+class Answers:
+    """A file system that holds answers, by question."""
+
+    by_number: dict[str, str]
+
+    async def exists(self, path: str) -> bool:
+        return True
+
+    async def stored(self, path: str) -> Stored:
+        return Stored(0, 0, 0)
+
+    async def paths(self, path: str) -> list[str]:
+        return [f"{path}/question-{number}" for number in self.by_number]
+
+    async def read(self, path: str) -> bytes:
+        return self.by_number[path.rsplit("-", 1)[-1]].encode()
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("kept")
+
+
+@pytest.fixture(scope="module")
+def reference(kept: Path) -> Answered:
+    asked = WORKLOAD.reference(SIZE)
+    assert asked is not None
+    return answered(asked, installation().table_generator, kept)
+
+
+def texts(reference: Answered) -> dict[str, str]:
+    return {
+        f"{number:02d}": "".join("\t".join(r"\N" if cell is None else cell for cell in row) + "\n" for row in rows)
+        for number, rows in enumerate(reference.rows, 1)
+    }
+
+
+def judged(reference: Answered, told: dict[str, str], size: Size = SIZE, **counters: int) -> Judgement:
+    manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
+    times = {f"QUESTION_{number:02d}_MS": 250 for number in range(1, 23)}
+    ended = Outcome(0, "", {"assay": times | counters}, 0, 20.0)
+    return asyncio.run(WORKLOAD.judge(size, ended, Evidence(Answers(told), manifest, None, "/in", reference)))
+
+
+def failing(judgement: Judgement) -> dict[str, str]:
+    return {check.name: check.detail for check in judgement.checks if not check.passed}
+
+
+def test_right_answers_over_the_same_files_are_valid_and_each_question_has_its_time(reference: Answered) -> None:
+    found = judged(reference, texts(reference))
+    assert failing(found) == {}
+    assert found.metrics["question_22_s"] == 0.25
+    assert found.metrics["power_s"] == 22 * 0.25
+    assert set(found.metrics) <= {figure.metric for figure in WORKLOAD.figures}
+
+
+def test_another_answer_a_missing_one_and_other_files_are_told(reference: Answered) -> None:
+    right = texts(reference)
+    wrong = right | {"01": right["01"].replace("\tF\t", "\tO\t", 1)}
+    assert failing(judged(reference, wrong))["answers"].startswith("question 1: row 1 is A | O | ")
+    short = right | {"16": right["16"].split("\n", 1)[1]}
+    rows = len(reference.rows[15])
+    assert failing(judged(reference, short))["answers"] == f"question 16: {rows - 1} rows, DuckDB has {rows}"
+    assert "no answer was written" in failing(judged(reference, {"01": right["01"]}))["answers"]
+    other = replace(reference, files_checksum=reference.files_checksum + 1)
+    manifest = {"TABLES_BYTES": reference.files_bytes, "TABLES_CHECKSUM": reference.files_checksum}
+    evidence = Evidence(Answers(right), manifest, None, "/in", other)
+    assert set(failing(asyncio.run(WORKLOAD.judge(SIZE, Outcome(0, "", {}, 0, 1.0), evidence)))) == {
+        "checksum of tables"
+    }
+
+
+def test_streams_that_are_answered_otherwise_are_told(reference: Answered) -> None:
+    streams = replace(SIZE, options={"streams": "2"})
+    told = texts(reference)
+    right = judged(reference, told, streams, STREAMS_DIFFERING_ANSWERS=0, STREAMS_MS=1500)
+    assert (failing(right), right.metrics["streams_s"]) == ({}, 1.5)
+    assert set(failing(judged(reference, told, streams, STREAMS_DIFFERING_ANSWERS=1))) == {"streams' answers"}
+    assert WORKLOAD.programs(streams, "/in")["spark"].arguments[2] == "2"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("25.522006", "25.522005853257337", True),
+        ("25.52201", "25.522004", False),
+        ("53758257134.8700", "53758257134.87", True),
+        ("53758257134.8700", "53758257234.87", False),
+        ("BRAZIL", "CANADA", False),
+        ("1995-03-05", "1995-03-06", False),
+        (None, "0", False),
+        (None, None, True),
+    ],
+)
+def test_numbers_may_differ_by_rounding_and_nothing_else_may(one: str | None, other: str | None, same: bool) -> None:
+    assert same_value(one, other) == same
+
+
+def test_a_scale_factor_is_a_gigabyte_each(tmp_path: Path) -> None:
+    assert [scale_factor(Size(size, 1)) for size in (10**9, 10**7, 3 * 10**12, 1)] == ["1", "0.01", "3000", "0.000001"]
+    assert rows_of(b"1\t\\N\n") == (("1", None),)
+
+
+def test_answers_are_kept_and_a_generator_that_is_missing_is_told(kept: Path, reference: Answered) -> None:
+    asked = WORKLOAD.reference(SIZE)
+    assert asked is not None
+    assert answered(asked, None if not kept.exists() else Path("/not/there"), kept) == reference, "kept ones are taken"
+    assert [path.suffix for path in kept.iterdir()] == [".json"], "the tables are gone"
+    for generator, words in ((None, "tpchgen-cli is not there"), (Path("/not/there"), "could not be made")):
+        with pytest.raises(EngineError, match=words):
+            answered(Asked("0.01", 1, ("SELECT 1",)), generator, kept)
+
+
+PUBLISHED = {
+    1: ("A", "F", "37734107.00", "56586554400.73", "53758257134.87"),
+    3: ("2456423", "406181.0111", "1995-03-05"),
+    5: ("INDONESIA", "55502041.1697"),
+    6: ("123141078.2283",),
+    10: ("57040", "Customer#000057040", "734235.2455"),
+    11: ("129760", "17538456.86"),
+    12: ("MAIL", "6202", "9324"),
+    14: ("16.38",),
+    15: ("8449", "Supplier#000008449"),
+    17: ("348406.05",),
+    18: ("Customer#000128120", "128120", "4722021"),
+    19: ("3083843.0578",),
+    21: ("Supplier#000002829", "20"),
+    22: ("13", "888", "6737713.99"),
+}
+"""First rows that the specification prints for scale factor 1, as far as they stand in its own columns."""
+
+
+@pytest.mark.slow
+def test_at_scale_factor_1_the_questions_have_the_specifications_answers(tmp_path: Path) -> None:
+    asked = WORKLOAD.reference(Size(10**9, 1, maps=1))
+    assert asked is not None
+    found = answered(asked, installation().table_generator, tmp_path)
+    assert [len(rows) for rows in found.rows] == [
+        4, 100, 10, 5, 5, 1, 4, 2, 175, 20, 1048, 2, 42, 1, 1, 18314, 1, 57, 1, 186, 100, 7,
+    ]  # fmt: skip
+    for question, row in PUBLISHED.items():
+        first = found.rows[question - 1][0]
+        for printed, told in zip(row, first, strict=False):
+            assert told is not None
+            if printed != told:
+                assert abs(float(told) - float(printed)) < 0.01, (question, first)
