@@ -95,6 +95,8 @@ def recorded(
         sources={**sources, "time limit": str(around.limit)},
         failure_class=failure_class,
         jobs=finished.jobs if finished else (),
+        stages=finished.stages if finished else (),
+        executors=finished.executors if finished else (),
     )
     tasks = finished.tasks if finished else ()
     if finished:

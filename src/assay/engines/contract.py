@@ -25,7 +25,7 @@ from assay.model.layout import Layout
 from assay.model.plan import Configuration
 from assay.model.program import Outcome, Program
 from assay.model.rules import Default, Mistake, Rules
-from assay.model.run import Check, Job, Origin, Phase, Task
+from assay.model.run import Check, Executor, Job, Origin, Phase, Stage, Task
 from assay.model.trace import Trace
 from assay.model.warning import CodedWarning
 from assay.workloads.workload import FileSystem
@@ -121,6 +121,9 @@ class Finished:
     """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the engine counted over the whole program, by the names of metrics."""
+    stages: tuple[Stage, ...] = ()
+    executors: tuple[Executor, ...] = ()
+    """Both of an engine that has them."""
     warnings: tuple[CodedWarning, ...] = ()
     """What is to be known of the run that the engine alone can see, such as what others ran beside it."""
     environment: Mapping[str, Any] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.explain.devices import DeviceUse, Purpose, Transfers
 from assay.explain.phases import Breakdown
 from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_note
+from assay.explain.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.explain.tasks import KindSummary
 from assay.model.run import CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
@@ -43,6 +44,9 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
         "time": phase_table(detail.breakdown, "where the time went"),
         "jobs": jobs_table(detail),
+        "stages": stages_table(run),
+        "stage sums": stage_sums_table(run),
+        "executors": executors_table(run),
         "tasks": kinds_table(detail),
         "data": data_table(detail),
         "disks": disks_table(detail),

@@ -123,6 +123,49 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """One attempt of a Spark stage, with the sums over its task attempts; None where its times are not told."""
+
+    stage_id: int
+    attempt: int
+    name: str
+    parents: tuple[int, ...]
+    """The stages whose shuffle files it reads."""
+    tasks: int
+    start_s: float | None
+    end_s: float | None
+    failure: str | None
+    read_bytes: int
+    """From storage, or from what Spark keeps."""
+    written_bytes: int
+    """To storage."""
+    shuffle_read_bytes: int
+    shuffle_write_bytes: int
+    spilled_bytes: int
+    """To disks."""
+    gc_s: float
+    peak_memory_bytes: int
+    """The most execution memory of one attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Executor:
+    """One Spark executor that had task attempts, with the sums over them."""
+
+    executor_id: str
+    node: str
+    cores: int | None
+    attempts: int
+    busy_s: float
+    gc_s: float
+    spilled_bytes: int
+    peak_memory_bytes: int
+    """The most execution memory of one attempt."""
+    peak_heap_bytes: int | None
+    """The most of its heap that was seen in use; None where the log does not tell."""
+
+
+@dataclass(frozen=True, slots=True)
 class CacheState:
     """Page cache of one node around a drop. ``data_resident_bytes``: cached bytes of the layout's data files."""
 
@@ -188,6 +231,10 @@ class Run:
     """Whose fault it is that the run is not valid; None when it is valid, and in runs from before this was recorded."""
     jobs: tuple[Job, ...] = ()
     """The jobs in the order of their submission; empty in bundles of older versions and where nothing tells them."""
+    stages: tuple[Stage, ...] = ()
+    """Spark's, in the order in which they were completed."""
+    executors: tuple[Executor, ...] = ()
+    """Spark's."""
     source_id: str = ""
     """What an imported run is called in the file it came from, such as ALOJA's ``id_exec``; empty where nothing is."""
 

@@ -132,7 +132,7 @@ _OWN = frozenset({"run_id", "block", "position", "started_at", "duration_s", "me
 """What a run has for itself."""
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
 _FIELDS = tuple(field.name for field in dataclasses.fields(Run))
-_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "sources", "warnings"})
+_OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
 """What no column is made of."""
 _SHARED = attrgetter(*_CONTAINERS)
 _PLAIN = attrgetter(*(name for name in _FIELDS if name not in {*_OWN, *_CONTAINERS, *_OTHERS}))

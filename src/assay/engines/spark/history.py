@@ -6,6 +6,7 @@ times in seconds from that start.
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from assay.errors import FormatError
 from assay.formats.spark.codecs import unpacked
 from assay.formats.spark.events import Application, read_application
 from assay.formats.spark.figures import metrics_of, phases_of
-from assay.model.run import Check, Job, Phase, Task
+from assay.model.run import Check, Executor, Job, Phase, Stage, Task
 
 _CHECK = "event log"
 _NAME_MAX = 120
@@ -29,6 +30,8 @@ class Recorded:
     files: Mapping[str, bytes]
     jobs: tuple[Job, ...] = ()
     tasks: tuple[Task, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    executors: tuple[Executor, ...] = ()
     phases: tuple[Phase, ...] = ()
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
@@ -56,11 +59,20 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
         files,
         jobs=_jobs(application, shift_s),
         tasks=tasks,
+        stages=tuple(_shifted(stage, shift_s) for stage in application.stages),
+        executors=application.executors,
         phases=tuple(Phase(one.name, max(0.0, one.start_s + shift_s), one.end_s + shift_s) for one in phases),
         metrics=metrics,
         checks=tuple(_checks(application)),
         failed_tasks=failed,
     )
+
+
+def _shifted(stage: Stage, shift_s: float) -> Stage:
+    def shifted_s(time_s: float | None) -> float | None:
+        return None if time_s is None else round(time_s + shift_s, 3)
+
+    return dataclasses.replace(stage, start_s=shifted_s(stage.start_s), end_s=shifted_s(stage.end_s))
 
 
 def _number(name: str) -> tuple[int, str]:

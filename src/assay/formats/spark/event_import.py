@@ -140,6 +140,8 @@ def _run(application: Application, compacted: bool) -> Run:
         started_at=datetime.fromtimestamp(application.start_unix_s, UTC).isoformat(timespec="milliseconds"),
         metrics=totals,
         phases=() if compacted else phases_of(application, duration_s),
+        stages=() if compacted else application.stages,
+        executors=() if compacted else application.executors,
         warnings=(*odd, *_warnings(application, compacted)),
         environment={
             "job": {"id": application.app_id, "name": application.name[:LENGTH_MAX]},

@@ -16,177 +16,33 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
-from msgspec import Meta, Struct
 
 from assay.errors import FormatError
-from assay.model.run import Task
+from assay.formats.spark.event_forms import (
+    AnyEvent,
+    ApplicationEnd,
+    ApplicationStart,
+    Environment,
+    ExecutorAdded,
+    JobEnd,
+    JobStart,
+    LogStart,
+    Metrics,
+    ShuffleRead,
+    ShuffleWrite,
+    StageCompleted,
+    StageInfo,
+    TaskEnd,
+    TaskStart,
+)
+from assay.formats.spark.stages import executors_of, stages_of
+from assay.model.run import Executor, Stage, Task
 
-_Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-_TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
-_WORDS_MAX: Final = 300
 _KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
-
-
-def _named(name: str, default: Any = msgspec.NODEFAULT) -> Any:
-    return msgspec.field(name=name, default=default)
-
-
-class _AnyEvent(Struct):
-    name: str = _named("Event")
-
-
-class _LogStart(Struct):
-    spark_version: str = _named("Spark Version")
-
-
-class _ApplicationStart(Struct):
-    name: str = _named("App Name")
-    time_ms: _TimeMs = _named("Timestamp")
-    app_id: str | None = _named("App ID", None)
-    attempt_id: str | None = _named("App Attempt ID", None)
-
-
-class _ApplicationEnd(Struct):
-    time_ms: _TimeMs = _named("Timestamp")
-    exit_code: _Number | None = _named("ExitCode", None)
-
-
-class _Environment(Struct):
-    properties: dict[str, str] = _named("Spark Properties")
-    jvm: dict[str, Any] = msgspec.field(name="JVM Information", default_factory=dict)
-
-
-class _ExecutorInfo(Struct):
-    cores: _Number = _named("Total Cores")
-
-
-class _ExecutorAdded(Struct):
-    executor_id: str = _named("Executor ID")
-    info: _ExecutorInfo = _named("Executor Info")
-
-
-class _JobStart(Struct):
-    job_id: _Number = _named("Job ID")
-    submitted_ms: _TimeMs | None = _named("Submission Time", None)
-    stage_ids: list[_Number] = msgspec.field(name="Stage IDs", default_factory=list)
-
-
-class _Failure(Struct):
-    message: str | None = _named("Message", None)
-
-
-class _JobResult(Struct):
-    result: str = _named("Result")
-    exception: _Failure | None = _named("Exception", None)
-
-
-class _JobEnd(Struct):
-    job_id: _Number = _named("Job ID")
-    result: _JobResult = _named("Job Result")
-    completed_ms: _TimeMs | None = _named("Completion Time", None)
-
-
-class _StageInfo(Struct):
-    stage_id: _Number = _named("Stage ID")
-    attempt: _Number = _named("Stage Attempt ID", 0)
-    name: str = _named("Stage Name", "")
-    tasks: _Number = _named("Number of Tasks", 0)
-    submitted_ms: _TimeMs | None = _named("Submission Time", None)
-    completed_ms: _TimeMs | None = _named("Completion Time", None)
-    failure: str | None = _named("Failure Reason", None)
-
-
-class _StageCompleted(Struct):
-    info: _StageInfo = _named("Stage Info")
-
-
-class _TaskInfo(Struct):
-    task_id: _Number = _named("Task ID")
-    index: _Number = _named("Index")
-    launch_ms: _TimeMs = _named("Launch Time")
-    attempt: _Number = _named("Attempt", 0)
-    host: str = _named("Host", "")
-    finish_ms: _TimeMs = _named("Finish Time", 0)
-    failed: bool = _named("Failed", False)
-    killed: bool = _named("Killed", False)
-
-
-class _TaskStart(Struct):
-    stage_id: _Number = _named("Stage ID")
-    info: _TaskInfo = _named("Task Info")
-    stage_attempt: _Number = _named("Stage Attempt ID", 0)
-
-
-class _ShuffleRead(Struct):
-    remote_bytes: _Number = _named("Remote Bytes Read", 0)
-    local_bytes: _Number = _named("Local Bytes Read", 0)
-    wait_ms: _Number = _named("Fetch Wait Time", 0)
-
-
-class _ShuffleWrite(Struct):
-    written_bytes: _Number = _named("Shuffle Bytes Written", 0)
-    time_ns: _Number = _named("Shuffle Write Time", 0)
-
-
-class _Input(Struct):
-    read_bytes: _Number = _named("Bytes Read", 0)
-
-
-class _Output(Struct):
-    written_bytes: _Number = _named("Bytes Written", 0)
-
-
-class _Metrics(Struct):
-    run_ms: _Number = _named("Executor Run Time", 0)
-    cpu_ns: _Number | None = _named("Executor CPU Time", None)
-    deserialize_cpu_ns: _Number = _named("Executor Deserialize CPU Time", 0)
-    gc_ms: _Number = _named("JVM GC Time", 0)
-    memory_spilled_bytes: _Number = _named("Memory Bytes Spilled", 0)
-    disk_spilled_bytes: _Number = _named("Disk Bytes Spilled", 0)
-    shuffle_read: _ShuffleRead | None = _named("Shuffle Read Metrics", None)
-    shuffle_write: _ShuffleWrite | None = _named("Shuffle Write Metrics", None)
-    input: _Input | None = _named("Input Metrics", None)
-    output: _Output | None = _named("Output Metrics", None)
-
-
-class _Reason(Struct):
-    reason: str = _named("Reason")
-    class_name: str = _named("Class Name", "")
-    description: str | None = _named("Description", None)
-    loss: str | None = _named("Loss Reason", None)
-    message: str | None = _named("Message", None)
-
-    def words(self) -> str:
-        """Return why an attempt failed, in one line."""
-        told = self.description or self.loss or self.message or ""
-        first = next((line.strip() for line in told.splitlines() if line.strip()), "")
-        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:_WORDS_MAX]
-
-
-class _TaskEnd(Struct):
-    stage_id: _Number = _named("Stage ID")
-    reason: _Reason = _named("Task End Reason")
-    info: _TaskInfo = _named("Task Info")
-    stage_attempt: _Number = _named("Stage Attempt ID", 0)
-    type: str = _named("Task Type", "")
-    metrics: _Metrics | None = _named("Task Metrics", None)
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One attempt of a stage that was completed; times in seconds from the application's start."""
-
-    stage_id: int
-    attempt: int
-    name: str
-    tasks: int
-    start_s: float | None
-    end_s: float | None
-    failure: str | None
 
 
 @dataclass(slots=True)
@@ -222,6 +78,8 @@ class Application:
     """Every attempt that was started or ended; ``kind`` is ``shuffle_map`` or ``result``."""
     executor_cores: dict[str, int]
     """Every executor that was added."""
+    executors: tuple[Executor, ...]
+    """What those did that had task attempts."""
     totals: dict[str, int]
     """Sums over all attempts that tell, in the units of their names; what no attempt tells is absent."""
     missing_ends: int
@@ -248,15 +106,15 @@ def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
 class _Reader:
     """Collects events."""
 
-    start: _ApplicationStart | None = None
-    end: _ApplicationEnd | None = None
+    start: ApplicationStart | None = None
+    end: ApplicationEnd | None = None
     spark_version: str = ""
-    environment: _Environment | None = None
+    environment: Environment | None = None
     jobs: dict[int, SparkJob] = field(default_factory=dict)
     job_of_stage: dict[int, int] = field(default_factory=dict)
-    stages: dict[tuple[int, int], _StageInfo] = field(default_factory=dict)
-    started: dict[int, _TaskStart] = field(default_factory=dict)
-    ended: dict[int, _TaskEnd] = field(default_factory=dict)
+    stages: dict[tuple[int, int], StageInfo] = field(default_factory=dict)
+    started: dict[int, TaskStart] = field(default_factory=dict)
+    ended: dict[int, TaskEnd] = field(default_factory=dict)
     resubmitted: set[int] = field(default_factory=set)
     executor_cores: dict[str, int] = field(default_factory=dict)
 
@@ -276,33 +134,33 @@ class _Reader:
         except _ContradictionError as error:
             raise FormatError(str(error), where=where) from error
 
-    def on_log_start(self, event: _LogStart) -> None:
+    def on_log_start(self, event: LogStart) -> None:
         self.spark_version = event.spark_version
 
-    def on_application_start(self, event: _ApplicationStart) -> None:
+    def on_application_start(self, event: ApplicationStart) -> None:
         if self.start is not None:
             raise _ContradictionError("a second application starts here: a log holds one")
         self.start = event
 
-    def on_application_end(self, event: _ApplicationEnd) -> None:
+    def on_application_end(self, event: ApplicationEnd) -> None:
         if self.end is not None:
             raise _ContradictionError("the application ends a second time")
         self.end = event
 
-    def on_environment(self, event: _Environment) -> None:
+    def on_environment(self, event: Environment) -> None:
         self.environment = event
 
-    def on_executor(self, event: _ExecutorAdded) -> None:
+    def on_executor(self, event: ExecutorAdded) -> None:
         self.executor_cores[event.executor_id] = event.info.cores
 
-    def on_job_start(self, event: _JobStart) -> None:
+    def on_job_start(self, event: JobStart) -> None:
         if event.job_id in self.jobs:
             raise _ContradictionError(f"job {event.job_id} starts a second time")
         self.jobs[event.job_id] = SparkJob(tuple(event.stage_ids), self._since_start_s(event.submitted_ms))
         for stage_id in event.stage_ids:
             self.job_of_stage.setdefault(stage_id, event.job_id)
 
-    def on_job_end(self, event: _JobEnd) -> None:
+    def on_job_end(self, event: JobEnd) -> None:
         failure = event.result.exception
         told = next((line.strip() for line in ((failure and failure.message) or "").splitlines() if line.strip()), "")
         job = self.jobs.setdefault(event.job_id, SparkJob(()))
@@ -312,13 +170,13 @@ class _Reader:
     def _since_start_s(self, time_ms: int | None) -> float | None:
         return None if time_ms is None or self.start is None else (time_ms - self.start.time_ms) / 1000
 
-    def on_stage(self, event: _StageCompleted) -> None:
+    def on_stage(self, event: StageCompleted) -> None:
         self.stages[event.info.stage_id, event.info.attempt] = event.info
 
-    def on_task_start(self, event: _TaskStart) -> None:
+    def on_task_start(self, event: TaskStart) -> None:
         self.started[event.info.task_id] = event
 
-    def on_task_end(self, event: _TaskEnd) -> None:
+    def on_task_end(self, event: TaskEnd) -> None:
         """Note an attempt's end; of one that succeeded and whose executor was lost later, a second end tells so."""
         task_id = event.info.task_id
         if event.reason.reason == "Resubmitted":
@@ -344,7 +202,8 @@ class _Reader:
             duration_s=(self.end.time_ms - start.time_ms) / 1000 if self.end else None,
             exit_code=self.end.exit_code if self.end else None,
             jobs=self.jobs,
-            stages=tuple(_stage(info, start.time_ms) for info in self.stages.values()),
+            stages=tuple(stages_of(self.stages, self.ended.values(), start.time_ms)),
+            executors=tuple(executors_of(self.executor_cores, self.ended.values())),
             tasks=tuple(self._tasks(start.time_ms, self.end.time_ms if self.end else None)),
             executor_cores=self.executor_cores,
             totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
@@ -364,7 +223,7 @@ class _Reader:
             if task_id not in self.started:
                 yield self._ended(ended, start_ms)
 
-    def _ended(self, event: _TaskEnd, start_ms: int) -> Task:
+    def _ended(self, event: TaskEnd, start_ms: int) -> Task:
         if event.info.task_id in self.resubmitted:
             status = "killed"
         elif event.reason.reason == "Success":
@@ -375,11 +234,11 @@ class _Reader:
         return self._task(event, _KINDS.get(event.type, "task"), status, last_ms, start_ms, event.metrics)
 
     def _task(
-        self, event: _TaskStart | _TaskEnd, kind: str, status: str, end_ms: int, start_ms: int, told: _Metrics | None
+        self, event: TaskStart | TaskEnd, kind: str, status: str, end_ms: int, start_ms: int, told: Metrics | None
     ) -> Task:
         task_id = f"{event.stage_id}.{event.stage_attempt}.{event.info.index}"
-        metrics = told or _Metrics()
-        read, write = metrics.shuffle_read or _ShuffleRead(), metrics.shuffle_write or _ShuffleWrite()
+        metrics = told or Metrics()
+        read, write = metrics.shuffle_read or ShuffleRead(), metrics.shuffle_write or ShuffleWrite()
         job_id = self.job_of_stage.get(event.stage_id)
         return Task(
             job_id="" if job_id is None else str(job_id),
@@ -413,22 +272,7 @@ class _ContradictionError(Exception):
     """An event that can't be after those before it."""
 
 
-def _stage(info: _StageInfo, start_ms: int) -> Stage:
-    def relative_s(time_ms: int | None) -> float | None:
-        return None if time_ms is None else (time_ms - start_ms) / 1000
-
-    return Stage(
-        info.stage_id,
-        info.attempt,
-        info.name,
-        info.tasks,
-        relative_s(info.submitted_ms),
-        relative_s(info.completed_ms),
-        info.failure,
-    )
-
-
-def _totals(attempts: Iterable[_Metrics]) -> dict[str, int]:
+def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
     """Return the sums of what the attempts tell."""
     totals: Counter[str] = Counter()
     for told in attempts:
@@ -452,19 +296,19 @@ def _totals(attempts: Iterable[_Metrics]) -> dict[str, int]:
     return dict(totals)
 
 
-_ANY: Final = msgspec.json.Decoder(_AnyEvent)
+_ANY: Final = msgspec.json.Decoder(AnyEvent)
 _TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_Reader, Any], None]]]] = {
     f"SparkListener{name}": (msgspec.json.Decoder(kind), take)
     for name, kind, take in (
-        ("LogStart", _LogStart, _Reader.on_log_start),
-        ("ApplicationStart", _ApplicationStart, _Reader.on_application_start),
-        ("ApplicationEnd", _ApplicationEnd, _Reader.on_application_end),
-        ("EnvironmentUpdate", _Environment, _Reader.on_environment),
-        ("ExecutorAdded", _ExecutorAdded, _Reader.on_executor),
-        ("JobStart", _JobStart, _Reader.on_job_start),
-        ("JobEnd", _JobEnd, _Reader.on_job_end),
-        ("StageCompleted", _StageCompleted, _Reader.on_stage),
-        ("TaskStart", _TaskStart, _Reader.on_task_start),
-        ("TaskEnd", _TaskEnd, _Reader.on_task_end),
+        ("LogStart", LogStart, _Reader.on_log_start),
+        ("ApplicationStart", ApplicationStart, _Reader.on_application_start),
+        ("ApplicationEnd", ApplicationEnd, _Reader.on_application_end),
+        ("EnvironmentUpdate", Environment, _Reader.on_environment),
+        ("ExecutorAdded", ExecutorAdded, _Reader.on_executor),
+        ("JobStart", JobStart, _Reader.on_job_start),
+        ("JobEnd", JobEnd, _Reader.on_job_end),
+        ("StageCompleted", StageCompleted, _Reader.on_stage),
+        ("TaskStart", TaskStart, _Reader.on_task_start),
+        ("TaskEnd", TaskEnd, _Reader.on_task_end),
     )
 }

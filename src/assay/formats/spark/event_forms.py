@@ -1,0 +1,215 @@
+"""The events of a Spark event log as they are written, and of each what assay needs.
+
+The format is that of org.apache.spark.util.JsonProtocol: keys are the listener's names, times milliseconds since 1970,
+sizes bytes. Keys that are not named here are passed over.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta, Struct
+
+Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
+_WORDS_MAX: Final = 300
+
+
+def _named(name: str, default: Any = msgspec.NODEFAULT) -> Any:
+    return msgspec.field(name=name, default=default)
+
+
+class AnyEvent(Struct):
+    """Any event, by its name."""
+
+    name: str = _named("Event")
+
+
+class LogStart(Struct):
+    """The first line of a log."""
+
+    spark_version: str = _named("Spark Version")
+
+
+class ApplicationStart(Struct):
+    """The application begins."""
+
+    name: str = _named("App Name")
+    time_ms: TimeMs = _named("Timestamp")
+    app_id: str | None = _named("App ID", None)
+    attempt_id: str | None = _named("App Attempt ID", None)
+
+
+class ApplicationEnd(Struct):
+    """The application ends."""
+
+    time_ms: TimeMs = _named("Timestamp")
+    exit_code: Number | None = _named("ExitCode", None)
+
+
+class Environment(Struct):
+    """What the application was given."""
+
+    properties: dict[str, str] = _named("Spark Properties")
+    jvm: dict[str, Any] = msgspec.field(name="JVM Information", default_factory=dict)
+
+
+class ExecutorInfo(Struct):
+    """What an executor has."""
+
+    cores: Number = _named("Total Cores")
+
+
+class ExecutorAdded(Struct):
+    """An executor is there."""
+
+    executor_id: str = _named("Executor ID")
+    info: ExecutorInfo = _named("Executor Info")
+
+
+class JobStart(Struct):
+    """A job is submitted."""
+
+    job_id: Number = _named("Job ID")
+    submitted_ms: TimeMs | None = _named("Submission Time", None)
+    stage_ids: list[Number] = msgspec.field(name="Stage IDs", default_factory=list)
+
+
+class Failure(Struct):
+    """Why a job failed."""
+
+    message: str | None = _named("Message", None)
+
+
+class JobResult(Struct):
+    """How a job ended."""
+
+    result: str = _named("Result")
+    exception: Failure | None = _named("Exception", None)
+
+
+class JobEnd(Struct):
+    """A job ends."""
+
+    job_id: Number = _named("Job ID")
+    result: JobResult = _named("Job Result")
+    completed_ms: TimeMs | None = _named("Completion Time", None)
+
+
+class StageInfo(Struct):
+    """An attempt of a stage."""
+
+    stage_id: Number = _named("Stage ID")
+    attempt: Number = _named("Stage Attempt ID", 0)
+    name: str = _named("Stage Name", "")
+    tasks: Number = _named("Number of Tasks", 0)
+    parents: list[Number] = msgspec.field(name="Parent IDs", default_factory=list)
+    submitted_ms: TimeMs | None = _named("Submission Time", None)
+    completed_ms: TimeMs | None = _named("Completion Time", None)
+    failure: str | None = _named("Failure Reason", None)
+
+
+class StageCompleted(Struct):
+    """An attempt of a stage ends."""
+
+    info: StageInfo = _named("Stage Info")
+
+
+class TaskInfo(Struct):
+    """A task attempt."""
+
+    task_id: Number = _named("Task ID")
+    index: Number = _named("Index")
+    launch_ms: TimeMs = _named("Launch Time")
+    attempt: Number = _named("Attempt", 0)
+    host: str = _named("Host", "")
+    executor_id: str = _named("Executor ID", "")
+    finish_ms: TimeMs = _named("Finish Time", 0)
+    failed: bool = _named("Failed", False)
+    killed: bool = _named("Killed", False)
+
+
+class TaskStart(Struct):
+    """A task attempt begins."""
+
+    stage_id: Number = _named("Stage ID")
+    info: TaskInfo = _named("Task Info")
+    stage_attempt: Number = _named("Stage Attempt ID", 0)
+
+
+class ShuffleRead(Struct):
+    """What an attempt fetched."""
+
+    remote_bytes: Number = _named("Remote Bytes Read", 0)
+    local_bytes: Number = _named("Local Bytes Read", 0)
+    wait_ms: Number = _named("Fetch Wait Time", 0)
+
+
+class ShuffleWrite(Struct):
+    """What an attempt shuffled."""
+
+    written_bytes: Number = _named("Shuffle Bytes Written", 0)
+    time_ns: Number = _named("Shuffle Write Time", 0)
+
+
+class Input(Struct):
+    """What an attempt read from storage."""
+
+    read_bytes: Number = _named("Bytes Read", 0)
+
+
+class Output(Struct):
+    """What an attempt wrote to storage."""
+
+    written_bytes: Number = _named("Bytes Written", 0)
+
+
+class Metrics(Struct):
+    """What an attempt took and moved."""
+
+    run_ms: Number = _named("Executor Run Time", 0)
+    cpu_ns: Number | None = _named("Executor CPU Time", None)
+    deserialize_cpu_ns: Number = _named("Executor Deserialize CPU Time", 0)
+    gc_ms: Number = _named("JVM GC Time", 0)
+    memory_spilled_bytes: Number = _named("Memory Bytes Spilled", 0)
+    disk_spilled_bytes: Number = _named("Disk Bytes Spilled", 0)
+    peak_bytes: Number = _named("Peak Execution Memory", 0)
+    shuffle_read: ShuffleRead | None = _named("Shuffle Read Metrics", None)
+    shuffle_write: ShuffleWrite | None = _named("Shuffle Write Metrics", None)
+    input: Input | None = _named("Input Metrics", None)
+    output: Output | None = _named("Output Metrics", None)
+
+
+class Reason(Struct):
+    """Why an attempt ended."""
+
+    reason: str = _named("Reason")
+    class_name: str = _named("Class Name", "")
+    description: str | None = _named("Description", None)
+    loss: str | None = _named("Loss Reason", None)
+    message: str | None = _named("Message", None)
+
+    def words(self) -> str:
+        """Return why an attempt failed, in one line."""
+        told = self.description or self.loss or self.message or ""
+        first = next((line.strip() for line in told.splitlines() if line.strip()), "")
+        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:_WORDS_MAX]
+
+
+class ExecutorPeaks(Struct):
+    """The most that an attempt's executor used while it ran."""
+
+    heap_bytes: Number = _named("JVMHeapMemory", 0)
+
+
+class TaskEnd(Struct):
+    """A task attempt ends."""
+
+    stage_id: Number = _named("Stage ID")
+    reason: Reason = _named("Task End Reason")
+    info: TaskInfo = _named("Task Info")
+    stage_attempt: Number = _named("Stage Attempt ID", 0)
+    type: str = _named("Task Type", "")
+    metrics: Metrics | None = _named("Task Metrics", None)
+    executor: ExecutorPeaks | None = _named("Task Executor Metrics", None)
