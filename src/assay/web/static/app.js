@@ -34,6 +34,21 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
   });
 }
 
+// A table that goes on to the right says so, until its end is seen.
+const wide = (box) => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 2);
+const sizes = new ResizeObserver((entries) => { for (const { target } of entries) wide(target); });
+const watched = new WeakSet();
+function watch() {
+  for (const box of document.querySelectorAll(".scroll")) {
+    if (watched.has(box)) continue;
+    watched.add(box);
+    sizes.observe(box);
+    box.addEventListener("scroll", () => wide(box), { passive: true });
+  }
+}
+watch();
+new MutationObserver(watch).observe(document.getElementById("main"), { childList: true, subtree: true });
+
 const filters = document.getElementById("filters");
 if (filters) {
   filters.classList.add("automatic");

@@ -1,0 +1,111 @@
+"""Every page fits every window and the paper: nothing is wider, no page's name is hidden, no table is cut unsaid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assay.repository import Repository
+from assay.spec.prices import prices_of
+from assay.web.app import create_app
+from browser_support import DRAWN_MS, watched_page
+from builders import PRICES_YAML, make_run, study_runs
+from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from paths import EXAMPLES
+from web_support import filled, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+RUNS = [run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"]
+BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
+TRACED = replace(hybrid_run(), run_id=make_run(950).run_id)
+PAGES = (
+    "/",
+    f"/runs?pick={RUNS[0]}&pick={RUNS[1]}",
+    f"/runs/{make_run(0).run_id}",
+    f"/runs/{TRACED.run_id}",
+    f"/runs/{make_run(0).run_id}/logs/job.log?search=line",
+    "/clusters/lab-small",
+    f"/configurations/{make_run(0).run_id}",
+    f"/compare?run={RUNS[0]}&run={RUNS[-1]}",
+    f"/compare?run={RUNS[0]}&run={RUNS[-1]}&of=runs",
+    "/speedup?by=layout",
+    "/speedup?method=aloja",
+    "/cost?workload=terasort",
+    "/cost?view=years&cluster=lab-small",
+    "/quality",
+    "/predict",
+    "/hosts",
+    "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",
+)
+HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link => {
+    const box = link.getBoundingClientRect(), bar = link.parentElement.getBoundingClientRect();
+    const on = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    return box.width === 0 || box.right > innerWidth || box.right > bar.right + 1 || !link.contains(on);
+}).map(link => link.textContent)"""
+CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
+    box.checkVisibility({ contentVisibilityAuto: true }) && box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
+CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
+    const box = part.getBoundingClientRect();
+    return part.checkVisibility({ contentVisibilityAuto: true }) && box.width && (box.right > innerWidth + 1 || part.scrollWidth > part.clientWidth + 2
+        || part.scrollHeight > part.clientHeight + 2 && getComputedStyle(part).overflowY !== 'visible');
+}).map(part => part.ariaLabel || part.className.baseVal || part.className)"""
+PAPER_PX = 703
+"""A4 less the browser's margins of 1 cm, at 96 px an inch."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    root: Path = filled(tmp_path_factory.mktemp("widths") / "repository").root
+    Repository(root).publish(TRACED, tasks=hybrid_tasks(), trace=hybrid_trace())
+    app = create_app(root, cluster_folders=[EXAMPLES], book=prices_of(BOOK, "prices"), book_text=BOOK)
+    with served(app) as url:
+        yield url
+
+
+@pytest.mark.parametrize("width_px", [390, 768, 1024, 1440])
+def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_px: int) -> None:
+    """768 px is also what is left of a laptop's 1,536 at a zoom of 200 %."""
+    found = {}
+    with watched_page(browser, server, width_px) as watched:
+        for address in PAGES:
+            page = watched.open(address)
+            wrong = {
+                "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
+                "pages hidden": page.evaluate(HIDDEN_LINKS),
+                "tables cut unsaid": page.evaluate(CUT_UNSAID),
+            }
+            if any(wrong.values()):
+                found[address] = wrong
+        watched.check()
+    assert found == {}
+
+
+def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
+    found = {}
+    with watched_page(browser, server, 1440) as watched:
+        for address in PAGES:
+            page = watched.open(address)
+            page.emulate_media(media="print")
+            page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
+            if wrong := page.evaluate(CUT_ON_PAPER):
+                found[address] = wrong
+            page.emulate_media(media="screen")
+            page.set_viewport_size({"width": 1440, "height": 900})
+    assert found == {}
+
+
+def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open("/runs")
+        box = page.locator(".scroll").first
+        page.wait_for_selector(".scroll.more", timeout=DRAWN_MS)
+        box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+        page.wait_for_selector(".scroll:not(.more)")
+        assert "more" not in (box.get_attribute("class") or "")
