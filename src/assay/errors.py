@@ -7,6 +7,8 @@ do next.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 
 class AssayError(Exception):
     """Base of every error that is reported to the user in words."""
@@ -67,3 +69,18 @@ class FormatError(AssayError):
     """A foreign file is not what its format says it should be."""
 
     exit_code = 7
+
+
+def did_you_mean(told: str, names: Iterable[str], synonyms: Mapping[str, str] | None = None) -> str:
+    """Return ``did you mean 'SSD'? `` where one of ``names`` is near what was told, or its synonym; else nothing.
+
+    It stands at the beginning of a hint.
+    """
+    import difflib  # imported here: a command that works does not need it
+
+    by_folded = {name.casefold(): name for name in names}
+    near = [by_folded[told.casefold()]] if told.casefold() in by_folded else []
+    if synonyms and synonyms.get(told.casefold(), "").casefold() in by_folded:
+        near.append(by_folded[synonyms[told.casefold()].casefold()])
+    near = near or [by_folded[one] for one in difflib.get_close_matches(told.casefold()[:200], by_folded, n=2)]
+    return f"did you mean {' or '.join(map(repr, near))}? " if near else ""

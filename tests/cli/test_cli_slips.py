@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from assay.cli.common import print_table
 from assay.cli.main import assay
-from assay.errors import AssayError, RepositoryError, SpecificationError
+from assay.errors import AssayError, RepositoryError, SpecificationError, did_you_mean
 from assay.model.run import Run
 from assay.repository import Repository, tables
 from assay.wording.titles import workload_named
@@ -127,3 +127,31 @@ def test_a_full_disk_in_the_table_writer_is_told_with_place_and_way_out(tmp_path
     assert (error.message, error.where) == ("there is no room to write: No space left on device", str(tmp_path))
     assert "make room" in str(error)
     assert "exception_type" not in str(tables._in_words(told.replace("No space left on device", "Is a directory")))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("comapre",), "Did you mean 'compare'?"),
+        (("compare", "--by", "disk"), "did you mean 'layout'?"),
+        (("speedup", "--by", "layuot"), "did you mean 'layout'?"),
+        (("speedup", "--by", "layout", "--where", "layout=HDD2"), "did you mean 'HD2'?"),
+        (("speedup", "--by", "layout", "--where", "storage=HD2"), "did you mean 'layout'?"),
+        (("compare", "--by", "layout", "--baseline", "hd2"), "did you mean 'HD2'?"),
+    ],
+)
+def test_what_looks_like_a_name_that_is_there_is_told(arguments: tuple[str, ...], told: str, stored: Path) -> None:
+    where = () if arguments == ("comapre",) else ("--repository", stored)
+    result = run(*arguments, *where)
+    assert result.exit_code != 0
+    shown = (
+        result.output
+        if result.exception is None or isinstance(result.exception, SystemExit)
+        else (getattr(result.exception, "hint", None) or "")
+    )
+    assert told in shown
+
+
+def test_what_looks_like_nothing_is_not_guessed() -> None:
+    assert "Did you mean" not in run("xyzzy").output
+    assert did_you_mean("zzz", ["HD2", "SS2"]) == ""

@@ -50,10 +50,12 @@ HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link
     return box.width === 0 || box.right > innerWidth || box.right > bar.right + 1 || !link.contains(on);
 }).map(link => link.textContent)"""
 CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
-    box.checkVisibility({ contentVisibilityAuto: true }) && box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
+    box.checkVisibility({ contentVisibilityAuto: true }) &&
+    box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
 CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
     const box = part.getBoundingClientRect();
-    return part.checkVisibility({ contentVisibilityAuto: true }) && box.width && (box.right > innerWidth + 1 || part.scrollWidth > part.clientWidth + 2
+    return part.checkVisibility({ contentVisibilityAuto: true }) &&
+        (box.right > innerWidth + 1 || part.scrollWidth > part.clientWidth + 2
         || part.scrollHeight > part.clientHeight + 2 && getComputedStyle(part).overflowY !== 'visible');
 }).map(part => part.ariaLabel || part.className.baseVal || part.className)"""
 PAPER_PX = 703

@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from assay.errors import AssayError
+from assay.errors import AssayError, did_you_mean
 
 # Command name to (module, attribute, one-line help): the help is here so that `assay --help` imports no command.
 COMMANDS: dict[str, tuple[str, str, str]] = {
@@ -69,6 +69,15 @@ class LazyGroup(click.Group):
         module, attribute, _ = COMMANDS[cmd_name]
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; one that is not there is told with those that look like it."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"No such command {args[0]!r}. {near[:1].upper()}{near[1:]}".strip(), ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write the table of commands without importing them."""

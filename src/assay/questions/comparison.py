@@ -8,10 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.compare.comparison import Comparison, compare
-from assay.errors import SpecificationError
+from assay.errors import SpecificationError, did_you_mean
 from assay.model.run import Run
 from assay.repository import Repository
-from assay.statistics.factors import default_baseline, factors_of, layout_devices, levels_of, on_hard_disks
+from assay.statistics.factors import (
+    FACTOR_SYNONYMS,
+    default_baseline,
+    factors_of,
+    layout_devices,
+    levels_of,
+    on_hard_disks,
+)
 from assay.statistics.run_table import RunTable
 
 
@@ -23,11 +30,15 @@ def baseline_among(runs: Sequence[Run], factor: str, baseline: str | None) -> st
     levels = levels_of(runs, factor)
     if not levels:
         found = "; ".join(f"{name} ({', '.join(values)})" for name, values in factors_of(runs).items())
-        raise SpecificationError(f"no run has a factor {factor!r}", hint=f"what the runs vary: {found or 'nothing'}")
+        near = did_you_mean(factor, factors_of(runs), FACTOR_SYNONYMS)
+        raise SpecificationError(
+            f"no run has a factor {factor!r}", hint=f"{near}what the runs vary: {found or 'nothing'}"
+        )
     if baseline is None:
         return default_baseline(factor, levels, on_hard_disks((run.layout, layout_devices(run)) for run in runs))
     if baseline not in levels:
-        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"its levels: {', '.join(levels)}")
+        near = did_you_mean(baseline, levels)
+        raise SpecificationError(f"no run has {factor} {baseline!r}", hint=f"{near}its levels: {', '.join(levels)}")
     return baseline
 
 

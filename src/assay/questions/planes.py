@@ -25,13 +25,13 @@ from assay.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
-from assay.errors import RepositoryError, SpecificationError
+from assay.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model.environment import ClusterFacts, Environment
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
-from assay.statistics.factors import SIZE_OPTIONS
+from assay.statistics.factors import FACTOR_SYNONYMS, SIZE_OPTIONS
 from assay.statistics.keys import Ints, first_rows, groups_by, same_work
 from assay.statistics.run_table import ABSENT, RunTable
 from assay.wording.costs import CheapestWords
@@ -386,7 +386,10 @@ def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: Pl
     """
     for name in options.by:
         if name not in table.factors:
-            raise SpecificationError(f"no run has a factor {name!r}", hint=f"there is {', '.join(table.factors)}")
+            raise SpecificationError(
+                f"no run has a factor {name!r}",
+                hint=f"{did_you_mean(name, table.factors, FACTOR_SYNONYMS)}there is {', '.join(table.factors)}",
+            )
     jobs = groups_by(table, same_work(table))
     counted = counted_runs(table, jobs, include_flagged=options.include_flagged)
     rows = np.flatnonzero(counted.counts)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.errors import SpecificationError
+from assay.errors import SpecificationError, did_you_mean
+from assay.statistics.factors import FACTOR_SYNONYMS
 from assay.statistics.keys import Floats, Ints, Mask
 from assay.statistics.run_table import ABSENT, Column, RunTable
 
@@ -81,7 +82,7 @@ def _having(table: RunTable, name: str, levels: Sequence[str], place: str) -> Ma
         raise SpecificationError(
             f"no run has a column {name[:_TOLD_MAX]!r}",
             where=f"{place} {name[:_TOLD_MAX]}",
-            hint=f"columns: {', '.join(sorted(table.columns))}",
+            hint=f"{did_you_mean(name, table.columns, FACTOR_SYNONYMS)}columns: {', '.join(sorted(table.columns))}",
         )
     found = np.zeros(len(table), dtype=np.bool_)
     for level in levels:
@@ -89,7 +90,7 @@ def _having(table: RunTable, name: str, levels: Sequence[str], place: str) -> Ma
             raise SpecificationError(
                 f"no run has {name} {level[:_TOLD_MAX]!r}",
                 where=f"{place} {name}={level[:_TOLD_MAX]}",
-                hint=f"its levels: {', '.join(column.levels[:_SHOWN])}",
+                hint=f"{did_you_mean(level, column.levels)}its levels: {', '.join(column.levels[:_SHOWN])}",
             )
         found |= column.codes == column.code(level)
     return found

@@ -26,6 +26,14 @@ LAYOUT_PARAMETERS = frozenset(
     }
 )
 """Engine parameters that follow from the layout: they differ whenever the layout does."""
+FACTOR_SYNONYMS = {
+    **dict.fromkeys(("disk", "disks", "storage", "drives", "ssd", "hdd"), LAYOUT_FACTOR),
+    **dict.fromkeys(("net", "nic", "link", "ethernet", "infiniband"), "network"),
+    **dict.fromkeys(("benchmark", "bench", "job", "program"), "workload"),
+    "version": "engine_version",
+    "codec": "compression",
+}
+"""What people say who mean a factor."""
 _NUMBER = re.compile(r"\d{1,15}(\.\d{1,15})?")
 LAYOUT_DEVICES = "layout_devices"
 SIZE_OPTIONS = (".suite", ".datasize", ".scale")

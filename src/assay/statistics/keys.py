@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.errors import SpecificationError
+from assay.errors import SpecificationError, did_you_mean
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.run import RunStatus
-from assay.statistics.factors import LAYOUT_DEVICES, SIZE_OPTIONS, on_hard_disks
+from assay.statistics.factors import FACTOR_SYNONYMS, LAYOUT_DEVICES, SIZE_OPTIONS, on_hard_disks
 from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Ints = NDArray[np.int64]
@@ -176,7 +176,8 @@ def require_factor(table: RunTable, name: str) -> Column:
     """Return the column of a factor. SpecificationError, with the names that there are, when no run has it."""
     if name not in table.factors:
         known = ", ".join(sorted(table.factors)) or "none: the table is empty"
-        raise SpecificationError(f"no run has a factor {name!r}", hint=f"factors of these runs: {known}")
+        near = did_you_mean(name, table.factors, FACTOR_SYNONYMS)
+        raise SpecificationError(f"no run has a factor {name!r}", hint=f"{near}factors of these runs: {known}")
     return table.columns[name]
 
 

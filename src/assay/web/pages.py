@@ -14,13 +14,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.charts.speedups import named_speedups, speedup_forest
 from assay.compare.side_by_side import SIDES_MAX
-from assay.errors import SpecificationError
+from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
 from assay.questions.speedup_tables import tables_of
 from assay.questions.why import of_leader
+from assay.statistics.factors import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
 from assay.web.context import ContextOf, get_context, tried
@@ -125,7 +126,10 @@ def speedup(
     chosen = selected(table, where)
     names = [part.strip() for part in factor.split(",")]
     if len(names) == 1 and names[0] not in table.factors:
-        raise SpecificationError(f"no run has a factor {names[0]!r}", where="by", hint=f"factors: {', '.join(factors)}")
+        near = did_you_mean(names[0], factors, FACTOR_SYNONYMS)
+        raise SpecificationError(
+            f"no run has a factor {names[0]!r}", where="by", hint=f"{near}factors: {', '.join(factors)}"
+        )
     levels = levels_in(chosen, names[0]) if len(names) == 1 else []
     first = baseline or (usual_baseline(chosen, names[0]) if len(names) == 1 else None)
     if baseline and levels and baseline not in levels:
