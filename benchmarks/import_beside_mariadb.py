@@ -1,27 +1,30 @@
 """ALOJA's run tables: importing them and asking one question, beside a MariaDB server that does the same.
 
-Takes ALOJA's ``execs`` table as CSV (5,907 runs) and a synthetic one of its wider form with 37,000 rows. assay: the
-import into a new repository in this process, then ALOJA's own speedup of terasort by disk (``--method aloja``), once
-with the index being made and once more. MariaDB: a server of its own in a temporary folder, reached by a socket; LOAD
-DATA into a table, then the same averages in SQL. Both lie on the same disk. The client's own start (``SELECT 1``) is
-taken off.
+Takes ALOJA's ``execs`` table as CSV (5,907 runs) and synthetic ones of its wider form with 37,000 rows, or as many as
+named. assay: the import into a new repository in this process, all checks on, then ALOJA's own speedup of terasort by
+disk (``--method aloja``), once with the index being made and once more. MariaDB: a server of its own in a temporary
+folder, reached by a socket; LOAD DATA into a table, then the same averages in SQL. Both lie on the same disk and take
+turns. The client's own start (``SELECT 1``) is taken off. CPU time stands beside the time that passed, as that hangs on
+who else uses the machine; of MariaDB it is the server's.
 
 Debian: ``apt-get install mariadb-server-core mariadb-client-core``.
-Run: ``.venv/bin/python benchmarks/import_beside_mariadb.py EXECS.csv``
+Run: ``.venv/bin/python benchmarks/import_beside_mariadb.py EXECS.csv [ROWS…]``
 """
 
 from __future__ import annotations
 
 import csv
 import getpass
+import os
 import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -59,13 +62,13 @@ WIDE = (
 NUMBERS = {"exe_time", "Exe.Time"}
 
 
-def wide_table(path: Path) -> None:
+def wide_table(path: Path, rows: int) -> None:
     """Write a synthetic table of the wider form; the same each time."""
     chance = random.Random(1)
     with path.open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(WIDE)
-        for number in range(1, WIDE_ROWS + 1):
+        for number in range(1, rows + 1):
             cluster = chance.randrange(1, 9)
             writer.writerow(
                 [
@@ -102,14 +105,27 @@ def timed(call: Callable[[], object]) -> float:
     return time.monotonic() - began
 
 
-def by_assay(table: Path, folder: Path) -> tuple[float, float, float]:
-    """Return the seconds of an import, of the first view, and of the same again."""
+def with_cpu(call: Callable[[], object], cpu_s: Callable[[], float]) -> tuple[float, float]:
+    """Return how long a call takes, and the CPU time that it takes of a process, in seconds."""
+    before = cpu_s()
+    return timed(call), cpu_s() - before
+
+
+def cpu_of(pid: int) -> float:
+    """Return the CPU seconds that a process has taken."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
+    """Return the seconds of an import, its CPU seconds, those of the first view, and of the same again."""
     repository = Repository.create(folder / "repository")
     format_ = formats()["aloja"]
     source = Source(table, table.name)
 
     def take() -> None:
-        summary = repository.import_runs("aloja", lambda: format_.read([source]), [(table.name, table)])
+        files = [(table.name, table)]
+        summary = repository.import_runs("aloja", lambda: format_.items([source]), files, by_rows=format_.by_rows)
         print(f"    {summary.taken} runs taken, {len(summary.left)} left")
 
     def view() -> None:
@@ -117,12 +133,15 @@ def by_assay(table: Path, folder: Path) -> tuple[float, float, float]:
         workload = runs.columns["workload"]
         aloja(runs.taken(workload.codes == workload.code("terasort")), "layout", "HDD")
 
-    return timed(take), timed(view), timed(view)
+    return *with_cpu(take, time.process_time), timed(view), timed(view)
 
 
 @contextmanager
 def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
-    """Start a MariaDB server that only ``folder / "socket"`` reaches; yield what runs SQL on it. It ends with us."""
+    """Start a MariaDB server that only ``folder / "socket"`` reaches; yield what runs SQL on it. It ends with us.
+
+    Its process id is in ``folder / "pid"``.
+    """
     user = getpass.getuser()
     data, socket = folder / "data", folder / "socket"
     install = ["mariadb-install-db", f"--datadir={data}", f"--user={user}", "--auth-root-authentication-method=normal"]
@@ -160,8 +179,8 @@ def server(folder: Path, *options: str) -> Iterator[Callable[[str], str]]:
             process.wait()
 
 
-def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:
-    """Return the seconds of loading and of the view, the client's start taken off."""
+def by_mariadb(table: Path, ask: Callable[[str], str], pid: int) -> tuple[float, float, float]:
+    """Return the seconds of loading, the server's CPU seconds, and those of the view, the client's start taken off."""
     with table.open() as file:
         names = next(csv.reader(file))
     columns = ", ".join(f"`{n}` {'DOUBLE' if n in NUMBERS else 'VARCHAR(255)'}" for n in names)
@@ -169,12 +188,11 @@ def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:
     valid = " AND valid = '1'" if "valid" in names else ""
     ask(f"DROP TABLE IF EXISTS b.runs; CREATE TABLE b.runs ({columns}, INDEX (`{bench}`), INDEX (`{disk}`))")
     start = median(timed(lambda: ask("SELECT 1")) for _ in range(REPEATS))
-    load = timed(
-        lambda: ask(
-            f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
-            "IGNORE 1 LINES"
-        )
+    statement = (
+        f"LOAD DATA LOCAL INFILE '{table}' INTO TABLE b.runs FIELDS TERMINATED BY ',' OPTIONALLY ENCLOSED BY '\"' "
+        "IGNORE 1 LINES"
     )
+    load, cpu_s = with_cpu(lambda: ask(statement), partial(cpu_of, pid))
     sorts = f"b.runs WHERE `{bench}`='terasort'{valid}"
     view = timed(
         lambda: ask(
@@ -182,36 +200,45 @@ def by_mariadb(table: Path, ask: Callable[[str], str]) -> tuple[float, float]:
             f"STDDEV(`{seconds}`), COUNT(*) FROM {sorts} GROUP BY `{disk}`"
         )
     )
-    return load - start, view - start
+    return load - start, cpu_s, view - start
 
 
-def main(execs: Path) -> None:
-    """Measure both tables on both sides."""
+def main(execs: Path, sizes: Sequence[int]) -> None:
+    """Measure all tables on both sides, in turns."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        wide = folder / "wide.csv"
-        wide_table(wide)
+        tables = [execs.absolute()]
+        for rows in sizes:
+            tables.append(folder / f"wide-{rows}.csv")
+            wide_table(tables[-1], rows)
         there = shutil.which("mariadbd") and shutil.which("mariadb-install-db")
         if not there:
             print("MariaDB is not installed, so only assay is measured: see the top of this file")
-        for table in (execs.absolute(), wide):
+        for table in tables:
             print(table.name)
-            mine = [by_assay(table, Path(tempfile.mkdtemp(dir=folder))) for _ in range(REPEATS)]
-            load, first, view = (median(times) for times in zip(*mine, strict=True))
+            with server(Path(tempfile.mkdtemp(dir=folder))) if there else nullcontext() as ask:
+                mine, theirs = [], []
+                for _ in range(REPEATS):
+                    mine.append(by_assay(table, Path(tempfile.mkdtemp(dir=folder))))
+                    if ask:
+                        theirs.append(by_mariadb(table, ask, int(next(folder.glob("*/pid")).read_text())))
+            load, cpu, first, view = (median(times) for times in zip(*mine, strict=True))
             print(
-                f"  assay: import {load:.2f} s, first view {first * 1000:.0f} ms, again {view * 1000:.0f} ms "
-                f"(medians, n = {REPEATS})"
+                f"  assay: import {load:.2f} s (CPU {cpu:.2f} s), first view {first * 1000:.0f} ms, again "
+                f"{view * 1000:.0f} ms (medians, n = {REPEATS})"
             )
-            if there:
-                with server(Path(tempfile.mkdtemp(dir=folder))) as ask:
-                    theirs = [by_mariadb(table, ask) for _ in range(REPEATS)]
-                their_load, their_view = (median(times) for times in zip(*theirs, strict=True))
-                print(f"  MariaDB: load {their_load:.2f} s, view {their_view * 1000:.0f} ms (medians, n = {REPEATS})")
-                print(f"  ratio: import {load / their_load:.1f}, view {view / their_view:.2f}")
+            if theirs:
+                their_load, their_cpu, their_view = (median(times) for times in zip(*theirs, strict=True))
+                print(
+                    f"  MariaDB: load {their_load:.2f} s (CPU {their_cpu:.2f} s), view {their_view * 1000:.0f} ms "
+                    f"(medians, n = {REPEATS})"
+                )
+                ratios = (load / their_load, cpu / their_cpu, view / their_view)
+                print("  ratio: import {:.1f} (CPU {:.1f}), view {:.2f}".format(*ratios))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 2:
-        main(Path(sys.argv[1]))
+    if len(sys.argv) > 1:
+        main(Path(sys.argv[1]), [int(word) for word in sys.argv[2:]] or [WIDE_ROWS])
     else:
         print("left out: it needs ALOJA's table of runs as its argument")

@@ -71,7 +71,7 @@ def import_results(
         with _Bar(f"importing {format_.name}", quiet=as_json) as bar:
             summary = opened.import_runs(
                 format_.name,
-                partial(format_.read, sources),
+                partial(format_.items, sources),
                 [(source.name, source.path) for source in sources],
                 variant=format_.variant,
                 plan=label or format_.name,

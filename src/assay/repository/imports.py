@@ -21,14 +21,15 @@ import hashlib
 import math
 import re
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from assay.errors import RepositoryError
 from assay.model.imported import Found, Left, like
@@ -37,11 +38,19 @@ from assay.model.trace import Trace
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
+from assay.repository.content_ids import RunIds, uuid8
+from assay.repository.row_parts import PlacedRows, placed_together, register_rows, storable
 from assay.repository.sameness import SameAs
 from assay.repository.tables import Reading, connection, write_table
+from assay.statistics.found_rows import ColumnsClashError, FoundRows, Item, table_of_rows
+from assay.statistics.run_table import RunTable, stacked, table_of
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 IMPORT_SCHEMA_VERSION = 1
 _GZIP_LEVEL = 4
+_TOLD_EACH = 500
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -80,13 +89,29 @@ class Batch:
 
     import_id: str
     format: str
-    runs: Sequence[Run]
-    tasks: Sequence[tuple[str, Task]]
-    traces: Sequence[tuple[str, Trace]]
+    runs: list[Run]
+    rows: list[PlacedRows]
+    """Further runs, as columns."""
+    tasks: list[tuple[str, Task]]
+    traces: list[tuple[str, Trace]]
     left: Sequence[Left]
     known: Sequence[str]
     """Ids of runs that are there already, and are not stored again."""
     sources: Sequence[SourceFile]
+
+    def __len__(self) -> int:
+        """Return how many runs are stored."""
+        return len(self.runs) + sum(len(placed.positions) for placed in self.rows)
+
+    def table(self) -> RunTable:
+        """Return the runs that are stored as a table, in no order."""
+        runs, tables = list(self.runs), []
+        for placed in self.rows:
+            try:
+                tables.append(table_of_rows(placed.rows))
+            except ColumnsClashError:
+                runs += placed.runs()
+        return stacked([*tables, table_of(runs)] if runs else tables)
 
     @property
     def already_there(self) -> int:
@@ -109,11 +134,11 @@ def import_id(format_name: str, sources: Sequence[SourceFile], variant: str = ""
 
     ``variant``: what else decides how they are read.
     """
-    return _uuid8("import", format_name, variant, *sorted(source.sha256 for source in sources))
+    return uuid8("import", format_name, variant, *sorted(source.sha256 for source in sources))
 
 
 def gathered(
-    items: Iterable[Found | Left],
+    items: Iterable[Item],
     *,
     bundle_id: str,
     format_name: str,
@@ -126,43 +151,60 @@ def gathered(
 
     ``progress`` takes how many were seen so far.
     """
-    seen: Counter[str] = Counter()
-    found: dict[str, Found] = {}
+    ids = RunIds(format_name)
+    found: list[tuple[Found, str] | FoundRows] = []
     left: list[Left] = []
     buffer = bytearray()
-    for number, item in enumerate(items, start=1):
-        if number % 500 == 0:
-            progress(number)
+    for item in _storable(items, progress):
         if isinstance(item, Left):
             left.append(item)
-            continue
-        if mistake := _unstorable(item.run, buffer):
+        elif isinstance(item, FoundRows):
+            found.append(replace(item, keys=ids.of_each(item.keys)))  # the ids are all that is asked for from here on
+        elif mistake := _unstorable(item.run, buffer):
             left.append(Left(item.where, mistake))
-            continue
-        run_id = _uuid8("run", format_name, item.key, str(seen[item.key]))
-        seen[item.key] += 1
-        found[run_id] = item
-    there = known(list(found))
-    runs: list[Run] = []
-    tasks: list[tuple[str, Task]] = []
-    traces: list[tuple[str, Trace]] = []
-    for run_id, item in found.items():
-        if run_id in there:
-            continue
-        position = len(runs)
-        run = like(
-            item.run,
-            run_id=run_id,
-            campaign_id=bundle_id,
-            plan=item.run.plan or plan,
-            block=position,
-            position=position,
-        )
-        runs.append(run)
-        tasks += ((run_id, task) for task in item.tasks)
-        if item.trace:
-            traces.append((run_id, item.trace))
-    return Batch(bundle_id, format_name, runs, tasks, traces, left, sorted(there), sources)
+        else:
+            found.append((item, ids.of(item.key)))
+    there = known(ids.given)
+    batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
+    position = 0
+    blocks: list[PlacedRows] = []
+    for one in found:
+        if isinstance(one, FoundRows):
+            rows = one.taken(np.array([key not in there for key in one.keys], dtype=np.bool_)) if there else one
+            common = like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
+            positions = np.arange(position, position + len(rows))
+            blocks.append(PlacedRows(replace(rows, common=common), positions))
+            position += len(rows)
+        elif one[1] not in there:
+            _add(batch, *one, position=position, plan=plan)
+            position += 1
+    batch.rows.extend(placed_together(blocks))
+    return batch
+
+
+def _add(batch: Batch, item: Found, run_id: str, *, position: int, plan: str) -> None:
+    """Add a single run to a batch."""
+    own = {"run_id": run_id, "campaign_id": batch.import_id, "plan": item.run.plan or plan}
+    batch.runs.append(like(item.run, **own, block=position, position=position))
+    batch.tasks.extend((run_id, task) for task in item.tasks)
+    if item.trace:
+        batch.traces.append((run_id, item.trace))
+
+
+def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterator[Item]:
+    """Yield the items, rows one by one where not all of them can be stored; tell of the progress."""
+    number = told = 0
+    looked_at: dict[int, int] = {}
+    for item in items:
+        if isinstance(item, FoundRows):
+            yield from (item,) if storable(item, looked_at) else item.each()
+            number += len(item)
+        else:
+            yield item
+            number += 1
+        if number - told >= _TOLD_EACH:
+            progress(number)
+            told = number
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -179,15 +221,6 @@ def _unstorable(run: Run, buffer: bytearray) -> str | None:
     return None
 
 
-def _uuid8(*parts: str) -> str:
-    digest = hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).digest()
-    text = f"{int.from_bytes(digest[:16], 'big') & _UUID_MASK | 8 << 76 | 0b10 << 62:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-
-
-_UUID_MASK = ~(0xF << 76 | 0b11 << 62)
-
-
 def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
     """Write a batch into the empty ``folder``, checksums last. Raises OSError when the disk can't take it."""
     facts = {
@@ -196,29 +229,48 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
         "format": batch.format,
         "assay_version": assay_version,
         "imported_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "taken": len(batch.runs),
+        "taken": len(batch),
         "already_there": batch.already_there,
         "left": batch.left,
         "sources": [{"name": s.name, "sha256": s.sha256, "size_bytes": s.size_bytes} for s in batch.sources],
     }
     (folder / IMPORT_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(facts), indent=2) + b"\n")
-    with connection() as opened:
+    with ThreadPoolExecutor(1) as aside, connection() as opened:
+        packed = aside.submit(_write_sources, folder / "source", batch.sources)  # packing leaves the interpreter free
         coding = Coding()
-        opened.register("imported", rows_of(batch.runs, batch.import_id, coding))
-        write_runs(opened, folder / IMPORT_RUNS_FILE, "SELECT * FROM imported", coding)
+        query = _registered(opened, batch, coding)
+        write_runs(opened, folder / IMPORT_RUNS_FILE, query, coding)
+        packed.result()
     if batch.tasks:
         columns: list[list[Any]] = [[run_id for run_id, _ in batch.tasks]]
         columns += [[getattr(task, name) for _, task in batch.tasks] for name in queries.TASK_COLUMNS]
         write_table(folder / TASKS_FILE, {"run_id": "VARCHAR", **queries.TASK_COLUMNS}, columns)
     if batch.traces:
         _write_traces(folder / TRACE_FILE, batch.traces)
-    (folder / "source").mkdir()
-    for number, source in enumerate(batch.sources):
+    write_sums(folder)
+
+
+def _registered(opened: DuckDBPyConnection, batch: Batch, coding: Coding) -> str:
+    """Make a batch's runs known to DuckDB; return the query for their rows."""
+    runs, parts = list(batch.runs), []
+    for number, placed in enumerate(batch.rows):
+        try:
+            parts.append(register_rows(opened, f"rows_{number}", placed, batch.import_id, coding))
+        except ColumnsClashError:
+            runs += placed.runs()
+    if runs or not parts:
+        opened.register("imported", rows_of(runs, batch.import_id, coding))
+        parts.append("SELECT * FROM imported")
+    return queries.all_rows(parts, without_repeated=False)
+
+
+def _write_sources(folder: Path, sources: Sequence[SourceFile]) -> None:
+    folder.mkdir()
+    for number, source in enumerate(sources):
         name = _PLAIN.sub("_", source.path.name)[-100:]
-        target = folder / "source" / f"{number:05d}-{name}.gz"
+        target = folder / f"{number:05d}-{name}.gz"
         with source.path.open("rb") as file, gzip.open(target, "wb", compresslevel=_GZIP_LEVEL) as packed:
             shutil.copyfileobj(file, packed, 1 << 20)
-    write_sums(folder)
 
 
 def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:

@@ -66,7 +66,7 @@ ENVIRONMENTS_AT = (
     f"SELECT file_row_number, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
 )
 ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
-KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
+KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT run_id FROM asked_ids)"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
 IDS_OF_SOURCE_ID = f"SELECT run_id FROM {READ} WHERE contains(run_json, ?) ORDER BY run_id LIMIT ?"
 """The parameter is the JSON of the key and its value, which no text in the run can hold unescaped."""
@@ -98,19 +98,20 @@ def _name(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as SQL has it."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def parquet(path: str) -> str:
     """Return SQL for the table in one Parquet file."""
-    return f"read_parquet({_quoted(path)}, hive_partitioning = false)"
+    return f"read_parquet({quoted(path)}, hive_partitioning = false)"
 
 
 def copy_with_coding(query: str, path: str, coding: str) -> str:
     """Return the statement that writes a query's rows to a Parquet file with ``coding`` in its metadata."""
-    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {{coding: {_quoted(coding)}}}"
-    return f"COPY ({query}) TO {_quoted(path)} ({options})"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {{coding: {quoted(coding)}}}"
+    return f"COPY ({query}) TO {quoted(path)} ({options})"
 
 
 def recoded_column(name: str, mapping: Sequence[int], target: str) -> str:
@@ -122,7 +123,7 @@ def recoded_column(name: str, mapping: Sequence[int], target: str) -> str:
 
 def recoded_rows(columns: Sequence[str], source: str, bundle: str | None) -> str:
     """Return the query for a file's rows with ``columns`` in place of its codes and values."""
-    texts = [f"{_quoted(bundle)} AS bundle" if bundle and name == "bundle" else name for name in RUN_TEXTS]
+    texts = [f"{quoted(bundle)} AS bundle" if bundle and name == "bundle" else name for name in RUN_TEXTS]
     return f"SELECT {', '.join([*texts, *columns])} FROM {source}"
 
 
@@ -147,6 +148,21 @@ def repeated_runs(parts: Sequence[str]) -> str:
     united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
     firsts = "min(bundle) OVER (PARTITION BY run_id)"
     return f"CREATE OR REPLACE TEMP TABLE repeated AS SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"
+
+
+def pieces(name: str) -> str:
+    """Return the statement that makes a table of texts, the statement's parameter, numbered from 0."""
+    return f"CREATE TEMP TABLE {name} AS SELECT unnest($1::VARCHAR[]) AS piece, unnest(range(len($1))) AS number"
+
+
+def join_pieces(name: str, column: str) -> str:
+    """Return the join of a row with the piece that its code in ``column`` names."""
+    return f"JOIN {name} ON {name}.number = rows.{column}"
+
+
+def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) -> str:
+    """Return the query for ``columns`` of the table ``name``, which they call ``rows``, and of its pieces."""
+    return f"SELECT {', '.join(columns)} FROM {name} AS rows {' '.join(joins)}"
 
 
 TRACE_NODES = "SELECT DISTINCT node FROM trace ORDER BY node"

@@ -22,7 +22,6 @@ import numpy as np
 from assay import __version__
 from assay.errors import RepositoryError
 from assay.model.environment import Environment
-from assay.model.imported import Found, Left
 from assay.model.run import Run, Task
 from assay.model.trace import Trace
 from assay.repository import bundle as bundle_files
@@ -48,7 +47,8 @@ from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.sameness import SameAs, probably_there
 from assay.repository.staging import already_stored, clear_dead, reasons_of, staging, sync, sync_tree
 from assay.repository.tables import Engine, Reading, connection
-from assay.statistics.run_table import RunTable, table_of
+from assay.statistics.found_rows import Item
+from assay.statistics.run_table import RunTable
 
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")
@@ -222,7 +222,7 @@ class Repository:
     def import_runs(
         self,
         format_name: str,
-        items: Callable[[], Iterable[Found | Left]],
+        items: Callable[[], Iterable[Item]],
         sources: Sequence[tuple[str, Path]],
         *,
         variant: str = "",
@@ -265,7 +265,7 @@ class Repository:
 
         batch = taken(earlier if replace else ())
         left = tuple(batch.left)
-        if not batch.runs or (strict and left):
+        if not len(batch) or (strict and left):
             return ImportSummary(None, format_name, 0, batch.already_there, left)
         if by_rows and not again and (same := self._probably_there(batch, earlier if replace else ())):
             if not replace:
@@ -273,7 +273,7 @@ class Repository:
             earlier += [replaceable(folder, one) for one in same]
             batch = taken(earlier)
         if not self._place_import(batch):
-            return ImportSummary(None, format_name, 0, len(batch.runs), left)
+            return ImportSummary(None, format_name, 0, len(batch), left)
         if replace:
             for name in earlier:
                 self._remove(name)
@@ -281,7 +281,7 @@ class Repository:
         return ImportSummary(
             batch.import_id,
             format_name,
-            len(batch.runs),
+            len(batch),
             batch.already_there,
             left,
             tuple(before),
@@ -301,10 +301,11 @@ class Repository:
 
     def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
         """Return what probably holds the runs of ``batch``, but for the imports ``without``."""
+        if not bundle_names(self.folders.bundles):
+            return []
         stored = self.table()
         known = self.positions_of(stored, batch.known) if batch.known else []
-        new = table_of(batch.runs if len(stored) else [])
-        found = probably_there(stored, new, np.array(known, dtype=np.int64))
+        found = probably_there(stored, batch.table(), np.array(known, dtype=np.int64))
         return [one for one in found if one.bundle not in without]
 
     def _remove(self, name: str) -> None:

@@ -133,12 +133,12 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
     for run in runs:
         names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
         own = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
-        names.update(dict.fromkeys(name for name in own if name not in LAYOUT_PARAMETERS | _following(run)))
+        names.update(dict.fromkeys(name for name in own if name not in LAYOUT_PARAMETERS | following(run)))
     found = {name: levels_of(runs, name) for name in names}
     return {name: levels for name, levels in found.items() if len(levels) > 1}
 
 
-def _following(run: Run) -> set[str]:
+def following(run: Run) -> set[str]:
     """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
     found = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
@@ -154,7 +154,7 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
     What the level of a word stands for (the memory of ``containers``), and the tasks that ``waves`` come to, are left
     out: word and waves say it.
     """
-    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | _following(run)
+    derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | following(run)
     found = {
         "workload": run.workload,
         "cluster": run.cluster,

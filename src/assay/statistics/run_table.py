@@ -100,8 +100,13 @@ def described(run: Run) -> dict[str, str]:
 
 def started_unix_s(run: Run) -> float:
     """Return when the run started, seconds since 1970; NaN when that is not known."""
+    return unix_s(run.started_at)
+
+
+def unix_s(started_at: str) -> float:
+    """Return the seconds since 1970 of a time in ISO 8601; NaN of what is none."""
     try:
-        return datetime.fromisoformat(run.started_at).timestamp()
+        return datetime.fromisoformat(started_at).timestamp()
     except ValueError:
         return float("nan")
 
@@ -119,3 +124,24 @@ def table_of(runs: Sequence[Run]) -> RunTable:
         {name: coded([found.get(name) for found in texts]) for name in names},
         {name: np.asarray(column, dtype=np.float64) for name, column in values.items()},
     )
+
+
+def stacked(tables: Sequence[RunTable]) -> RunTable:
+    """Return the rows of all ``tables``, one after the other, in one that stands for no index."""
+    if len(tables) == 1:
+        return tables[0]
+    columns = {}
+    for name in dict.fromkeys(name for table in tables for name in table.columns):
+        levels: dict[str, int] = {}
+        codes = []
+        for table in tables:
+            column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
+            own = np.array([*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32)
+            codes.append(own[column.codes])  # ABSENT is -1: the last
+        columns[name] = Column(np.concatenate(codes), tuple(levels))
+    names = dict.fromkeys(name for table in tables for name in table.values)
+    values = {
+        name: np.concatenate([table.values.get(name, np.full(len(table), np.nan)) for table in tables])
+        for name in names
+    }
+    return RunTable(np.arange(sum(map(len, tables))), columns, values)

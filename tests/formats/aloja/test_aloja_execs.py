@@ -14,7 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import FormatError
-from assay.formats.aloja.execs import FORMAT, INVALID
+from assay.formats.aloja.exec_rows import INVALID
+from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found, Left
 from assay.model.run import Run, RunStatus

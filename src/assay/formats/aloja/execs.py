@@ -1,160 +1,26 @@
 """Imports ALOJA's tables of runs: its ``execs`` table as CSV, and the wider table that its learning tools exchange.
 
 In: CSV files whose columns may stand in any order (``id_exec,id_cluster,exec,bench,exe_time,...`` or
-``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or beside them. Out: one run a row.
-Durations are seconds, ``blk_size`` is MiB; times are UTC.
+``ID,Benchmark,Exe.Time,Net,Disk,...``), with the list of clusters among them or beside them. Out: one run a row, one by
+one or as columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 
-Formats and their traps: docs/import-aloja.md. Rows are taken apart line by line, so that a stray quotation mark costs
-one row and not the rest of the file; what rows have in common (parameters, levels, facts of the cluster) is made once
-and shared.
+Formats and their traps: docs/import-aloja.md. What a row means stands in :mod:`assay.formats.aloja.exec_rows`.
 """
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
-from operator import itemgetter
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
 
 from assay.errors import FormatError
-from assay.formats.aloja import codes
 from assay.formats.aloja.clusters import FILE_NAME, AlojaCluster, is_clusters, parse_clusters
-from assay.formats.aloja.joins import Clusters, Joined
-from assay.formats.aloja.names import FolderName
-from assay.formats.aloja.times import started
+from assay.formats.aloja.exec_columns import ColumnReader
+from assay.formats.aloja.exec_rows import Header, Table, header_of
+from assay.formats.aloja.joins import Clusters
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run, like
-from assay.model.layout_code import devices_of_code
-from assay.model.run import Run, RunStatus
-from assay.model.warning import CodedWarning, WarningCode
-
-VALID_MIN_S: Final = 60.0
-"""No run that ALOJA calls valid is shorter."""
-DURATION_MAX_S: Final = 30 * 86_400.0
-"""Nothing that ALOJA ran takes a month; its longest run takes 25 hours."""
-INVALID: Final = "ALOJA's table marks it invalid"
-_DELIMITERS: Final = ",;\t|"
-_NAMES: Final[Mapping[str, str]] = {
-    "idexec": "id",
-    "id": "id",
-    "idcluster": "cluster",
-    "cluster": "cluster",
-    "exec": "exec",
-    "execconf": "exec",
-    "bench": "bench",
-    "benchmark": "bench",
-    "exetime": "duration",
-    "starttime": "start",
-    "endtime": "end",
-    "net": "net",
-    "disk": "disk",
-    "benchtype": "bench_type",
-    "maps": "maps",
-    "iosf": "iosf",
-    "iosfac": "iosf",
-    "iosfs": "iosf",
-    "replication": "replication",
-    "rep": "replication",
-    "iofilebuf": "iofilebuf",
-    "iofbuf": "iofilebuf",
-    "comp": "comp",
-    "blksize": "blk_size",
-    "valid": "valid",
-    "filter": "filter",
-    "outlier": "outlier",
-    "exectype": "exec_type",
-    "hadoopversion": "hadoop",
-    "datasize": "datasize",
-    "scalefactor": "scale",
-    "clname": "cluster_name",
-    "datanodes": "datanodes",
-    "headnodes": "headnodes",
-    "vmos": "vm_os",
-    "vmcores": "cores",
-    "vmram": "ram_gb",
-    "provider": "provider",
-    "vmsize": "vm_size",
-    "servicetype": "service_type",
-    "type": "service_type",
-    "runningcost": "cost",
-}
-"""A header's letters and digits, small, to the field: so ``IO.SFac``, ``io_sfac`` and ``IO SFac`` are one."""
-_NEEDED: Final = frozenset({"bench", "duration", "net", "disk", "maps", "comp"})
-_LABELS: Final = (
-    "bench",
-    "net",
-    "disk",
-    "bench_type",
-    "valid",
-    "filter",
-    "outlier",
-    "exec_type",
-    "hadoop",
-    "datasize",
-    "scale",
-)
-_ENGINE: Final = ("maps", "iosf", "replication", "iofilebuf", "comp", "blk_size")
-_CLUSTER: Final = (
-    "disk",
-    "cluster",
-    "cluster_name",
-    "datanodes",
-    "headnodes",
-    "vm_os",
-    "cores",
-    "ram_gb",
-    "provider",
-    "vm_size",
-    "service_type",
-)
-_KEY: Final = ("id", "bench", "duration", "net", "disk", *_ENGINE, "cluster", "cluster_name", "bench_type")
-"""What makes a row without a folder's name the run that it is: ids alone start anew in each of ALOJA's databases."""
-_NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
-_ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$")
-_VALID: Final = {"1": True, "true": True, "0": False, "false": False}
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """A table's first line: how cells are parted, and which cell is which field."""
-
-    text: str
-    delimiter: str
-    width: int
-    places: Mapping[str, int]
-
-    def cell(self, name: str) -> Callable[[Sequence[str]], str]:
-        """Return a function from a row's cells to the field's text; empty when the table has no such column."""
-        return itemgetter(self.places[name]) if name in self.places else _empty
-
-
-def header_of(line: str) -> Header | None:
-    """Return the header that ``line`` is; None when it is none of ALOJA's."""
-    for delimiter in _DELIMITERS:
-        cells = [cell.strip() for cell in _cells(line, delimiter) or ()]
-        keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
-        named = [key for key in keys if key]
-        if set(named) >= _NEEDED and len(set(named)) == len(named):
-            return Header(line, delimiter, len(cells), {key: place for place, key in enumerate(keys) if key})
-    return None
-
-
-def _empty(_cells: Sequence[str]) -> str:
-    return ""
-
-
-def _cells(line: str, delimiter: str) -> list[str] | None:
-    """Return a line's cells; None when its quotation marks do not pair."""
-    if '"' not in line:
-        return line.split(delimiter)
-    try:
-        return next(csv.reader([line], delimiter=delimiter, strict=True))
-    except (csv.Error, StopIteration):
-        return None
+from assay.model.imported import Found, Left
+from assay.statistics.found_rows import Item
 
 
 def _first_line(text: str) -> str:
@@ -172,6 +38,18 @@ def recognises(name: str, head: bytes) -> bool:
 
 def read(sources: Sequence[Source]) -> Iterator[Found | Left]:
     """Yield the runs of all tables, and what could not be taken. Lists of clusters name the clusters of all tables."""
+    return _read(sources, Table.rows)
+
+
+def read_columns(sources: Sequence[Source]) -> Iterator[Item]:
+    """Yield the same as :func:`read`, the runs by columns."""
+    return _read(sources, lambda table, text: ColumnReader(table).read(text))
+
+
+Read = TypeVar("Read", bound=Item)
+
+
+def _read(sources: Sequence[Source], runs_of: Callable[[Table, str], Iterator[Read]]) -> Iterator[Read | Left]:
     tables, lists, unread = _sorted_out(sources)
     yield from unread
     clusters: list[AlojaCluster] = []
@@ -183,7 +61,7 @@ def read(sources: Sequence[Source]) -> Iterator[Found | Left]:
     taken: dict[str, str] = {}
     for source, text, header in tables:
         beside = [] if lists else _beside(source)
-        yield from _Table(source.name, header, Clusters(clusters or beside), taken).rows(text)
+        yield from runs_of(Table(source.name, header, Clusters(clusters or beside), taken), text)
     if lists and not tables:
         for source in lists:
             yield Left(source.name, "lists clusters, which are no runs: import it together with a table of runs")
@@ -220,205 +98,6 @@ def _beside(source: Source) -> list[AlojaCluster]:
         return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Picked:
-    """Takes some of a row's cells, by field; what a table has no column for is left out."""
-
-    names: tuple[str, ...]
-    cells: Callable[[Sequence[str]], tuple[str, ...]]
-
-    @classmethod
-    def of(cls, header: Header, names: Sequence[str]) -> _Picked:
-        """Return what takes those of ``names`` that the table has."""
-        found = tuple(name for name in names if name in header.places)
-        places = [header.places[name] for name in found]
-        if len(places) < 2:  # itemgetter then returns no tuple
-            return cls(found, lambda cells: tuple(cells[place] for place in places))
-        return cls(found, itemgetter(*places))
-
-    def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
-        """Return the cells by field."""
-        return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
-
-
-@dataclass(frozen=True, slots=True)
-class _JoinedCluster:
-    """The cluster of a run, with the environment that tells of it."""
-
-    joined: Joined
-    environment: dict[str, Any]
-
-
-class _Table:
-    """One table while it is read. What rows share is made once: rows that are equal in it get the same objects."""
-
-    def __init__(self, name: str, header: Header, clusters: Clusters, taken: dict[str, str]) -> None:
-        self.name = name
-        self.header = header
-        self.clusters = clusters
-        self.taken = taken
-        """Key to ``file:line`` of the runs that were taken, in this table and those before."""
-        self.ids: dict[str, int] = {}
-        self.key = _Picked.of(header, _KEY)
-        self.labels = _Picked.of(header, _LABELS)
-        self.engine = _Picked.of(header, _ENGINE)
-        self.cluster = _Picked.of(header, _CLUSTER)
-        self.label_of = cache(self._labelled)
-        self.parameters_of = cache(self._parameters)
-        self.place_of = cache(self._place)
-        self.sources_of = cache(partial(_sources, labelled="valid" in header.places))
-        self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
-
-    def rows(self, text: str) -> Iterator[Found | Left]:
-        """Yield what each line is, but for blank ones and headers that stand again where tables were joined."""
-        header = self.header
-        own = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
-        for number, ended in enumerate(text.split("\n"), start=1):
-            line = ended.rstrip("\r")
-            if not line or line == header.text or not line.strip():
-                continue
-            cells = _cells(line, header.delimiter)
-            where = f"{self.name}:{number}"
-            if cells is None:
-                yield Left(where, "its quotation marks do not pair")
-            elif len(cells) != header.width:
-                yield Left(where, f"has {len(cells)} cells where the header has {header.width}")
-            else:
-                try:
-                    yield self._found(where, number, cells, [cell(cells) for cell in own])
-                except ValueError as error:
-                    yield Left(where, str(error))
-
-    def _found(self, where: str, number: int, cells: list[str], own: list[str]) -> Found:
-        """Return a row's run. Raises ValueError, in words, when it can't be taken."""
-        identity, exec_name, duration, start, end, cost = own
-        folder = FolderName.of(exec_name)
-        duration_s = self.duration_of(duration)
-        label = self.label_of(self.labels.cells(cells))
-        parameters = self.parameters_of(self.engine.cells(cells))
-        place = self.place_of(self.cluster.cells(cells), folder.place)
-        when = started(start, end, duration_s, folder, has_start="start" in self.header.places)
-        key = folder.text or _plain_key(self.key.cells(cells))
-        if folder.text or identity.strip():  # else two equal rows may be two runs
-            self._check_single(key, identity.strip(), number)
-            self.taken[key] = where
-        remarks = _doubts(label, duration_s, folder)
-        dollars = _number(cost, self.header.delimiter) if cost else None
-        run = like(
-            label,
-            source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
-            duration_s=duration_s,
-            started_at=when.at,
-            cluster=place.joined.name,
-            parameters=parameters,
-            environment=place.environment,
-            warnings=label.warnings + place.joined.warnings + when.warnings + remarks,
-            sources=self.sources_of(when.source, place.joined.source),
-            metrics={} if dollars is None else {"aloja_cost_usd": dollars},
-        )
-        return Found(key, where, run)
-
-    def _check_single(self, key: str, identity: str, number: int) -> None:
-        if key in self.taken:
-            raise ValueError(f"the same run stands at {self.taken[key]}")
-        if identity and self.ids.setdefault(identity, number) != number:
-            raise ValueError(
-                f"the id {identity} stands also at line {self.ids[identity]}, for another run: which is right?"
-            )
-
-    def _labelled(self, cells: tuple[str, ...]) -> Run:
-        """Return the run that all rows with these labels are copies of."""
-        fields = self.labels.fields(cells)
-        workload = codes.known(fields["bench"]).lower()
-        if not workload:
-            raise ValueError("has no benchmark")
-        valid = _VALID.get(fields.get("valid", "1").lower())
-        if valid is None:
-            raise ValueError(f"valid is {fields['valid'][:40]!r}, which is neither 0 nor 1")
-        network = codes.network(fields["net"])
-        options = {
-            "suite": codes.suite(fields.get("bench_type", "")),
-            "datasize": codes.known(fields.get("datasize", "")),
-            "scale": codes.known(fields.get("scale", "")),
-        }
-        return foreign_run(
-            workload=workload,
-            duration_s=0.0,
-            status=RunStatus.VALID if valid else RunStatus.INVALID,
-            cause=None if valid else INVALID,
-            layout=codes.layout_name(fields["disk"]),
-            levels={"network": network} if network else {},
-            engine_version=codes.known(fields.get("hadoop", "")),
-            workload_parameters={name: text for name, text in options.items() if text},
-            warnings=codes.remarks(fields),
-        )
-
-    def _parameters(self, cells: tuple[str, ...]) -> dict[str, str]:
-        return codes.parameters(self.engine.fields(cells))
-
-    def _place(self, cells: tuple[str, ...], place: str) -> _JoinedCluster:
-        fields = self.cluster.fields(cells)
-        joined = self.clusters.join(fields, place)
-        code = codes.layout_name(fields["disk"])
-        facts = dict(joined.facts)
-        if devices := devices_of_code(code):
-            facts["layout_devices"] = devices
-        if (words := codes.layout_words(code)) is not None:
-            facts["layout_words"] = words
-        return _JoinedCluster(joined, {"cluster": facts})
-
-
-def _plain_key(cells: Sequence[str]) -> str:
-    """Return what a row without a folder's name is known by: ``808.000`` and ``808`` are one time."""
-    return " ".join(map(_plain, cells))
-
-
-@lru_cache(maxsize=100_000)
-def _plain(cell: str) -> str:
-    return _ZEROS.sub("", cell.strip())
-
-
-def _doubts(label: Run, duration_s: float, folder: FolderName) -> tuple[CodedWarning, ...]:
-    """Return what speaks against a row."""
-    found: tuple[CodedWarning, ...] = ()
-    if duration_s < VALID_MIN_S and label.status is RunStatus.VALID:
-        words = f"ALOJA calls it valid, though no run that it calls so is under {VALID_MIN_S:.0f} s"
-        found = (CodedWarning(WarningCode.FLAGGED, words),)
-    differ = folder.differences(label)
-    return (*found, CodedWarning(WarningCode.SOURCES_DIFFER, differ)) if differ else found
-
-
-def _sources(when: str, cluster: str, labelled: bool) -> dict[str, str]:
-    told = "the table's column valid"
-    untold = "the table has no column valid: ALOJA exports valid runs only"
-    return {
-        "duration_s": "exe_time of ALOJA's table: the benchmark's wall time, in whole seconds",
-        "started_at": when,
-        "status": told if labelled else untold,
-        "cluster": cluster,
-    }
-
-
-def _number(text: str, delimiter: str) -> float | None:
-    """Return a number; with another delimiter than a comma, decimals may follow a comma. None when it is none."""
-    text = text.strip()
-    if delimiter != ",":
-        text = text.replace(",", ".")
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _duration(text: str, delimiter: str) -> float:
-    """Return a duration in seconds. Raises ValueError when it is none that a run can have."""
-    if not codes.known(text):
-        raise ValueError("has no duration")
-    seconds = _number(text, delimiter)
-    if seconds is None:
-        raise ValueError(f"the duration is {text.strip()[:40]!r}, which is not a positive number of seconds")
-    if seconds == 0:
-        raise ValueError("the duration is 0 s: nothing was measured")
-    if seconds > DURATION_MAX_S:
-        raise ValueError(f"the duration is {seconds:.0f} s, more than 30 days: not a time that a benchmark takes")
-    return seconds
-
-
-FORMAT = Format("aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read, by_rows=True)
+FORMAT = Format(
+    "aloja", "ALOJA's tables of runs, with its list of clusters", recognises, read, by_rows=True, columns=read_columns
+)

@@ -1,0 +1,79 @@
+"""Ids that are made from content: UUIDs of version 8 (RFC 9562) from SHA-256.
+
+The same run of the same file has the same id, wherever and whenever it is imported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+_SEPARATOR = "\x1f"
+_DASHES_BEFORE = (4, 6, 8, 10)
+"""Bytes of a UUID that a dash stands before."""
+
+
+_MASK = ~(0xF << 76 | 0b11 << 62)
+
+
+def uuid8(*parts: str) -> str:
+    """Return the id of what these texts tell: 16 bytes of their SHA-256, with the version and the variant set."""
+    digest = hashlib.sha256(_SEPARATOR.join(parts).encode("utf-8", "surrogatepass")).digest()
+    text = f"{int.from_bytes(digest[:16], 'big') & _MASK | 8 << 76 | 0b10 << 62:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def uuids8(texts: Iterable[str]) -> list[str]:
+    """Return the id of each text; what :func:`uuid8` gives for its parts, many at once."""
+    digests = b"".join([hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts])
+    raw = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32)[:, :16].copy()
+    raw[:, 6] = raw[:, 6] & 0x0F | 0x80
+    raw[:, 8] = raw[:, 8] & 0x3F | 0x80
+    digits = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
+    spelt = np.full((len(raw), 36), ord("-"), dtype=np.uint8)
+    at = 0
+    for byte in range(16):
+        at += byte in _DASHES_BEFORE
+        spelt[:, at], spelt[:, at + 1] = digits[raw[:, byte] >> 4], digits[raw[:, byte] & 0xF]
+        at += 2
+    whole = spelt.tobytes().decode("ascii")
+    return [whole[begin : begin + 36] for begin in range(0, len(whole), 36)]
+
+
+class RunIds:
+    """The ids of one import's runs, by their keys; runs that share a key are told apart by their order."""
+
+    def __init__(self, format_name: str) -> None:
+        self._format = format_name
+        self._again: Counter[str] = Counter()
+        """How often a key was there again, by the id of its first run."""
+        self._given: dict[str, None] = {}
+
+    @property
+    def given(self) -> list[str]:
+        """All ids, in the order in which they were given."""
+        return list(self._given)
+
+    def of(self, key: str) -> str:
+        """Return the id of the next run of this key."""
+        return self._next(key, uuid8("run", self._format, key, "0"))
+
+    def of_each(self, keys: Sequence[str]) -> list[str]:
+        """Return the ids of the next runs of these keys."""
+        head, tail = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
+        first = uuids8([f"{head}{key}{tail}" for key in keys])
+        if len(set(first)) == len(first) and self._given.keys().isdisjoint(first):
+            self._given.update(dict.fromkeys(first))
+            return first
+        return [self._next(key, one) for key, one in zip(keys, first, strict=True)]
+
+    def _next(self, key: str, first: str) -> str:
+        found = first
+        if first in self._given:
+            self._again[first] += 1
+            found = uuid8("run", self._format, key, str(self._again[first]))
+        self._given[found] = None
+        return found

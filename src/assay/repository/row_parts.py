@@ -1,0 +1,219 @@
+"""Many runs of a table as rows of a file of runs, their JSON put together by DuckDB from pieces that rows share.
+
+In: :class:`~assay.statistics.found_rows.FoundRows` with the ids and the places of their runs. Out: columns and a query
+over them, which gives what :func:`assay.repository.coded.rows_of` gives for the same runs one by one. Each value that
+rows share is encoded once; nothing is done in Python for each row that an array operation can do for all.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model.imported import like
+from assay.model.run import Run
+from assay.repository import queries
+from assay.repository.coded import Coding
+from assay.statistics.found_rows import FoundRows, Shared, columns_of, joined, started_of
+from assay.statistics.run_table import ABSENT
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_FIELDS = tuple(one.name for one in dataclasses.fields(Run))
+_SHARE = 4
+"""Values that fewer rows than this share on average are columns of their own, not pieces to be looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Runs that are ready to be stored: the keys of ``rows`` are their ids."""
+
+    rows: FoundRows
+    positions: NDArray[np.int64]
+
+    def runs(self) -> list[Run]:
+        """Return them one by one."""
+        places = zip(self.rows.each(), self.positions.tolist(), strict=True)
+        return [like(found.run, run_id=found.key, block=place, position=place) for found, place in places]
+
+
+def placed_together(blocks: Sequence[PlacedRows]) -> list[PlacedRows]:
+    """Return as few blocks with the same runs as there can be."""
+    found, begin = [], 0
+    positions = np.concatenate([block.positions for block in blocks]) if blocks else np.zeros(0, dtype=np.int64)
+    for rows in joined([block.rows for block in blocks]):
+        found.append(PlacedRows(rows, positions[begin : begin + len(rows)]))
+        begin += len(rows)
+    return [block for block in found if len(block.rows)]
+
+
+def storable(rows: FoundRows, looked_at: dict[int, int]) -> bool:
+    """Say whether every row can be stored; where one can't, each has to be asked by itself.
+
+    ``looked_at``: how many values of which lists were found to be good before, by identity.
+    """
+    if not np.isfinite(rows.duration_s).all() or any(np.isinf(values).any() for values in rows.metrics.values()):
+        return False
+    try:
+        for shared in rows.shared.values():
+            msgspec.json.encode(shared.values[looked_at.get(id(shared.values), 0) :])
+            looked_at[id(shared.values)] = len(shared.values)
+        msgspec.json.encode([rows.common, rows.source_ids])
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return False
+    return True
+
+
+class _Sql(str):
+    """An expression over a row's columns."""
+
+    __slots__ = ()
+
+
+_Part = str | Shared | _Sql
+"""What a text is put together from: what all rows have, what they have by code, what each has for itself."""
+
+
+def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bundle: str, coding: Coding) -> str:
+    """Make runs known to DuckDB; return the query for their rows, and add to ``coding`` what they bring.
+
+    ``name`` is for temporary tables. Raises :class:`~assay.statistics.found_rows.ColumnsClashError`.
+    """
+    rows = placed.rows
+    numbered = _numbered(rows, coding)
+    ids = np.array(rows.keys, dtype=object)
+    made = _Columns(opened, name, {"run_id": ids, "position": placed.positions})
+    texts = {"run_id": "rows.run_id", "bundle": queries.quoted(bundle), "run_json": made.text(_json_parts(rows, made))}
+    for text in queries.RUN_TEXTS:
+        if text == "environment_json":
+            texts[text] = made.text([_encoded(_field(rows, "environment"))])
+        elif text not in texts:
+            shared = _field(rows, text)
+            texts[text] = made.text([Shared(shared.codes, [str(value) for value in shared.values])])
+    made.columns |= numbered
+    opened.register(name, made.columns)
+    picked = [f"{texts[text]} AS {text}" for text in queries.RUN_TEXTS] + [f"rows.{column}" for column in numbered]
+    return queries.rows_with_pieces(picked, name, made.joins)
+
+
+def _numbered(rows: FoundRows, coding: Coding) -> dict[str, Any]:
+    """Return the columns of codes and of values, numbered as ``coding`` has them."""
+    found: dict[str, Any] = {}
+    for name, column in columns_of(rows).items():
+        levels = coding.columns.setdefault(name, {})
+        own = np.array([*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32)
+        found[f"c{list(coding.columns).index(name)}"] = own[column.codes]  # ABSENT is -1: the last
+    for name, values in {**rows.metrics, "duration_s": rows.duration_s, "started_unix_s": started_of(rows)}.items():
+        found[f"v{coding.values.setdefault(name, len(coding.values))}"] = values
+    return found
+
+
+def _field(rows: FoundRows, name: str) -> Shared:
+    """Return a field of all rows, shared or not."""
+    return rows.shared.get(name) or Shared(np.zeros(len(rows), dtype=np.int32), [getattr(rows.common, name)])
+
+
+def _encoded(shared: Shared) -> Shared:
+    return Shared(shared.codes, [msgspec.json.encode(value).decode() for value in shared.values])
+
+
+def _json_parts(rows: FoundRows, made: _Columns) -> list[_Part]:
+    """Return what the JSON of each run is put together from, in the order of the fields."""
+    parts: list[_Part] = []
+    for number, name in enumerate(_FIELDS):
+        parts.append(f'{"," if number else "{"}"{name}":')
+        if name == "run_id":
+            parts += ['"', _Sql("rows.run_id"), '"']
+        elif name in ("block", "position"):
+            parts.append(_Sql("rows.position"))
+        elif name == "duration_s":
+            parts.append(made.column(_numbers(rows.duration_s)))
+        elif name == "source_id":
+            parts.append(made.column([msgspec.json.encode(text).decode() for text in rows.source_ids]))
+        elif name == "metrics":
+            parts.append(made.column(_metrics(rows)) if rows.metrics else "{}")
+        elif name == "environment":
+            parts.append("{}")
+        elif name in rows.shared:
+            parts.append(_encoded(rows.shared[name]))
+        else:
+            parts.append(msgspec.json.encode(getattr(rows.common, name)).decode())
+    return [*parts, "}"]
+
+
+def _numbers(values: NDArray[np.float64]) -> list[str]:
+    """Return numbers as JSON; all are encoded in one go."""
+    return msgspec.json.encode(values.tolist()).decode()[1:-1].split(",") if len(values) else []
+
+
+def _metrics(rows: FoundRows) -> list[str]:
+    """Return each row's metrics as JSON."""
+    names = [msgspec.json.encode(name).decode() for name in rows.metrics]
+    told = [[None if text == "null" else text for text in _numbers(values)] for values in rows.metrics.values()]
+    return [
+        "{" + ",".join(f"{name}:{text}" for name, text in zip(names, row, strict=True) if text is not None) + "}"
+        for row in zip(*told, strict=True)
+    ]
+
+
+@dataclass(slots=True)
+class _Columns:
+    """The columns of some rows, and the tables of pieces that they are joined with."""
+
+    opened: DuckDBPyConnection
+    name: str
+    columns: dict[str, Any]
+    joins: list[str] = field(default_factory=list)
+
+    def column(self, texts: Sequence[str]) -> _Sql:
+        """Add a column."""
+        name = f"t{len(self.columns)}"
+        self.columns[name] = np.array(texts, dtype=object)
+        return _Sql(f"rows.{name}")
+
+    def text(self, parts: Sequence[_Part]) -> str:
+        """Return the expression of the text that ``parts`` make."""
+        return f"concat({', '.join(self._expression(part) for part in _merged(parts))})"
+
+    def _expression(self, part: _Part) -> str:
+        if isinstance(part, Shared):
+            if len(part.values) > 1 and len(part.values) * _SHARE > len(part.codes):
+                return self.column(np.array(part.values, dtype=object)[part.codes].tolist())
+            return self._looked_up(part)
+        return part if isinstance(part, _Sql) else queries.quoted(part)
+
+    def _looked_up(self, shared: Shared) -> str:
+        number = len(self.joins)
+        self.columns[f"k{number}"] = shared.codes
+        self.opened.execute(queries.pieces(f"{self.name}_{number}"), [list(shared.values)])
+        self.joins.append(queries.join_pieces(f"{self.name}_{number}", f"k{number}"))
+        return f"{self.name}_{number}.piece"
+
+
+def _merged(parts: Sequence[_Part]) -> list[_Part]:
+    """Return the same text from as few parts: a constant becomes part of the shared text beside it."""
+    found: list[_Part] = []
+    for part in parts:
+        last = found[-1] if found else None
+        if isinstance(part, _Sql) or isinstance(last, _Sql) or last is None:
+            found.append(part)
+        elif isinstance(part, Shared) and isinstance(last, Shared):
+            if last.codes is part.codes:
+                pairs = zip(last.values, part.values, strict=True)
+                found[-1] = Shared(part.codes, [before + text for before, text in pairs])
+            else:
+                found.append(part)
+        elif isinstance(part, Shared):
+            found[-1] = Shared(part.codes, [last + text for text in part.values])
+        elif isinstance(last, Shared):
+            found[-1] = Shared(last.codes, [text + part for text in last.values])
+        else:
+            found[-1] = last + part
+    return found

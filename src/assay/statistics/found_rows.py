@@ -1,0 +1,318 @@
+"""Many runs of a table at once, field by field: what :class:`~assay.model.imported.Found` is for one.
+
+In: for each field of :class:`~assay.model.run.Run` the values that occur and which row has which; what each row has for
+itself (key, time, the source's id, metrics) as columns. Out: the same runs one by one, and as the columns of a
+:class:`~assay.statistics.run_table.RunTable`, for which each value is looked at once, however many rows have it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.model.imported import Found, Left, like
+from assay.model.run import Run
+from assay.statistics.factors import LAYOUT_DEVICES, following
+from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, unix_s
+
+Codes = NDArray[np.int32]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A field of many runs: ``values[codes[row]]``. Fields that are always told together have one array of codes."""
+
+    codes: Codes
+    values: Sequence[Any]
+
+
+class Distinct:
+    """Numbers what is equal: what is told by a row in words is made into a value once for each wording."""
+
+    def __init__(self, make: Callable[[Any], Any]) -> None:
+        self._make = make
+        self._numbers: dict[Hashable, int] = {}
+        self.values: list[Any] = []
+        self.mistakes: list[str] = []
+        """Why no value could be made: of code -1 the first, of -2 the second."""
+
+    def codes(self, told: Sequence[Hashable]) -> Codes:
+        """Return a number for each of ``told``, tuples of arguments; one below 0 where ``make`` raised ValueError."""
+        numbers = self._numbers
+        for one in dict.fromkeys(told):
+            if one not in numbers:
+                try:
+                    self.values.append(self._make(one))
+                    numbers[one] = len(self.values) - 1
+                except ValueError as error:
+                    self.mistakes.append(str(error))
+                    numbers[one] = -len(self.mistakes)
+        return np.fromiter(map(numbers.__getitem__, told), dtype=np.int32, count=len(told))
+
+
+@dataclass(frozen=True, slots=True)
+class FoundRows:
+    """Runs of one table, in the order of its rows."""
+
+    source: str
+    """The table's name, for messages."""
+    lines: NDArray[np.int64]
+    keys: Sequence[str]
+    """Of each row, what makes it this run: :class:`Found`'s key."""
+    common: Run
+    """What all of them have in common; what they do not is named in the following."""
+    shared: Mapping[str, Shared]
+    """By field of :class:`Run`."""
+    duration_s: Floats
+    source_ids: Sequence[str]
+    metrics: Mapping[str, Floats]
+    """By name; NaN where a row does not have it."""
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self.lines)
+
+    def taken(self, keep: NDArray[np.bool_]) -> FoundRows:
+        """Return those rows that a mask picks."""
+        if keep.all():
+            return self
+        places = np.flatnonzero(keep).tolist()
+        moved = {id(one.codes): one.codes[keep] for one in self.shared.values()}
+        return replace(
+            self,
+            lines=self.lines[keep],
+            keys=[self.keys[place] for place in places],
+            shared={name: Shared(moved[id(one.codes)], one.values) for name, one in self.shared.items()},
+            duration_s=self.duration_s[keep],
+            source_ids=[self.source_ids[place] for place in places],
+            metrics={name: values[keep] for name, values in self.metrics.items() if not np.isnan(values[keep]).all()},
+        )
+
+    def each(self) -> Iterator[Found]:
+        """Yield the runs one by one."""
+        times, lines = self.duration_s.tolist(), self.lines.tolist()
+        codes = {name: one.codes.tolist() for name, one in self.shared.items()}
+        metrics = {name: values.tolist() for name, values in self.metrics.items()}
+        for row, key in enumerate(self.keys):
+            fields = {name: one.values[codes[name][row]] for name, one in self.shared.items()}
+            has = {name: values[row] for name, values in metrics.items() if not math.isnan(values[row])}
+            run = like(self.common, **fields, duration_s=times[row], source_id=self.source_ids[row], metrics=has)
+            yield Found(key, f"{self.source}:{lines[row]}", run)
+
+
+Item = Found | Left | FoundRows
+"""What a reader of a format yields."""
+
+
+def joined(blocks: Sequence[FoundRows]) -> list[FoundRows]:
+    """Return as few blocks with the same rows in the same order, as far as neighbours have the same fields."""
+    found: list[list[FoundRows]] = []
+    for block in blocks:
+        if found and _alike(found[-1][0], block):
+            found[-1].append(block)
+        else:
+            found.append([block])
+    return [_one_of(group) if len(group) > 1 else group[0] for group in found]
+
+
+def _alike(a: FoundRows, b: FoundRows) -> bool:
+    return (a.source, a.common, a.shared.keys(), a.metrics.keys()) == (
+        b.source,
+        b.common,
+        b.shared.keys(),
+        b.metrics.keys(),
+    )
+
+
+def _one_of(blocks: Sequence[FoundRows]) -> FoundRows:
+    first = blocks[0]
+    kept: dict[tuple[int, ...], Codes] = {}
+    """Codes by the identity of what they were joined from, so that fields that had one array still have."""
+    shared: dict[str, Shared] = {}
+    for name in first.shared:
+        parts = [block.shared[name] for block in blocks]
+        values, starts = _values_of(parts)
+        key = (*(id(part.codes) for part in parts), *starts)
+        if key not in kept:
+            kept[key] = np.concatenate(
+                [part.codes + np.int32(start) for part, start in zip(parts, starts, strict=True)]
+            )
+        shared[name] = Shared(kept[key], values)
+    return replace(
+        first,
+        lines=np.concatenate([block.lines for block in blocks]),
+        keys=[key for block in blocks for key in block.keys],
+        shared=shared,
+        duration_s=np.concatenate([block.duration_s for block in blocks]),
+        source_ids=[one for block in blocks for one in block.source_ids],
+        metrics={name: np.concatenate([block.metrics[name] for block in blocks]) for name in first.metrics},
+    )
+
+
+def _values_of(parts: Sequence[Shared]) -> tuple[Sequence[Any], list[int]]:
+    """Return the values of all parts, each list of them once, and where each part's begin."""
+    values: list[Any] = []
+    begins: dict[int, int] = {}
+    for part in parts:
+        if id(part.values) not in begins:
+            begins[id(part.values)] = len(values)
+            values += part.values
+    return values, [begins[id(part.values)] for part in parts]
+
+
+def groups_of(codes: Sequence[Codes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first row of each combination of codes, in the order of these rows, and each row's combination."""
+    size = len(codes[0])
+    key = np.zeros(size, dtype=np.int64)
+    span = 1
+    for column in codes:
+        high = int(column.max(initial=0)) + 1
+        if span * high >= 2**62:
+            _, dense = np.unique(key, return_inverse=True)
+            key, span = dense.astype(np.int64), size
+        key = key * high + column
+        span *= high
+    if span <= 4 * size + 1024:  # a table of all that may occur is cheaper than sorting
+        first_of = np.full(span, size, dtype=np.int64)
+        first_of[key[::-1]] = np.arange(size - 1, -1, -1)
+        seen = np.flatnonzero(first_of < size)
+        place = np.zeros(span, dtype=np.int64)
+        place[seen] = np.arange(len(seen))
+        first, dense = first_of[seen], place[key]
+    else:
+        _, first, dense = np.unique(key, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return first[order], rank[dense.reshape(-1)]
+
+
+class ColumnsClashError(ValueError):
+    """Two fields tell a column of the same name: which one holds is a question for whole runs."""
+
+
+_ALONE: Final = (
+    "cluster",
+    "engine",
+    "engine_version",
+    "origin",
+    "data_bytes",
+    "lab_scale",
+    "status",
+    "plan",
+    "campaign_id",
+    "cold",
+)
+"""Fields that are a column each, whatever the others are."""
+_FIELDS: Final = frozenset({*_ALONE, "layout", LAYOUT_DEVICES})
+_NAMED: Final = ("workload", "workload_parameters", "levels")
+"""Fields whose entries are columns, by names that they make together; which parameters follow from them, they say."""
+
+
+def columns_of(rows: FoundRows) -> dict[str, Column]:
+    """Return the columns that ``table_of`` gives for these runs, levels and all in the same order.
+
+    A level's text is made once for each value of the fields that it depends on. Raises :class:`ColumnsClashError`.
+    """
+    if not len(rows):
+        return {}
+    blank = like(rows.common, workload="", workload_parameters={}, levels={}, parameters={}, environment={}, layout="")
+    parts = [_part(rows, (name,), blank, (name,)) for name in _ALONE]
+    parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES)))
+    parts.append(_part(rows, _NAMED, blank))
+    parts.append(_parameters(rows, blank))
+    found: dict[str, tuple[int, Column]] = {}
+    for part in parts:
+        for name, told in part.items():
+            if name in found:
+                raise ColumnsClashError(name)
+            found[name] = told
+    firsts = {first for first, _ in found.values()}
+    order = {first: list(described(run_at(rows, first))) for first in firsts}
+    if any(name not in order[first] for name, (first, _) in found.items()):
+        raise ColumnsClashError
+    ranked = sorted(found, key=lambda name: (found[name][0], order[found[name][0]].index(name)))
+    return {name: found[name][1] for name in ranked}
+
+
+def run_at(rows: FoundRows, row: int) -> Run:
+    """Return a row's run, but for what it has for itself."""
+    return like(rows.common, **_fields_at(rows, rows.shared, row))
+
+
+def _fields_at(rows: FoundRows, names: Iterable[str], row: int) -> dict[str, Any]:
+    """Return a row's values of fields."""
+    at = rows.shared
+    return {n: at[n].values[at[n].codes[row]] if n in at else getattr(rows.common, n) for n in names}
+
+
+def _codes(rows: FoundRows, names: Iterable[str]) -> list[Codes]:
+    """Return the arrays of codes behind fields, each of them once; zeros where all rows have the same."""
+    arrays = {id(rows.shared[name].codes): rows.shared[name].codes for name in names if name in rows.shared}
+    return list(arrays.values()) or [np.zeros(len(rows), dtype=np.int32)]
+
+
+def _part(
+    rows: FoundRows, fields: Sequence[str], blank: Run, wanted: Sequence[str] | None = None
+) -> dict[str, tuple[int, Column]]:
+    """Return columns that some fields make, each with the first row that has it: those ``wanted``, or by entries."""
+    firsts, group = groups_of(_codes(rows, fields))
+    found = []
+    for row in firsts.tolist():
+        texts = described(like(blank, **_fields_at(rows, fields, row)))
+        picked = texts.keys() & wanted if wanted else texts.keys() - _FIELDS
+        found.append({name: text for name, text in texts.items() if name in picked})
+    return _coded(found, firsts, group)
+
+
+def _parameters(rows: FoundRows, blank: Run) -> dict[str, tuple[int, Column]]:
+    """Return the columns of engine parameters: those that neither a level nor the layout decides."""
+    firsts, group = groups_of(_codes(rows, _NAMED))
+    ruled = [following(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
+    kinds: dict[frozenset[str], int] = {}
+    kind = np.array([kinds.setdefault(frozenset(one), len(kinds)) for one in ruled], dtype=np.int32)[group]
+    firsts, group = groups_of([kind, *_codes(rows, ("parameters",))])
+    fields = (*_NAMED, "parameters")
+    found = []
+    for row in firsts.tolist():
+        run = like(blank, **_fields_at(rows, fields, row))
+        texts = described(run)
+        found.append({name: texts[name] for name in run.parameters if name in texts})
+    return _coded(found, firsts, group)
+
+
+def _coded(
+    texts: Sequence[Mapping[str, str]], firsts: NDArray[np.int64], group: NDArray[np.int64]
+) -> dict[str, tuple[int, Column]]:
+    """Return columns of the groups' texts; groups stand in the order of their first rows, and so do levels."""
+    levels: dict[str, dict[str, int]] = {}
+    begins: dict[str, int] = {}
+    codes: dict[str, Codes] = {}
+    for number, told in enumerate(texts):
+        for name, text in told.items():
+            if name not in levels:
+                levels[name], begins[name] = {}, int(firsts[number])
+                codes[name] = np.full(len(texts), ABSENT, dtype=np.int32)
+            codes[name][number] = levels[name].setdefault(text, len(levels[name]))
+    return {name: (begins[name], Column(codes[name][group], tuple(levels[name]))) for name in levels}
+
+
+def table_of_rows(rows: FoundRows) -> RunTable:
+    """Return the runs as a table, in their order, as ``table_of`` does. Raises :class:`ColumnsClashError`."""
+    values = {name: column for name, column in rows.metrics.items() if name not in OWN_VALUES}
+    values |= {"duration_s": rows.duration_s, "started_unix_s": started_of(rows)}
+    return RunTable(np.arange(len(rows)), columns_of(rows), values)
+
+
+def started_of(rows: FoundRows) -> Floats:
+    """Return when the runs started, seconds since 1970; NaN where that is not known."""
+    starts = rows.shared.get("started_at") or Shared(np.zeros(len(rows), dtype=np.int32), [rows.common.started_at])
+    seconds = np.array([*map(unix_s, starts.values)], dtype=np.float64)
+    found: Floats = seconds[starts.codes]
+    return found
