@@ -304,9 +304,8 @@ class Repository:
         if not bundle_names(self.folders.bundles):
             return []
         stored = self.table()
-        known = self.positions_of(stored, batch.known) if batch.known else []
-        found = probably_there(stored, batch.table(), np.array(known, dtype=np.int64))
-        return [one for one in found if one.bundle not in without]
+        known = np.array(self.positions_of(stored, batch.known), dtype=np.int64)
+        return [one for one in probably_there(stored, batch.table(), known) if one.bundle not in without]
 
     def _remove(self, name: str) -> None:
         """Take a bundle away as a whole: it is gone from ``bundles`` before the first of its files is."""

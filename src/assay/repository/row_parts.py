@@ -136,7 +136,7 @@ def _json_parts(rows: FoundRows, made: _Columns) -> list[_Part]:
         elif name == "duration_s":
             parts.append(made.column(_numbers(rows.duration_s)))
         elif name == "source_id":
-            parts.append(made.column([msgspec.json.encode(text).decode() for text in rows.source_ids]))
+            parts += _texts(rows.source_ids, made)
         elif name == "metrics":
             parts.append(made.column(_metrics(rows)) if rows.metrics else "{}")
         elif name == "environment":
@@ -146,6 +146,14 @@ def _json_parts(rows: FoundRows, made: _Columns) -> list[_Part]:
         else:
             parts.append(msgspec.json.encode(getattr(rows.common, name)).decode())
     return [*parts, "}"]
+
+
+def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
+    """Return texts as JSON; those of letters and digits alone need no encoding but quotation marks."""
+    whole = "".join(texts)
+    if whole.isascii() and (whole.isalnum() or not whole):
+        return ['"', made.column(texts), '"']
+    return [made.column([msgspec.json.encode(text).decode() for text in texts])]
 
 
 def _numbers(values: NDArray[np.float64]) -> list[str]:

@@ -45,15 +45,17 @@ class Distinct:
     def codes(self, told: Sequence[Hashable]) -> Codes:
         """Return a number for each of ``told``, tuples of arguments; one below 0 where ``make`` raised ValueError."""
         numbers = self._numbers
-        for one in dict.fromkeys(told):
-            if one not in numbers:
+        codes = list(map(numbers.get, told))
+        if None in codes:  # seldom, after the first thousand rows
+            for one in dict.fromkeys(one for one, code in zip(told, codes, strict=True) if code is None):
                 try:
                     self.values.append(self._make(one))
                     numbers[one] = len(self.values) - 1
                 except ValueError as error:
                     self.mistakes.append(str(error))
                     numbers[one] = -len(self.mistakes)
-        return np.fromiter(map(numbers.__getitem__, told), dtype=np.int32, count=len(told))
+            codes = list(map(numbers.get, told))
+        return np.array(codes, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)

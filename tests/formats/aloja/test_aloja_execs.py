@@ -103,8 +103,8 @@ def test_a_row_of_execs_becomes_a_run(tmp_path: Path) -> None:
     (found,) = taken(tmp_path, t_csv=table(PLAIN))
     assert isinstance(found, Found)
     run = found.run
-    assert (found.key, found.where) == (PLAIN["exec"], "t.csv:2")
-    assert (run.workload, run.duration_s, run.status, run.cause) == ("terasort", 600.0, RunStatus.VALID, None)
+    assert (found.key, found.where, run.workload) == (PLAIN["exec"], "t.csv:2", "terasort")
+    assert (run.duration_s, run.status, run.cause) == (600.0, RunStatus.VALID, None)
     assert (run.layout, run.levels) == ("HS2", {"layout": "HS2", "network": "IB"})
     assert run.parameters == {
         "mapreduce.tasktracker.map.tasks.maximum": "8",
@@ -439,8 +439,7 @@ def _check(found: list[Found | Left]) -> None:
             assert 0 < run.duration_s <= 30 * 86_400
             assert (run.cause is None) == (run.status is RunStatus.VALID)
             assert run.started_at == "" or 2000 <= datetime.fromisoformat(run.started_at).year <= 2100
-            told = run.parameters.values()
-            assert all(value in ("true", "false") or value.isdigit() or "." in value for value in told)
+            assert all(v in ("true", "false") or v.isdigit() or "." in v for v in run.parameters.values())
         else:
             assert item.where
             assert item.why

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -90,20 +91,21 @@ class ColumnReader:
     ) -> tuple[list[int], Sequence[Sequence[str]]]:
         """Return the lines' numbers and their cells by column; ``left`` takes what is no row."""
         header = self._table.header
-        ended = [line.rstrip("\r") for line in lines]
-        rows = [
-            (number, line)
-            for number, line in enumerate(ended, start=first)
-            if line and line != header.text and not line.isspace()
-        ]
-        plain = [line for _, line in rows]
-        dividers = self._width - 1
-        whole = header.delimiter.join(plain)
-        if '"' not in whole and all(line.count(header.delimiter) == dividers for line in plain):
-            cells = whole.split(header.delimiter) if plain else []
-            return [number for number, _ in rows], [cells[place :: self._width] for place in range(self._width)]
+        rows = [line for line in lines if line and line != header.text]
+        whole = header.delimiter.join(rows)
+        counts = set(map(str.count, rows, repeat(header.delimiter)))
+        if counts == {self._width - 1} and header.delimiter != "\t" and '"' not in whole and "\r" not in whole:
+            cells = whole.split(header.delimiter)
+            if len(rows) == len(lines):
+                numbers = list(range(first, first + len(lines)))
+            else:
+                numbers = [number for number, line in enumerate(lines, first) if line and line != header.text]
+            return numbers, [cells[place :: self._width] for place in range(self._width)]
         numbers, found = [], []
-        for number, line in rows:
+        for number, ended in enumerate(lines, start=first):
+            line = ended.rstrip("\r")
+            if not line or line == header.text or line.isspace():
+                continue
             try:
                 found.append(self._table.cells(line))
                 numbers.append(number)
