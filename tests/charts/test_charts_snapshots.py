@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from assay.charts import one_run, plane
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.history import run_history
 from assay.charts.money import cost_bars
+from assay.charts.network import comparison_network
 from assay.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
@@ -25,6 +27,7 @@ from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
 from assay.compare.speedups import matched_speedups
 from assay.compare.summary import summarise_set
+from assay.compare.together import LevelNetwork
 from assay.explain.run_detail import run_detail
 from assay.explain.series import Series
 from assay.explain.tasks import lanes
@@ -109,6 +112,9 @@ def specs() -> dict[str, Spec]:
             ],
             "Time / median of its repetitions",
         ),
+        "comparison_network": comparison_network(
+            LevelNetwork(("HD2", "SS2", "HS2"), (("HD2", "SS2", 12), ("HD2", "HS2", 3))), palette
+        ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }
 
@@ -187,6 +193,15 @@ def test_all_panels_of_a_run_have_one_axis_of_time() -> None:
     colours = [panel["encoding"]["color"]["scale"] for panel in panels[:2]]
     of_phase = [dict(zip(scale["domain"], scale["range"], strict=True)) for scale in colours]
     assert of_phase[0]["map"] == of_phase[1]["map"], "phases are coloured as tasks are"
+
+
+def test_a_network_draws_a_line_for_each_pair_that_was_compared() -> None:
+    svg = vl_convert.vegalite_to_svg(specs()["comparison_network"], vl_version=VEGA_LITE_VERSION)
+    drawn = re.findall(r'class="mark-rule[^>]*>(.*?)</g>', svg, re.DOTALL)[0]
+    widths = [float(width) for width in re.findall(r'stroke-width="([0-9.]+)"', drawn)]
+    assert len(widths) == 2
+    assert widths[0] > 1.5 * widths[1], "twelve sets are more than three"
+    assert all(f">{text}<" in svg for text in ("HD2", "SS2", "HS2", "12", "3"))
 
 
 def test_a_plane_of_many_points_names_its_front_and_has_a_legend_for_the_rest() -> None:

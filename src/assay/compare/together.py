@@ -13,7 +13,7 @@ candidate, or where all sets have all levels, all three are the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,27 @@ class ComparedLevels:
     """Levels that sets connect, directly or by way of others; nothing compares levels of different parts."""
     same_sets: bool
     """Whether all rows against the baseline rest on the same sets, so that they can be set against each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class LevelNetwork:
+    """What was compared with what in all groups together: levels, and pairs of them with their matched sets."""
+
+    levels: tuple[str, ...]
+    pairs: tuple[tuple[str, str, int], ...]
+
+
+def network_of(compared: Iterable[ComparedLevels]) -> LevelNetwork | None:
+    """Return the network of all groups; None where fewer than three levels leave nothing to draw."""
+    sets: dict[tuple[str, str], int] = {}
+    levels: dict[str, None] = {}
+    for group in compared:
+        levels |= dict.fromkeys(group.levels)
+        for pair in group.pairs:
+            one, other = sorted((pair.baseline, pair.candidate))
+            sets[one, other] = sets.get((one, other), 0) + pair.sets
+    found = tuple((one, other, number) for (one, other), number in sorted(sets.items()) if number)
+    return LevelNetwork(tuple(levels), found) if len(levels) > 2 and found else None
 
 
 @dataclass(frozen=True, slots=True)

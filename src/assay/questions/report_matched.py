@@ -16,6 +16,7 @@ from assay import __version__
 from assay.compare.significance import BestSet
 from assay.compare.speedups import Speedup, over_groups
 from assay.compare.threats import threats
+from assay.compare.together import LevelNetwork, network_of
 from assay.compare.verdict import Conclusion
 from assay.model.warning import CodedWarning
 from assay.questions.planes import PlaneView
@@ -55,6 +56,8 @@ class MatchedReport(Report):
     sections: tuple[MatchedSection, ...]
     tables: tuple[TextTable, ...]
     """What the speedups say beside their rows."""
+    network: LevelNetwork | None
+    """What was compared with what, over all workloads; None with fewer than three levels."""
     warnings: tuple[CodedWarning, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
@@ -179,6 +182,7 @@ def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
         tables=tuple(tables_of(found, view.compared, view.best, workload_title)),
+        network=network_of(view.compared),
         method=_method(table, found),
         warnings=view.warnings,
         threats=tuple(threats(table, found, view.warnings)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.charts.identity import colours_of
+from assay.charts.network import comparison_network
 from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.compare.speedups import Speedup
@@ -76,6 +77,14 @@ def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: 
     return tuple(blocks)
 
 
+def _network(report: MatchedReport, forests: _Forests) -> tuple[Block, ...]:
+    network = report.network
+    if network is None:
+        return ()
+    caption = "What was compared with what: matched sets that have both, over all workloads. No line: never directly."
+    return (ReportFigure("network", lambda px: comparison_network(network, forests.palette, px), caption),)
+
+
 def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
     overall: list[Block] = [
         Paragraph(
@@ -97,7 +106,7 @@ def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
     chapters = [Chapter("results", "Results", tuple(overall) if report.overall else ())]
     if drawn:
         chapters.append(Chapter("workloads", "By workload", (Pair(cells), every), inner=True))
-        told: list[Block] = []
+        told: list[Block] = list(_network(report, forests))
         for one in report.tables:
             told += [Heading(one.title), Paragraph(line(one.note), "soft"), table(one.headers, one.rows)]
         chapters.append(Chapter("questions", "What it holds for", tuple(told), inner=True))

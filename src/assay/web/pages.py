@@ -12,8 +12,10 @@ from urllib.parse import parse_qs
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
+from assay.charts.network import comparison_network
 from assay.charts.speedups import named_speedups, speedup_forest
 from assay.compare.side_by_side import SIDES_MAX
+from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
@@ -32,6 +34,7 @@ from assay.wording.titles import workload_title
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
 ODD_SHOWN = 100
+NETWORK_PX = 520
 _KEPT = "public, max-age=31536000, immutable"
 
 
@@ -135,9 +138,10 @@ def speedup(
     if baseline and levels and baseline not in levels:
         first = usual_baseline(chosen, names[0])
     groups = None if group == "none" else group or "workload"
-    view, figures, chart = None, [], None
+    view, figures, chart, network = None, [], None, None
     if method == "matched":
         view = api_views.speedups(context, names, first, groups, (), where)
+        network = network_of(view.compared)
         if any(item.ratio is not None for item in view.speedups):
             chart = speedup_forest(named_speedups(view.speedups), palette(table, names[0]))
     else:
@@ -149,6 +153,7 @@ def speedup(
         view=view,
         figures=figures,
         chart=chart,
+        network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view.speedups, view.compared, view.best, workload_title) if view else [],
         whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],

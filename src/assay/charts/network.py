@@ -1,0 +1,112 @@
+"""What was compared with what, as a drawing: levels as points on a circle, matched sets as the lines between them.
+
+In: levels and, for pairs of them, the number of matched sets that have both. Out: a Vega-Lite specification, whose own
+expressions place the points. A pair without a line was never compared but by way of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from assay.charts.identity import shape_of
+from assay.charts.style import HALF_PX, INK, Spec, chart, colour_scale
+from assay.compare.together import LevelNetwork
+
+_LINES_NUMBERED_MAX = 15
+_NUMBERED = 6
+"""With more lines than that their numbers would cover each other: the thickest have theirs, a table has all."""
+_EDGE = 1.5
+_HEIGHT_PX = 300
+
+
+def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
+    """Return the drawing; a line is as thick as its sets are many, and has their number where there is room."""
+    levels = {level: place for place, level in enumerate(network.levels)}
+    lines = [{"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs]
+    points = [{"level": level, "a": place} for level, place in levels.items()]
+    few = len(lines) <= _LINES_NUMBERED_MAX
+    numbered = lines if few else sorted(lines, key=lambda line: -line["sets"])[:_NUMBERED]
+    colours = {level: palette.get(level, "#8A8A8A") for level in levels}
+    described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
+    return chart(
+        f"Matched sets that have both of two levels: {described}",
+        {
+            "width": width_px,
+            "height": _HEIGHT_PX,
+            "layer": [
+                _lines(lines, len(levels)),
+                _numbers(numbered, len(levels)),
+                _points(points, colours),
+                _names(points, len(levels)),
+            ],
+        },
+    )
+
+
+def _at(field: str, name: str, levels: int, far: float = 1.0) -> list[Spec]:
+    turn = f"(datum.{field} / {levels} * 2 * PI - PI / 2)"
+    return [
+        {"calculate": f"{far} * cos{turn}", "as": f"x{name}"},
+        {"calculate": f"{far} * sin{turn}", "as": f"y{name}"},
+    ]
+
+
+def _axis(field: str) -> Spec:
+    scale = {"domain": [-_EDGE, _EDGE], "nice": False}
+    return {"field": field, "type": "quantitative", "axis": None, "scale": scale}
+
+
+def _lines(rows: list[Spec], levels: int) -> Spec:
+    return {
+        "data": {"values": rows},
+        "transform": [*_at("a", "1", levels), *_at("b", "2", levels)],
+        "mark": {"type": "rule", "stroke": INK, "opacity": 0.35, "strokeCap": "round"},
+        "encoding": {
+            "x": _axis("x1"),
+            "y": _axis("y1"),
+            "x2": {"field": "x2"},
+            "y2": {"field": "y2"},
+            "strokeWidth": {
+                "field": "sets",
+                "type": "quantitative",
+                "scale": {"type": "sqrt", "domainMin": 0, "range": [0.8, 9]},
+                "legend": None,
+            },
+            "tooltip": [{"field": "between", "title": "Levels"}, {"field": "sets", "title": "Matched sets"}],
+        },
+    }
+
+
+def _numbers(rows: list[Spec], levels: int) -> Spec:
+    # Not in the middle, where lines through the circle cross.
+    between = [{"calculate": f"0.6 * datum.{axis}1 + 0.4 * datum.{axis}2", "as": axis} for axis in ("x", "y")]
+    return {
+        "data": {"values": rows},
+        "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *between],
+        "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "dy": -7},
+        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "sets", "format": ","}},
+    }
+
+
+def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
+    shapes = {"domain": list(colours), "range": [shape_of(level) for level in colours]}
+    return {
+        "data": {"values": rows},
+        "transform": _at("a", "", len(rows)),
+        "mark": {"type": "point", "filled": True, "size": 170, "opacity": 1},
+        "encoding": {
+            "x": _axis("x"),
+            "y": _axis("y"),
+            "color": {"field": "level", "type": "nominal", "scale": colour_scale(colours), "legend": None},
+            "shape": {"field": "level", "type": "nominal", "scale": shapes, "legend": None},
+        },
+    }
+
+
+def _names(rows: list[Spec], levels: int) -> Spec:
+    return {
+        "data": {"values": rows},
+        "transform": _at("a", "", levels, 1.25),
+        "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 120},
+        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
+    }
