@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -127,6 +131,29 @@ def test_without_a_repository_every_command_ends_in_words(tmp_path: Path, comman
     assert result.returncode == 6
     assert result.stderr.startswith(f"assay: {tmp_path / 'none'}: there is no repository here\n  → ")
     assert "Traceback" not in result.stderr
+
+
+def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
+    """What all have alike is told once below; who reads the output otherwise gets every column."""
+    root = Repository.create(tmp_path / "r").root
+    for number in range(3):
+        run = make_run(number, workload="terasort", layout="HD2", repetition=number + 1)
+        Repository(root).publish(replace(run, run_id=f"{number:08x}{run.run_id[8:]}"))
+    terminal, stdout = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "80", "LINES": "40", "TERM": "dumb"}
+    command = [sys.executable, "-m", "assay", "runs", "--repository", str(root)]
+    subprocess.run(command, env=environment, stdout=stdout, check=True)
+    os.close(stdout)
+    told = os.read(terminal, 65536).decode()  # a pty holds that little
+    os.close(terminal)
+    lines = told.replace("\r", "").strip().splitlines()
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= 80
+    assert lines[-1].startswith("All of them: ")
+    assert "origin simulated" in lines[-1]
+    plain = assay("runs", "--repository", root).stdout.splitlines()
+    assert len(plain) == 4
+    assert "origin" in plain[0]
 
 
 def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None:

@@ -22,10 +22,12 @@ _HEIGHT_PX = 300
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return the drawing; a line is as thick as its sets are many, and has their number where there is room."""
     levels = {level: place for place, level in enumerate(network.levels)}
-    lines = [{"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs]
-    points = [{"level": level, "a": place} for level, place in levels.items()]
+    lines: list[Spec] = [
+        {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
+    ]
+    points: list[Spec] = [{"level": level, "a": place} for level, place in levels.items()]
     few = len(lines) <= _LINES_NUMBERED_MAX
-    numbered = lines if few else sorted(lines, key=lambda line: -line["sets"])[:_NUMBERED]
+    numbered = lines if few else sorted(lines, key=lambda line: line["sets"], reverse=True)[:_NUMBERED]
     colours = {level: palette.get(level, "#8A8A8A") for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(

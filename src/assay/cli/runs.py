@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,6 +28,8 @@ from assay.wording.language import plural
 from assay.wording.titles import workload_named
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
+_ALIKE = ("repetition", "status", "origin", "caches")
+"""Columns that need not be shown where all runs have the same in them."""
 _SHOWN = 50
 
 
@@ -64,7 +68,7 @@ def runs(
     elif found:
         shown = found if limit else found[-_SHOWN:]
         length = short_length(run.run_id for run in shown)
-        print_table(_HEADERS, [_row(run, length, kinds.get(run.run_id)) for run in shown])
+        _print_runs([_row(run, length, kinds.get(run.run_id)) for run in shown])
         if len(found) > len(shown):
             click.echo(f"These are the newest {_SHOWN}; there are more: --limit N, --workload, --layout, --status.")
     else:
@@ -91,6 +95,23 @@ def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
         cold_text(run.cold),
         format_duration(run.duration_s) + _interval(run),
     )
+
+
+def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
+    """Print the runs; in a terminal that is too narrow, what all have alike stands once, and each run in a line."""
+    width = shutil.get_terminal_size().columns
+    columns = list(zip(_HEADERS, *rows, strict=True))
+    if not sys.stdout.isatty() or sum(max(map(len, column)) + 2 for column in columns) <= width + 2:
+        print_table(_HEADERS, rows)
+        return
+    alike = [column for column in columns if column[0] in _ALIKE and len(set(column[1:])) == 1]
+    kept = [column for column in columns if column not in alike]
+    if sum(max(map(len, column)) + 2 for column in kept) > width + 2:
+        kept = [tuple(cell[:16] for cell in column) if column[0] == _HEADERS[1] else column for column in kept]
+    headers, *lines = zip(*kept, strict=True)
+    print_table(headers, lines)
+    if alike:
+        click.echo(f"All of them: {', '.join(f'{name} {cell}' for name, cell, *_ in alike)}.")
 
 
 def _interval(run: Run) -> str:

@@ -57,6 +57,7 @@ _NOTHING: dict[str, Any] = {
     "odd_kinds": tuple(TIME_ODD),
     "row_where": row_where,
     "plane": None,
+    "narrowed": {},
     "before": {},
     "chart": None,
     "jobs": [],
@@ -250,8 +251,11 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
     if len(chosen) > api_views.RUNS_MAX and not asked.state["cluster"]:
         where.append(f"cluster={_most_run(chosen, 'cluster')}")
         chosen = selected(table, where)
-    baseline = usual_baseline(chosen, LAYOUT_FACTOR)
     book = api_views.book_of(context, asked.book_text, {})
+    narrowed = _one_price_a_layout(chosen, book)
+    where += [f"{name}={level}" for name, level in narrowed.items()]
+    chosen = selected(table, where)
+    baseline = usual_baseline(chosen, LAYOUT_FACTOR)
     question = TcoQuestion(
         prices=asked.book_text,
         changes=asked.changed_in(book),
@@ -268,6 +272,7 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
     return {
         "tco": shown,
+        "narrowed": narrowed,
         "colours": colours,
         "drawn": _drawn(shown, colours),
         "more": more,
@@ -275,6 +280,16 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         "currency": view.currency,
         "changed": bool(question.changes),
     }
+
+
+def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
+    """Return the most run level of each factor that the book's prices depend on and the runs vary.
+
+    Over years a layout has one price: with runs of both networks, which one would it be?
+    """
+    factors = dict.fromkeys(factor for item in book.items for factor in item.when)
+    varied = (name for name in factors if name != LAYOUT_FACTOR and name in chosen.columns)
+    return {name: _most_run(chosen, name) for name in varied if len(levels_in(chosen, name)) > 1}
 
 
 def _paid(book: PriceBook, changed: PriceBook, view: CostView) -> tuple[PriceField, ...]:
