@@ -7,7 +7,7 @@ use crate::scenario::{Cluster, DeviceSpec, NodeType};
 
 const NODES_MAX: u64 = 200_000;
 const DEVICES_MAX: usize = 60;
-const HDD_READAHEAD_BYTES: f64 = 655_360.0;
+const HDD_READAHEAD_BYTES: f64 = 1_310_720.0;
 const OTHER_READAHEAD_BYTES: f64 = 1_310_720.0;
 const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
 const REQUEST_BYTES: f64 = 524_288.0;

@@ -197,6 +197,17 @@ mod tests {
     }
 
     #[test]
+    fn files_that_are_written_by_turns_cost_an_arm_as_those_that_are_read() {
+        let kept = |turn: f64| {
+            let spec = DiskSpec { write_turn_bytes: turn, ..hdd(120e6, 655_360.0) };
+            Table::of(&spec).rates(0, true).write / 120e6
+        };
+        assert!(kept(60e6) > 0.95, "{}", kept(60e6));
+        assert!((0.55..0.85).contains(&kept(2_097_152.0)), "{}", kept(2_097_152.0));
+        assert!(kept(190_000.0) < 0.3, "{}", kept(190_000.0));
+    }
+
+    #[test]
     fn flash_keeps_its_rate() {
         let spec = DiskSpec {
             params: Params::Ssd(SsdParams::typical(500e6, 450e6)),

@@ -22,11 +22,15 @@ pub const CONTROL_SALT: u64 = 7;
 
 /// A position that no page cache can have.
 pub const NEVER_CACHED: f64 = -1e300;
-/// What write-back takes from a file in its turn: half a second of the device's rate, MIN_WRITEBACK_PAGES at least (Linux'
-/// fs/fs-writeback.c), and no more than the file has dirty: half of the limit, among some eight files that are written.
-const WRITE_TURN_BYTES: f64 = 4_194_304.0;
-const WRITE_TURN_S: f64 = 0.5;
-const DIRTY_FILES: f64 = 16.0;
+/// What write-back takes from a file in its turn: MIN_WRITEBACK_PAGES, 4 MiB (Linux' fs/fs-writeback.c), of which half is
+/// counted, as the file of its checksums has a turn of its own; and no more than the file has dirty. How many files share
+/// what is dirty was chosen by what labs measured (docs/simulator.md).
+const WRITE_TURN_BYTES: f64 = 2_097_152.0;
+const DIRTY_FILES: f64 = 24.0;
+/// Where writers are held, as a share of the limit, by what the limit is of (Linux' mm/page-writeback.c): a device's own,
+/// between background and limit (`dirty_freerun_ceiling`); a node's, between that and the limit (`dirty_setpoint`).
+const HELD_DEVICE: f64 = 0.75;
+const HELD_NODE: f64 = 0.875;
 
 /// The page cache of a node as a queue: what was put in longest ago goes first. A position is how much had been put in.
 #[derive(Clone, Debug, Default)]
@@ -189,7 +193,8 @@ impl World {
         let mut disks = Vec::new();
         for ((spec, table), device) in specs.iter().zip(tables).zip(&kind.devices) {
             let share = write_rate(&spec.params) / rates;
-            let limit = device.dirty_limit_bytes.unwrap_or(f64::MAX).min(kind.dirty_bytes * share);
+            let limit = (kind.dirty_bytes * share * HELD_NODE)
+                .min(device.dirty_limit_bytes.map_or(f64::MAX, |limit| limit * HELD_DEVICE));
             let background = (kind.dirty_background_bytes * share).min(limit / 2.0);
             let back = WriteBack::new(limit, background, kind.dirty_expire_s);
             let mut disk = match table {
@@ -359,8 +364,7 @@ fn write_rate(params: &Params) -> f64 {
 }
 
 fn disk_spec(device: &DeviceSpec) -> DiskSpec {
-    let turn = WRITE_TURN_BYTES.max(WRITE_TURN_S * write_rate(&device.params));
-    let limited = device.dirty_limit_bytes.map_or(turn, |limit| turn.min(limit / DIRTY_FILES));
+    let limited = device.dirty_limit_bytes.map_or(WRITE_TURN_BYTES, |limit| WRITE_TURN_BYTES.min(limit / DIRTY_FILES));
     DiskSpec {
         params: device.params.clone(),
         size_bytes: device.size_bytes,
