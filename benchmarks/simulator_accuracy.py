@@ -1,10 +1,13 @@
-"""How well the simulator predicts what was measured: the table of docs/simulator.md.
+"""How well the simulator predicts what was measured and what was published: all of the tables of docs/simulator.md.
 
-    python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--ablation]
+    python benchmarks/simulator_accuracy.py [--demo REPOSITORY] [--profile FILE] [--quick]
 
 Every measured run of the examples' packages is predicted from the measured runs of one layout (the one with most runs)
 of the same package: CPU and fixed costs are learned from that layout alone, devices are as described. Each row says
 what was learned from. A row of the learned layout itself is marked: it is no prediction.
+
+After the table: how well flows agree with requests on these rows, what each part of the model contributes, and the
+papers' own tables (``simulator_published.py``). ``--quick``: the table alone.
 
 ``--demo``: a repository that `make demo` made, with traces. ``--profile FILE``: also write what all of the measured lab
 runs teach, which is the profile that comes with assay.
@@ -21,6 +24,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
+
+import simulator_published
 
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
@@ -44,6 +49,8 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 MACHINE_CORES = 2
 """Of the machine that the packages were measured on (each walkthrough says so)."""
 DRAWS = 8
+AGREED = 0.05
+"""How far the two fidelities may be apart."""
 PACKAGES = (
     ("bsc-2015", "measured/runs.csv", ("quick-plan.yaml", "quick-second-ssd.yaml")),
     ("bsc-2015", "measured/containers.csv", ("quick-containers.yaml",)),
@@ -191,6 +198,25 @@ def print_ablation(found: Sequence[Package]) -> None:
         print(f"| {name} | {median(errors):.0%} | {errors[-1]:.0%} |", flush=True)
 
 
+def print_agreement(found: Sequence[Package]) -> None:
+    """Print how far flows are from requests, which go through the disks' model one by one."""
+
+    def of(fidelity: str) -> list[Row]:
+        def at(tree: Tree) -> None:
+            tree["fidelity"] = fidelity
+
+        return [row for package in found for row in predicted(package, at)]
+
+    pairs = list(zip(of("flows"), of("requests"), strict=True))
+    apart = [flows.predicted_s / requests.predicted_s - 1 for flows, requests in pairs]
+    inside = sum(abs(one) <= AGREED for one in apart)
+    worst = max(zip(apart, pairs, strict=True), key=lambda one: abs(one[0]))
+    print(
+        f"\nflows against requests: median difference {median(map(abs, apart)):.1%}, {inside} of {len(apart)} within "
+        f"{AGREED:.0%}, the most {worst[0]:+.0%} ({worst[1][0].workload}, {worst[1][0].configuration})"
+    )
+
+
 def packages(demo: Path | None) -> Iterator[Package]:
     """Yield the examples' packages, and the demo's repository."""
     for folder, table, plans in PACKAGES:
@@ -310,7 +336,7 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--demo", type=Path)
     arguments.add_argument("--profile", type=Path)
-    arguments.add_argument("--ablation", action="store_true", help="also with each part of the model left out")
+    arguments.add_argument("--quick", action="store_true", help="the table of what was measured, and no more")
     asked = arguments.parse_args()
     found = list(packages(asked.demo))
     if asked.profile:
@@ -320,8 +346,11 @@ def main() -> None:
         learned = replace(profile, learned=replace(profile.learned, source=source))
         asked.profile.write_text(profile_text(learned))
     print_rows([row for package in found for row in predicted(package)])
-    if asked.ablation:
+    if not asked.quick:
+        print_agreement(found)
         print_ablation(found)
+        print()
+        simulator_published.main()
 
 
 if __name__ == "__main__":

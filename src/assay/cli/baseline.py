@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table
-from assay.model.baseline import DEVIATION_MAX, Baseline, Measurement
+from assay.model.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
 from assay.model.cluster import Cluster
 from assay.wording.metrics import metric_text
 
@@ -32,20 +34,22 @@ def baseline(cluster: Path, as_json: bool) -> None:
 
     described = load_cluster(cluster)
     with terminable(), hosts_for(described, _say) as (reachable, _):
-        measured = asyncio.run(_measure(reachable))
+        measured, speeds = asyncio.run(_measure(reachable))
     if as_json:
-        print_json(_json(measured))
+        print_json({**_json(measured), "cores": [asdict(one) for one in speeds]})
     else:
         _print(measured)
+        _print_speeds(described, speeds)
 
 
 def _say(words: str) -> None:
     click.echo(words, err=True)
 
 
-async def _measure(cluster: Cluster) -> Baseline:
+async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
     from assay.hosts import LocalTransport, connect_ssh
     from assay.observe.baseline import measure_baseline
+    from assay.observe.core_speed import core_speeds
 
     async with AsyncExitStack() as stack:
         transports: dict[str, Transport] = {}
@@ -53,7 +57,24 @@ async def _measure(cluster: Cluster) -> Baseline:
             made = await connect_ssh(node.name, node.address) if node.address else LocalTransport(node.name)
             stack.push_async_callback(made.close)
             transports[node.name] = made
-        return await measure_baseline(cluster, transports, progress=_say)
+        measured = await measure_baseline(cluster, transports, progress=_say)
+        _say("baseline: a core of each kind of node")
+        kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}
+        if cluster.lab is not None:  # all nodes are this one machine
+            kinds = {"": cluster.workers[0].name}
+        return measured, await core_speeds({name: transports[name] for name in kinds.values()})
+
+
+def _print_speeds(cluster: Cluster, speeds: Sequence[CoreSpeed]) -> None:
+    from assay.observe.core_speed import REFERENCE_NAME
+
+    types = {node.name: node.type for node in cluster.nodes}
+    for one in speeds:
+        stated = types[one.node].cpu_speed
+        said = f"; the cluster file says {stated:g}" if stated != 1.0 else ""
+        where = "the lab's machine" if cluster.lab else f"{one.node} (cpu: {{speed: {one.speed:.2f}}})"
+        interval = f"{one.low:.2f} to {one.high:.2f}, nine of ten, as {len(one.by_work)} kinds of work differ"
+        click.echo(f"a core of {where}: {one.speed:.2f} times as fast as the {REFERENCE_NAME} ({interval}){said}")
 
 
 def _json(measured: Baseline) -> dict[str, Any]:

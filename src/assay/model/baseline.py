@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 DEVIATION_MAX = 0.1
@@ -44,3 +45,15 @@ class Baseline:
     tools: dict[str, str]
     """Program to version."""
     measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoreSpeed:
+    """How fast one core of a host is, relative to the processor that a profile's CPU seconds are of."""
+
+    node: str
+    speed: float
+    low: float
+    high: float
+    """With ``low``, where the speed lies nine times of ten, as kinds of work differ."""
+    by_work: Mapping[str, float]

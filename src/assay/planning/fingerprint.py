@@ -28,6 +28,7 @@ _COUNTED_IF_GIVEN = (
     "attached",
     "racks",
     "cpu_speed",
+    "simulated",
 )
 """Newer than the fingerprints that lie in repositories, which stay what they are for a file without these."""
 

@@ -1,0 +1,50 @@
+"""How much CPU a core of this host takes for a fixed piece of work: sorting, counting, checksums, compression.
+
+In: ``{"rounds": n}``. Out: the CPU seconds of each round, by piece of work, as JSON. One thread; Python 3.6 is enough.
+The work is made of SHA-256 of a counter, so that it is the same bytes everywhere.
+"""
+
+import hashlib
+import json
+import sys
+import time
+import zlib
+from typing import Callable, Dict, List
+
+
+def blocks(count: int) -> List[bytes]:
+    """Return so many blocks of 32 bytes."""
+    return [hashlib.sha256(str(number).encode()).digest() for number in range(count)]
+
+
+def main() -> None:
+    """Do the work and print what it took."""
+    rounds = int(json.loads(sys.argv[1])["rounds"])
+    made = blocks(60000)
+    keys = [block[at : at + 10] for block in made for at in (0, 10, 20)]
+    words = [block.hex()[:3] for block in made]
+    plain = b"".join(made)
+    text = " ".join(words).encode() * 4
+
+    def count() -> object:
+        found: Dict[str, int] = {}
+        for word in words * 4:
+            found[word] = found.get(word, 0) + 1
+        return found
+
+    work: Dict[str, Callable[[], object]] = {
+        "sort": lambda: sorted(keys),
+        "count": count,
+        "checksum": lambda: [zlib.crc32(plain) for _ in range(40)],
+        "compress": lambda: zlib.compress(text, 1),
+    }
+    took: Dict[str, List[float]] = {name: [] for name in work}
+    for _ in range(rounds):
+        for name, do in work.items():
+            began = time.process_time()
+            do()
+            took[name].append(time.process_time() - began)
+    print(json.dumps(took))
+
+
+main()
