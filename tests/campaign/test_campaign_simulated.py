@@ -11,10 +11,15 @@ from assay.cli.main import assay
 from assay.compare.differences import environment_warnings, host_facts
 from assay.engines.catalogue import engine_kind
 from assay.engines.contract import ProviderKind
+from assay.engines.simulated.reach import beyond
+from assay.engines.simulated.scenario import Asked
 from assay.model.environment import Environment
+from assay.model.plan import Configuration
 from assay.model.run import Origin, RunStatus
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
+from assay.spec.profiles import shipped_profile
+from assay.workloads.workload import Size
 from simulator_support import needs_simulator
 
 CLUSTER = """
@@ -86,6 +91,27 @@ def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: 
     done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
     assert done.exit_code != 0
     assert not Repository.open(plan.parent / "r").runs()
+
+
+@needs_simulator
+def test_a_plan_for_another_engine_than_the_profiles_is_refused(plan: Path) -> None:
+    plan.write_text(PLAN.replace("engine: hadoop", "engine: spark"))
+    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
+    assert done.exit_code != 0
+    assert "is of hadoop, and this is to run on spark" in str(done.exception)
+
+
+def test_what_is_far_from_what_was_learned_is_said_and_makes_it_less_sure(plan: Path) -> None:
+    loaded = load_plan(plan)
+    profile = shipped_profile()
+    configuration = Configuration({}, loaded.layouts["HD2"], {})
+    near, far = (
+        beyond(Asked(loaded.cluster, configuration, "terasort", Size(data, 1), profile)) for data in (10**8, 10**12)
+    )
+    assert near == (0.0, [])
+    assert far[0] > 0.5
+    assert "data: " in far[1][0]
+    assert "times beyond what was learned" in far[1][0]
 
 
 def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_is() -> None:

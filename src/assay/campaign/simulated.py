@@ -28,4 +28,5 @@ def refuse_what_can_not_be(plan: Plan, profile: CostProfile, todo: Schedule) -> 
     """Raise SpecificationError for the first run that is left and can't be simulated."""
     for planned in {planned.key[:2]: planned for planned, _ in todo.left}.values():
         size = size_of(planned, plan)
-        refuse(Asked(plan.cluster, planned.configuration, planned.workload.name, size, profile))
+        configuration = replace(planned.configuration, engine=planned.configuration.engine or plan.engine)
+        refuse(Asked(plan.cluster, configuration, planned.workload.name, size, profile))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import fmean, median, stdev
 
@@ -25,6 +25,7 @@ from assay.cost.run_cost import cost_per_run
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, correction
 from assay.engines.simulated.process import Simulated, simulate
+from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import Plan
@@ -43,8 +44,6 @@ from assay.spec.document import document_of
 
 DRAWS = 16
 SEED = 1
-FAR_SIGMA = 0.06
-"""What each doubling beyond what was learned adds to that."""
 MISS_WARNED = 0.25
 
 
@@ -177,7 +176,7 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
     corrected = correction(shares[0], shares[1], log_miss, scatter / math.sqrt(len(group.runs)))
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
-    far, far_words = _far(after, profile)
+    far, far_words = beyond(_asked(after, profile))
     parts = (corrected.sigma, _drawn_sigma(*times), scatter, far)
     sigma = math.sqrt(sum(part * part for part in parts))
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
@@ -211,7 +210,8 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
 
 def _asked(plan: Plan, profile: CostProfile) -> Asked:
     run = only_run(plan)
-    return Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+    configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
+    return Asked(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
 
 
 def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
@@ -244,24 +244,6 @@ def _scatter(runs: Sequence[Run]) -> float:
 def _drawn_sigma(before_s: Sequence[float], after_s: Sequence[float]) -> float:
     """Return the spread of the draws' ratios, which are pairs: what is uncertain on both sides alike cancels."""
     return stdev(math.log(after / before) for before, after in zip(before_s, after_s, strict=True))
-
-
-def _far(plan: Plan, profile: CostProfile) -> tuple[float, list[str]]:
-    """Return what it adds to the spread that the answer lies outside of what was learned, and how far in words."""
-    run, learned = only_run(plan), profile.learned
-    own = profile.workloads[run.workload.name]
-    data, workers = size_of(run, plan).data_bytes, run.configuration.workers or len(plan.cluster.workers)
-    spans = (
-        ("data", data, own.data_bytes_min, own.data_bytes_max),
-        ("workers", workers, learned.workers_min, learned.workers_max),
-    )
-    sigma, words = 0.0, []
-    for name, value, low, high in spans:
-        beyond = max(value / high if high else 1.0, low / value if value else 1.0)
-        if beyond > 2.0:
-            sigma += FAR_SIGMA * math.log2(beyond)
-            words.append(f"{name}: {beyond:,.1f} times beyond what was learned; the interval is wider for it")
-    return sigma, words
 
 
 def _costs(

@@ -13,6 +13,7 @@ import asyncio
 import math
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median, stdev
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ from assay.engines.contract import EngineFacts, Finished, MakeProvider, Rules, S
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import Simulated, carried_out, simulate
+from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.results import told
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.engines.skeleton import HeldProvider, ListedStorage
@@ -122,7 +124,8 @@ class SimulatedEngine:
             words = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
             return Finished(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
-        return self._finished(result, scenario, began, label, (middle_s, sigma))
+        far = replace(scenario, assumptions=(*beyond(asked)[1], *scenario.assumptions))
+        return self._finished(result, far, began, label, (middle_s, sigma))
 
     def asked(self, workload: str, size: Size) -> Asked:
         """Return what is asked of the simulator."""
@@ -137,7 +140,7 @@ class SimulatedEngine:
             ]
             found = await carried_out(made)
             times = [one.duration_s for one in found]
-            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA)
+            parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA, beyond(asked)[0])
             self._spreads[key] = median(times), math.sqrt(sum(part * part for part in parts))
         return self._spreads[key]
 
