@@ -14,6 +14,8 @@ if TYPE_CHECKING:  # rules are about configurations, and plans carry them
 
 LAYOUT_FACTOR = "layout"
 ENGINE_FACTOR = "engine"
+WORKLOAD = "workload"
+"""What ``only`` calls the workload."""
 NETWORK_FACTOR = "network"
 WORKERS_FACTOR = "workers"
 CONTAINERS = "containers"
@@ -118,6 +120,8 @@ class Plan:
     """The cluster file as the plan names it."""
     cluster_source: str = ""
     """The cluster file's text, kept with the campaign."""
+    only: tuple[dict[str, str], ...] = ()
+    """Of all combinations, those that are run: factor, or ``workload``, to level; empty: every one."""
     varied_engines: dict[str, Rules] = field(default_factory=dict)
     """Name to rules of the engines that a factor varies; empty where none does."""
 

@@ -100,7 +100,7 @@ def _options(content: dict[str, Value]) -> dict[str, Any]:
 
 def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[str, Value]:
     """Return the content of a plan in which every factor has become what it is at its level."""
-    content = content_of(replace(plan, workloads=(spec,), repetitions=1, until=None, factors=()))
+    content = content_of(replace(plan, workloads=(spec,), repetitions=1, until=None, factors=(), only=()))
     content.pop("until", None)
     parameters = dict(_parameters(content))
     content["parameters"] = parameters

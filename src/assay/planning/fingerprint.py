@@ -16,6 +16,7 @@ from assay.model.cluster import Address
 from assay.model.plan import Plan
 
 _DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
+_DECIDING_IF_GIVEN = ("only",)
 _NOT_COUNTED = ("price", "home", "cpu_model")
 _COUNTED_IF_GIVEN = (
     "policy",
@@ -35,7 +36,8 @@ _COUNTED_IF_GIVEN = (
 
 def fingerprinted(plan: Plan) -> Plan:
     """Return ``plan`` with 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
-    resolved = {name: _plain(getattr(plan, name)) for name in _DECIDING}
+    given = [name for name in _DECIDING_IF_GIVEN if getattr(plan, name)]
+    resolved = {name: _plain(getattr(plan, name)) for name in (*_DECIDING, *given)}
     canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
 

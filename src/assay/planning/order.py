@@ -16,7 +16,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.model.plan import Configuration, Plan, WorkloadSpec
+from assay.model.plan import WORKLOAD, Configuration, Plan, WorkloadSpec
 from assay.planning.expansion import workload_option
 from assay.units import parse_bytes
 from assay.workloads.catalogue import workloads
@@ -71,7 +71,7 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     for block in range(plan.until.at_most if plan.until else plan.repetitions):
         for configuration in first if block % 2 == 0 else first[::-1]:
             for workload in plan.workloads:
-                if _concerned(plan, workload, configuration):
+                if _concerned(plan, workload, configuration) and _asked_for(plan, workload, configuration):
                     spec = with_levels(plan, workload, configuration)
                     runs.append(PlannedRun(len(runs), configuration, spec, block + 1, block))
     return runs
@@ -112,6 +112,12 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
         if varied and varied[0] is not workload and configuration.levels[factor.name] != factor.levels[0]:
             return False
     return True
+
+
+def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
+    """Say whether ``only`` names the combination, or the plan runs all of them."""
+    levels = {**configuration.levels, WORKLOAD: workload.key}
+    return not plan.only or any(one.items() <= levels.items() for one in plan.only)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:

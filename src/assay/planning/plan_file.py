@@ -150,6 +150,8 @@ class PlanFile(Section):
     """What is varied, with its levels: layout, engine, network, workers, containers, compression, an engine parameter,
     WORKLOAD.option, or a name of your own, whose levels say what they set.
     """
+    only: list[dict[str, Scalar]] = Field(default_factory=list)
+    """Of all combinations, those that are run, where not every one is: a list of factors' levels each, and workload."""
     layouts: dict[Label, LayoutSection] = Field(default_factory=dict)
     """Layouts of your own by name, beside the codes."""
     layout: Text | None = None

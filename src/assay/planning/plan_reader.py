@@ -16,7 +16,7 @@ from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster
 from assay.model.layout import Layout
-from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, RETRIES, Factor, Plan, Until, WorkloadSpec
+from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, RETRIES, WORKLOAD, Factor, Plan, Until, WorkloadSpec
 from assay.model.rules import Rules
 from assay.model.run import FailureClass
 from assay.planning.expansion import expand, workload_option
@@ -94,6 +94,7 @@ def _plan(
     factors = _factors(file, workloads, rules, problems)
     layouts = _layouts(file, cluster, rules, problems)
     check_settings(file.parameters, factors, cluster, rules, problems)
+    only = _only(file, workloads, factors, problems)
     until = _until(file, problems)
     retries, attempts = _retries(file)
     problems.raise_if_any()
@@ -107,6 +108,7 @@ def _plan(
         parameters=completed(file.parameters, factors, cluster, rules),
         repetitions=file.repetitions,
         until=until,
+        only=only,
         seed=file.seed,
         timeout_s=file.timeout,
         attempts=attempts,
@@ -135,6 +137,20 @@ def _engines(file: PlanFile, engines: Mapping[str, Rules], problems: Problems) -
         words = f"{' and '.join(varied)} can't be varied in one plan: none of {', '.join(named)} brings them all"
         problems.add(_ENGINES, words)
     return engines[(able or named)[0]], varied
+
+
+def _only(
+    file: PlanFile, workloads: Sequence[WorkloadSpec], factors: Sequence[Factor], problems: Problems
+) -> tuple[dict[str, str], ...]:
+    """Return the combinations that are run; note those that there are none of."""
+    known = {WORKLOAD: [one.key for one in workloads], **{factor.name: list(factor.levels) for factor in factors}}
+    for index, one in enumerate(file.only):
+        for name, level in one.items():
+            if name not in known:
+                problems.add(("only", index), unknown("factor", name, known))
+            elif level not in known[name]:
+                problems.add(("only", index), unknown(f"level of {name}", level, known[name]))
+    return tuple(dict(one) for one in file.only)
 
 
 def _until(file: PlanFile, problems: Problems) -> Until | None:

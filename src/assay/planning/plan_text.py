@@ -39,6 +39,8 @@ def content_of(plan: Plan) -> dict[str, Value]:
     }
     if plan.until is not None:
         content["until"] = {"half_width": f"{plan.until.half_width * 100:.10g}%", "at_most": str(plan.until.at_most)}
+    if plan.only:
+        content["only"] = [dict(one) for one in plan.only]
     if plan.timeout_s is not None:
         content["timeout"] = f"{plan.timeout_s:.10g}s"
     return {key: value for key, value in content.items() if value}
