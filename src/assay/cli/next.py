@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
 from assay.units import format_duration
 from assay.wording.numbers import interval_s, seconds
 from assay.wording.titles import column_title, level_text
+
+if TYPE_CHECKING:
+    from assay.repository import Repository
 
 
 @click.command("next")
@@ -23,14 +30,36 @@ from assay.wording.titles import column_title, level_text
     metavar="surface|FACTOR",
     help="What is in doubt: every configuration's time, or how a factor's levels compare.",
 )
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write them as a plan that assay run takes."
+)
+@click.option(
+    "--like",
+    type=click.Path(path_type=Path),
+    metavar="PLAN",
+    help="With -o: a plan whose cluster, data, options and parameters hold; else that of the newest campaign.",
+)
 @json_option
 @repository_option
-def next_command(budget: str, where: tuple[str, ...], about: str, as_json: bool, repository: Path) -> None:
+def next_command(
+    budget: str,
+    where: tuple[str, ...],
+    about: str,
+    output: Path | None,
+    like: Path | None,
+    as_json: bool,
+    repository: Path,
+) -> None:
     """Which configurations to run next: those after which least doubt is left, the most telling first."""
     from assay.questions.next_runs import budget_of, next_runs
     from assay.repository import Repository
 
-    found = next_runs(Repository.open(repository), where, about, budget_of(budget))
+    if like is not None and output is None:
+        raise SpecificationError("--like says what a plan file goes by", hint="name the file to write: -o plan.yaml")
+    opened = Repository.open(repository)
+    found = next_runs(opened, where, about, budget_of(budget))
+    if output is not None:
+        _write(opened, [{**found.same, **run.configuration} for run in found.runs], output, like)
     if as_json:
         print_json(json_value(found))
         return
@@ -56,6 +85,31 @@ def next_command(budget: str, where: tuple[str, ...], about: str, as_json: bool,
     if found.same:
         alike = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in found.same.items())
         click.echo(f"Alike in all: {alike}.")
+
+
+def _write(repository: Repository, configurations: list[dict[str, str]], output: Path, like: Path | None) -> None:
+    """Write the plan, and its cluster file beside it where no file of it is known; say what it has, and what not."""
+    from assay.output import write_whole
+    from assay.planning.plan_reader import load_plan
+    from assay.questions.next_plan import newest_plan, next_plan
+
+    clusters = {one.get("cluster") for one in configurations}
+    base = load_plan(like) if like else newest_plan(repository, clusters.pop() if len(clusters) == 1 else None)
+    if like:
+        cluster = Path(os.path.relpath(like.parent / base.cluster_file, output.parent))
+    else:
+        cluster = Path(f"{output.stem}-cluster.yaml")
+    made = next_plan(configurations, replace(base, cluster_file=str(cluster)))
+    if not like:
+        write_whole(output.parent / cluster, base.cluster_source.encode())
+    write_whole(output, made.plan.source.encode())
+    for words in made.notices:
+        click.echo(f"note: {words}", err=True)
+    for reason, count in made.left_out.items():
+        click.echo(f"left out, {count}: {reason}", err=True)
+    click.echo(
+        f"{output}: {made.runs} runs, by the plan {base.name}; `assay run {output} --dry-run` shows them", err=True
+    )
 
 
 @click.command()

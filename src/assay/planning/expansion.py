@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from assay.model.layout import Layout
 from assay.model.plan import (
@@ -31,13 +31,26 @@ def expand(plan: Plan) -> list[Configuration]:
     :func:`workload_option`).
     """
     configurations = []
-    for combination in itertools.product(*(factor.levels for factor in plan.factors)):
-        levels = {factor.name: level for factor, level in zip(plan.factors, combination, strict=True)}
+    for levels in _combinations(plan):
         settings = dict(plan.parameters)
         for factor in plan.factors:
             settings |= _settings(factor, levels[factor.name], plan)
         configurations.append(configured(levels, plan.layouts[levels[LAYOUT_FACTOR]], settings, plan.rules))
     return configurations
+
+
+def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
+    """Yield a level for each factor; with ``only`` those that it names."""
+    names = [factor.name for factor in plan.factors]
+    if plan.only and all(set(names) <= one.keys() for one in plan.only):
+        named = dict.fromkeys(tuple(one[name] for name in names) for one in plan.only)
+        yield from (dict(zip(names, one, strict=True)) for one in named)
+        return
+    asked = [{name: level for name, level in one.items() if name in names} for one in plan.only]
+    for combination in itertools.product(*(factor.levels for factor in plan.factors)):
+        levels = dict(zip(names, combination, strict=True))
+        if not asked or any(one.items() <= levels.items() for one in asked):
+            yield levels
 
 
 def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules) -> Configuration:

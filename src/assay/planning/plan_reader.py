@@ -216,7 +216,8 @@ def _factors(
         _check_levels(factor, workloads, rules, problems)
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
         factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
-    configurations = math.prod(len(factor.levels) for factor in factors)
+    named = bool(file.only) and all({factor.name for factor in factors} <= one.keys() for one in file.only)
+    configurations = len(file.only) if named else math.prod(len(factor.levels) for factor in factors)
     if configurations > CONFIGURATIONS_MAX:
         message = (
             f"the levels combine to {configurations:,} configurations; at most {CONFIGURATIONS_MAX:,} are possible"

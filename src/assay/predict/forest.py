@@ -7,7 +7,9 @@ needs no import of scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learn
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +18,7 @@ Floats = NDArray[np.float64]
 Features = NDArray[np.float32]
 FEATURE_SHARE = 0.5
 """Of the features, how many are tried at each split."""
+COARSE_LEAF = 5
 DEPTH_MAX = 400
 _AT_ONCE = 4_000_000
 """Rows × trees that are walked together: bounds the memory."""
@@ -70,27 +73,48 @@ class Forest:
         return None if np.isfinite(self.number).all() else "a number in it is none"
 
 
-def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int) -> Forest:
-    """Return a forest that says ``logs`` of ``features``; rows count by their weights."""
+def grown(
+    features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, coarse: bool = False
+) -> Forest:
+    """Return a forest that says ``logs`` of ``features``; rows count by their weights. ``coarse``: it tells no single
+    configuration apart, which is what carries over to others.
+    """
     from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and asking does not need it
 
     learned = ExtraTreesRegressor(
         trees,
-        max_features=FEATURE_SHARE,
-        min_samples_leaf=1 if len(logs) <= 10_000 else 3,
+        max_features=1.0 if coarse else FEATURE_SHARE,
+        min_samples_leaf=COARSE_LEAF if coarse else 1 if len(logs) <= 10_000 else 3,
         max_depth=DEPTH_MAX - 1,
         random_state=seed,
         n_jobs=2 if len(logs) > 500 else 1,
     ).fit(features, logs, sample_weight=weights)
-    starts = np.cumsum([0, *(tree.tree_.node_count for tree in learned.estimators_)])
+    return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
+
+
+def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Forest:
+    """Return the same of shallow trees that were each grown on what those before it missed (J. H. Friedman, Ann. Stat.
+    29 (2001)): their mean says ``logs``, how they disagree says nothing.
+    """
+    from sklearn.ensemble import GradientBoostingRegressor
+
+    learned = GradientBoostingRegressor(
+        n_estimators=trees, max_depth=3, subsample=0.5, max_features=0.3, random_state=seed
+    ).fit(features, logs)
+    grown_ones = [tree.tree_ for tree in learned.estimators_[:, 0]]
+    return _flat(grown_ones, float(logs.mean()), learned.learning_rate * len(grown_ones))
+
+
+def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
+    """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` and ``factor`` times its own."""
+    starts = np.cumsum([0, *(parts.node_count for parts in trees)])
     right, feature, number = [], [], []
-    for tree, start in zip(learned.estimators_, starts[:-1], strict=True):
-        parts = tree.tree_
+    for parts, start in zip(trees, starts[:-1], strict=True):
         leaf = parts.children_left < 0
         here = np.arange(parts.node_count)
         right.append(np.where(leaf, here, parts.children_right) + start)
         feature.append(np.where(leaf, 0, parts.feature))
-        number.append(np.where(leaf, parts.value[:, 0, 0], parts.threshold))
+        number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], parts.threshold))
     return Forest(
         starts[:-1].astype(np.int32),
         np.concatenate(right).astype(np.int32),

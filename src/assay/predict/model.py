@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.errors import SpecificationError
 from assay.predict.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.predict.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
-from assay.predict.forest import Forest, grown, joined
+from assay.predict.forest import Forest, boosted, grown, joined
 from assay.statistics.keys import Floats, Groups, Ints, first_rows, groups_by, median_by, usable
 from assay.statistics.run_table import RunTable
 
@@ -242,19 +242,19 @@ class _Scenes:
         if kind == "cluster" and len(np.unique(codes)) <= LINED_MIN:  # then hardware is a cluster's name, no number
             told &= ~self.of_cluster
         columns = np.flatnonzero(told)
-        errors: dict[bool, list[Floats]] = {True: [], False: []}
+        errors: dict[bool, list[Floats]] = {True: [], False: []} if kind == "cluster" else {False: []}
         for level in _most_frequent(codes):
             kept, left = self._sides(codes == level)
             for lined, own in errors.items():
-                made = self._made(kept, columns, lined=lined, trees=LEFT_OUT_TREES)
+                made = self._made(kind, kept, columns, lined=lined, trees=LEFT_OUT_TREES)
                 own.append(np.abs(self.logs[left] - made.logs(self.features[left])))
         mean = {
             lined: float(np.mean([own.mean() for own in found])) if found else 0.0 for lined, found in errors.items()
         }
-        lined = mean[True] < mean[False] and len(errors[True]) >= LINED_MIN
+        lined = mean.get(True, np.inf) < mean[False] and len(errors[True]) >= LINED_MIN
         random = np.random.default_rng(self.seed)
         whole = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
-        made = self._made(whole, columns, lined=lined, trees=TREES * 2)
+        made = self._made(kind, whole, columns, lined=lined, trees=TREES)
         return made, Unseen(left_out_quantile(errors[lined]), len(errors[lined]))
 
     def pairs(self) -> dict[str, Unseen]:
@@ -283,11 +283,15 @@ class _Scenes:
             kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
         return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
 
-    def _made(self, rows: NDArray[np.int64], columns: NDArray[np.int64], *, lined: bool, trees: int) -> Transfer:
+    def _made(
+        self, kind: str, rows: NDArray[np.int64], columns: NDArray[np.int64], *, lined: bool, trees: int
+    ) -> Transfer:
         known, logs = self.features[rows][:, columns], self.logs[rows]
         line = _line(known, logs) if lined else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
-        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed), columns, line)
+        if kind == "cluster":
+            return Transfer(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
+        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, coarse=True), columns, line)
 
 
 def _most_frequent(codes: NDArray[np.int64]) -> list[int]:

@@ -22,7 +22,7 @@ from assay.predict.features import Encoding, Factor
 from assay.predict.forest import ARRAYS, Forest
 from assay.predict.model import Model, Transfer, Unseen
 
-VERSION = 1
+VERSION = 2
 MAGIC = f"assay model {VERSION}\n".encode()
 _PLAIN = ("configurations", "spreads", "medians")
 

@@ -37,6 +37,7 @@ from assay.web import (
     pages_plan,
     pages_predict,
     pages_run,
+    pages_tuning,
     pages_why,
 )
 from assay.web.answering import error_page, to_login
@@ -110,6 +111,7 @@ def create_app(
         pages_plan,
         pages_predict,
         pages_run,
+        pages_tuning,
         pages_why,
     )
     for module in routers:

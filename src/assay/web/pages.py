@@ -22,6 +22,7 @@ from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
 from assay.questions.speedup_tables import tables_of
+from assay.questions.tuning import is_tuning
 from assay.questions.why import of_leader
 from assay.statistics.factors import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
@@ -65,6 +66,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         summary=summary,
         findings=found,
         campaigns=listed,
+        tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
         chart=chart,
         whys=[of_leader(leader) for leader in summary.leaders],
         colours=palette(table, "layout"),

@@ -132,6 +132,15 @@ async function follow() {
 
 if (document.querySelector("[data-campaign], [data-starting]")) setInterval(() => follow().catch(() => {}), 3000);
 
+/** A tuning's page is loaded anew when a run of it has ended. */
+async function followTuning(section) {
+  const state = await get(`/api/v1/tuning/${section.dataset.tuning}`);
+  if (state.complete || (state.trials && state.trials.length !== Number(section.dataset.trials))) location.reload();
+}
+
+const tuning = document.querySelector("[data-tuning]");
+if (tuning) setInterval(() => followTuning(tuning).catch(() => {}), 3000);
+
 drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");
 if (document.getElementById("trace-form")) import("./trace.js");

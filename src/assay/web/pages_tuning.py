@@ -1,0 +1,36 @@
+"""A tuning on the web, while it goes on and afterwards: the page, and the same from the API."""
+
+from __future__ import annotations
+
+import time
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, Response
+
+from assay.charts.tuning import tuning_course
+from assay.questions.campaigns import campaigns_named
+from assay.questions.tuning import TuningState, tuning_state
+from assay.web.answering import READERS, page_of
+from assay.web.context import PROBLEMS, ContextOf, require
+from assay.web.security import Role
+
+router = APIRouter()
+
+
+@router.get(
+    "/api/v1/tuning/{campaign}", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["campaigns"]
+)
+def get_tuning(context: ContextOf, campaign: str) -> TuningState:
+    """Tell how a tuning stands, or what came of it, by the beginning of its campaign's id."""
+    return tuning_state(context.store.repository, campaign)
+
+
+@router.get("/tuning/{campaign}", include_in_schema=False, response_class=HTMLResponse, dependencies=READERS)
+def tuning(request: Request, context: ContextOf, campaign: str) -> Response:
+    """Show the runs of a tuning in their order, the fastest configurations, and the comparison."""
+    state = tuning_state(context.store.repository, campaign)
+    [status] = campaigns_named(context.store.repository, state.campaign_id, time.time())
+    timed = [one for one in state.trials if one.duration_s is not None]
+    return page_of(
+        request, "tuning", state=state, running=status.running, chart=tuning_course(state.trials) if timed else None
+    )
