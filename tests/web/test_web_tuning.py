@@ -23,11 +23,17 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
     plan = load_plan(PLAN)
     repository = Repository.create(tmp_path / "repository")
     journal = begun_campaign(repository.folders.campaigns, plan, len(TIMES))
-    told = {"workload": "terasort", "over": {"containers": ["2", "4", "6"]}, "defaults": {"containers": "2"}}
-    told |= {"budget": 4, "pairs": 2, "strategy": "bayesian", "warm": "nothing"}
+    told = {
+        "workload": "terasort",
+        "over": {"containers": ["2", "4", "6"]},
+        "defaults": {"containers": "2"},
+        "budget": 4,
+        "pairs": 2,
+        "strategy": "bayesian",
+        "warm": "nothing",
+    }
     (journal.folder / TUNING).write_text(json.dumps(told))
     for at, (containers, time_s) in enumerate(TIMES):
-        failed = {"status": RunStatus.FAILED, "failure_class": FailureClass.WORKLOAD, "cause": "it <died>"}
         repository.publish(
             make_run(
                 run_id=new_run_id(),
@@ -38,7 +44,9 @@ def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) 
                 position=at,
                 block=at if at < 4 else 4 + (at - 4) // 2,
                 duration_s=time_s or 5.0,
-                **({} if time_s else failed),
+                status=RunStatus.VALID if time_s else RunStatus.FAILED,
+                failure_class=None if time_s else FailureClass.WORKLOAD,
+                cause=None if time_s else "it <died>",
             )
         )
     client = client_of(tmp_path / "repository")
