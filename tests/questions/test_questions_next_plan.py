@@ -41,6 +41,11 @@ def test_a_plan_runs_only_the_combinations_that_it_names(tmp_path: Path) -> None
         load_plan(path)
 
 
+def compressed(switch: str, codec: str) -> dict[str, str]:
+    classes = {"mapreduce.map.output.compress.codec": f"org.apache.hadoop.io.compress.{codec}Codec"}
+    return {"mapreduce.map.output.compress": switch, **classes}
+
+
 def test_configurations_become_a_plan_by_the_names_that_plans_use() -> None:
     made = next_plan(
         [
@@ -61,16 +66,21 @@ def test_configurations_become_a_plan_by_the_names_that_plans_use() -> None:
                 "mapreduce.map.output.compress": "false",
             },
             {"workload": "pagerank", "layout": "SSD"},
+            {"workload": "terasort", "layout": "SSD", "mapreduce.map.output.compress.codec": "com.hadoop.LzoCodec"},
             {"workload": "terasort", "layout": "RR9"},
         ],
         load_plan(BASE),
     )
     assert made.runs == 2
     assert made.plan.only == (
-        {"workload": "dfsioe-read", "layout": "HDD", "compression": "snappy", "containers": "8"},
-        {"workload": "terasort", "layout": "SSD", "compression": "none", "containers": "16"},
+        {"workload": "dfsioe-read", "layout": "HDD", **compressed("true", "Snappy"), "containers": "8"},
+        {"workload": "terasort", "layout": "SSD", **compressed("false", "Default"), "containers": "16"},
     )
-    assert sorted(made.left_out) == ["bsc-2015 has no layout RR9", "the plan bsc-2015 has no workload pagerank"]
+    assert sorted(made.left_out) == [
+        "bsc-2015 has no layout RR9",
+        "stock Hadoop has no codec LzoCodec",
+        "the plan bsc-2015 has no workload pagerank",
+    ]
     assert any("chosen for m1000-01" in words for words in made.notices)
 
 

@@ -37,6 +37,8 @@ from assay.spec.layouts import fitting_codes
 MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
 """Hadoop 1's number of maps on a node; its successor is the number of containers."""
 ABSENT_LEVEL = "none"
+CODECS = ("DefaultCodec", "SnappyCodec", "GzipCodec", "BZip2Codec")
+"""Those that work without native libraries."""
 CLUSTER = "cluster"
 
 
@@ -115,7 +117,10 @@ def _as_planned(one: Mapping[str, str], base: Plan, notices: dict[str, None]) ->
     said = {name: level for name, level in one.items() if name in known or re.fullmatch(DOTTED, name)}
     levels = {name: level for name, level in said.items() if level != ABSENT_LEVEL or name == COMPRESSION}
     if MAP_OUTPUT_COMPRESS in levels or MAP_OUTPUT_CODEC in levels:
-        levels |= {COMPRESSION: _codec(levels.pop(MAP_OUTPUT_COMPRESS, "true"), levels.pop(MAP_OUTPUT_CODEC, ""))}
+        codec = _compressed(levels.get(MAP_OUTPUT_COMPRESS, "true"), levels.get(MAP_OUTPUT_CODEC, ""))
+        if isinstance(codec, str):
+            return codec
+        levels |= codec
     if (cluster := levels.pop(CLUSTER, base.cluster.name)) != base.cluster.name:
         notices[f"they are made on {base.cluster.name}, and were chosen for {cluster}"] = None
     if (slots := levels.pop(MAP_SLOTS, None)) is not None:
@@ -133,11 +138,13 @@ def _as_planned(one: Mapping[str, str], base: Plan, notices: dict[str, None]) ->
     return levels
 
 
-def _codec(switch: str, codec: str) -> str:
-    """Return the plan's word for a switch and a codec's class or name."""
-    if switch.casefold() not in ("true", "1"):
-        return ABSENT_LEVEL
-    return codec.rpartition(".")[2].removesuffix("Codec").casefold() or ABSENT_LEVEL
+def _compressed(switch: str, codec: str) -> dict[str, str] | str:
+    """Return the switch and the codec of map output with its class; or why that codec can't be had."""
+    short = codec.rpartition(".")[2] or CODECS[0]
+    if short not in CODECS:
+        return f"stock Hadoop has no codec {short}"
+    on = "true" if switch.casefold() in ("true", "1") else "false"
+    return {MAP_OUTPUT_COMPRESS: on, MAP_OUTPUT_CODEC: f"org.apache.hadoop.io.compress.{short}"}
 
 
 def _made(taken: Sequence[Mapping[str, str]], base: Plan, name: str) -> Plan:
