@@ -317,8 +317,8 @@ MISTAKES = [
         "layouts:",
         "repititions: 3\nlayouts:",
         "plan.yaml:12: unknown key 'repititions'; did you mean 'repetitions'? "
-        "valid: plan, cluster, engine, parameters, workloads, factors, only, layouts, layout, repetitions, until, seed, "
-        "timeout, attempts, retries",
+        "valid: plan, cluster, engine, parameters, workloads, factors, only, layouts, layout, repetitions, until, "
+        "seed, timeout, attempts, retries",
     ),
 ]
 
