@@ -47,10 +47,18 @@ class CommandError(HostError):
     """A command ran on a host and ended with another status than 0."""
 
 
+class UnfitError(HostError):
+    """A host can't be used as it is: whatever is tried there ends in the same way until somebody mends it."""
+
+
 class LabError(AssayError):
     """The emulated cluster can't be made, or something in it broke."""
 
     exit_code = 4
+
+
+class LabLostError(LabError):
+    """The emulated cluster has lost what only making it anew brings back."""
 
 
 class EngineError(AssayError):

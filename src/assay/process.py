@@ -48,6 +48,14 @@ def start_ticks(pid: int) -> int | None:
     return None if fields[0] in "ZX" else int(fields[19])
 
 
+def stopped(pid: int) -> bool:
+    """Say whether process ``pid`` is held by SIGSTOP: it is there, and does nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except OSError:
+        return False
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """A process. ``since_unix_s`` is the time at which it took what it owns."""

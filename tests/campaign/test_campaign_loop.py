@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from assay.campaign.loop import Loop, Made, Work
-from assay.campaign.prepare import Prepared, prepare
+from assay.campaign.prepare import Prepared, prepare, taken_in
 from assay.campaign.setting import Around, Published
 from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, measured_overheads, read_events
@@ -30,6 +31,7 @@ from assay.planning.order import PlannedRun
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
+from assay.repository.unpublished import ROOM_LEAST_BYTES
 from builders import make_run
 from paths import ROOT
 
@@ -83,6 +85,14 @@ class FakeHands:
             raise HostError("no answer")
 
 
+class Slow(FakeHands):
+    """The first attempt is made at once; those after it would take a minute."""
+
+    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+        await asyncio.sleep(60 if self.made else 0)
+        return await super().make(planned, number, around)
+
+
 class Quiet:
     def __init__(self) -> None:
         self.steps: list[str] = []
@@ -119,9 +129,10 @@ class Scene:
         only: tuple[str, ...] = (),
         unreachable: int = 0,
         before_job: Callable[[], None] = lambda: None,
+        hands_type: type[FakeHands] = FakeHands,
     ) -> tuple[FakeHands, Made]:
         todo = self.prepare(stop, only)
-        hands = FakeHands(todo.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
+        hands = hands_type(todo.journal.campaign_id, iter(outcomes), unreachable, before_job=before_job)
         work = Work(self.plan, self.repository, todo, self.watcher, self._pause, lambda: self.now)
 
         async def run() -> Made:
@@ -250,20 +261,53 @@ def test_a_bundle_is_stored_before_the_next_runs_caches_are_dropped(tmp_path: Pa
     assert len(scene.repository.runs()) == 6
 
 
-def test_a_bundle_that_can_not_be_stored_ends_the_call_with_its_own_error(
+def test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_the_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     scene = Scene(tmp_path)
+    publish = scene.repository.publish
 
     def full(*_: object, **__: object) -> Path:
         raise RepositoryError("it could not be stored: No space left on device")
 
     monkeypatch.setattr(scene.repository, "publish", full)
-    with pytest.raises(RepositoryError, match="could not be stored"):
-        scene.go()
+    began_s = time.monotonic()
+    with pytest.raises(RepositoryError, match="could not be stored") as raised:
+        scene.go(hands_type=Slow)
+    assert time.monotonic() - began_s < 30, "the run beside it is not waited for"
+    assert str(tmp_path / "state" / "assay" / "unpublished") in str(raised.value)
     events = read_events(scene.folder)
-    assert [event["event"] for event in events].count("begin") == 2  # the one beside it was made in vain, and no more
+    assert [event["event"] for event in events].count("begin") == 2
     assert events[-1]["event"] == "stop"
+    assert scene.repository.runs() == []
+
+    monkeypatch.setattr(scene.repository, "publish", publish)
+    said: list[str] = []
+    taken_in(scene.repository, scene.prepare().journal, said.append)
+    assert len(scene.repository.runs()) == 1
+    assert "is stored now" in said[0]
+    assert scene.repository.verify() == []
+    hands, _ = scene.go()
+    assert len(hands.made) == 5, "it is not made again"
+    assert not any((tmp_path / "state").rglob("run.json"))
+    assert attempts_of(read_events(scene.folder))[0].status == "valid"
+
+
+def test_no_run_is_begun_without_room_for_its_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = Scene(tmp_path)
+    monkeypatch.setattr("assay.campaign.loop.ROOM_LEAST_BYTES", 1 << 60)
+    with pytest.raises(RepositoryError, match="no run is begun, because its bundle might not be stored"):
+        scene.go()
+    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
+    assert scene.repository.runs() == []
+    assert list(scene.repository.folders.partial.iterdir()) == []
+    monkeypatch.undo()
+    taken: list[int] = []
+    partial = scene.repository.folders.partial
+    scene.go(before_job=lambda: taken.extend(path.stat().st_size for path in partial.glob("room~*/room")))
+    assert taken == [ROOM_LEAST_BYTES] * 6
+    assert list(partial.iterdir()) == [], "nothing of it stays"
 
 
 def loaded(path: Path) -> Any:

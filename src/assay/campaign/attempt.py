@@ -16,8 +16,9 @@ from assay.campaign.judging import checked_output, judged, reference_answers
 from assay.campaign.observing import drop_all, sampling
 from assay.campaign.recording import Attempted, recorded
 from assay.campaign.setting import Around, Gathered, Published, Setting
+from assay.campaign.watching import watching
 from assay.engines.contract import Engine, Finished
-from assay.errors import AssayError
+from assay.errors import AssayError, UnfitError
 from assay.model.program import Program
 from assay.observe.sampling import parse_samples
 from assay.planning.inputs import size_of
@@ -48,7 +49,8 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
     if engine and (not ended_well or gathered.trouble or cause):
         gathered.logs |= await engine.logs()
     attempted = Attempted(run_id, number, started, time.monotonic() - clock, cause)
-    return recorded(planned, workload, workload.data_bytes(size), setting, around, gathered, attempted)
+    published = recorded(planned, workload, workload.data_bytes(size), setting, around, gathered, attempted)
+    return replace(published, unfit=cause) if isinstance(cause, UnfitError) else published
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,15 @@ class _Attempt:
     async def carry_out(self) -> None:
         needed = self.workload.input(self.size)
         engine = await self._configured()
+        async with watching(self.setting, engine) as vigil:
+            try:
+                await vigil.guard(self._on_engine(needed, engine), self.around.noticed)
+            finally:
+                if not self.gathered.sound:
+                    await vigil.last_look()
+                self.gathered.seen = vigil.seen
+
+    async def _on_engine(self, needed: Input | None, engine: Engine) -> None:
         manifest = await self._input(needed, engine)
         finished = await self._observed_job(needed, engine)
         self.gathered.logs |= finished.logs

@@ -12,9 +12,11 @@ from collections.abc import Collection, Sequence
 from assay.errors import AssayError, CommandError, HostError, LabError
 from assay.model.plan import Plan
 from assay.model.run import FailureClass, Run
+from assay.observe.watching import INTERVAL_S, Seen
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
 """Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
+_CAUSES_MAX = 3
 _DISK_FULL = ("No space left on device", "Disk quota exceeded")
 """The kernel's words (errno(3): ENOSPC, EDQUOT)."""
 
@@ -42,6 +44,28 @@ def class_of_end(output: str, *, trouble: str | None, lost: bool, full_disk: Col
     if trouble:
         return FailureClass.ENGINE
     return FailureClass.WORKLOAD
+
+
+def of_hosts(seen: Sequence[Seen]) -> list[str]:
+    """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
+    found = [change for one in seen for change in (*one.links.values(), *one.devices, *one.low.values())]
+    return list(dict.fromkeys(change.words for change in sorted(found, key=lambda change: change.at_unix_s)))[
+        :_CAUSES_MAX
+    ]
+
+
+def of_memory(seen: Sequence[Seen]) -> list[str]:
+    """Return which processes were ended for lack of memory, in words."""
+    return list(dict.fromkeys(change.words for one in seen for change in one.memory))[:_CAUSES_MAX]
+
+
+def spoiling(seen: Sequence[Seen], began_unix_s: float, took_s: float) -> list[str]:
+    """Return what was wrong with links and devices while the job ran: its time says nothing, though its output is
+    right.
+    """
+    end_unix_s = began_unix_s + took_s + INTERVAL_S
+    found = [change for one in seen for change in (*one.links.values(), *one.devices)]
+    return [change.words for change in found if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 
 def wait_before_retry_s(run: Run, tried: Sequence[FailureClass], plan: Plan) -> float | None:

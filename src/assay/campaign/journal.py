@@ -58,6 +58,19 @@ class Journal:
             if synced:
                 os.fsync(file.fileno())
 
+    def ended(self, index: int, run: Run) -> None:
+        """Note that an attempt at the planned run ``index`` is over, and stored."""
+        self.write(
+            "end",
+            run=index,
+            attempt=run.attempt,
+            run_id=run.run_id,
+            status=run.status,
+            cause=run.cause,
+            failure_class=run.failure_class,
+            duration_s=run.duration_s,
+        )
+
     def now(self, text: str) -> None:
         """Replace what goes on this second; a reader sees the old text or the new one."""
         written = self.folder / f"{NOW}.{os.getpid()}"

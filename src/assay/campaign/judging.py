@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
-from assay.campaign.failures import class_of_end, class_of_error
+from assay.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, spoiling
 from assay.campaign.setting import Gathered
 from assay.engines.contract import Engine, Finished, Show, Storage
 from assay.errors import AssayError
@@ -70,8 +70,27 @@ def status_of(
 ) -> tuple[RunStatus, str | None, FailureClass | None]:
     """Return what became of an attempt, why, and whose fault that was; ``cause`` ended it before it was judged.
 
-    ``full_disk``: the engine's words for a full device.
+    ``full_disk``: the engine's words for a full device. What the watch saw of links, devices and memory goes before
+    what programs said: they tell what came of it.
     """
+    status, why, failure_class = _told(gathered, cause, limit, full_disk)
+    finished = gathered.finished
+    if status is RunStatus.VALID and finished is not None:
+        spoiled = spoiling(gathered.seen, finished.started_unix_s, finished.outcome.duration_s)
+        if not spoiled:
+            return status, why, failure_class
+        return RunStatus.INVALID, f"{'; '.join(spoiled)}, while the job ran", FailureClass.INFRASTRUCTURE
+    hosts = [words for words in of_hosts(gathered.seen) if words not in (why or "")]
+    if hosts:
+        failure_class = FailureClass.INFRASTRUCTURE
+    causes = [*hosts, *of_memory(gathered.seen), *([why] if why else [])]
+    return status, "; ".join(causes), failure_class
+
+
+def _told(
+    gathered: Gathered, cause: AssayError | None, limit: TimeLimit, full_disk: Collection[str]
+) -> tuple[RunStatus, str | None, FailureClass | None]:
+    """Return the same by what programs, checks and errors say alone."""
     if cause or gathered.finished is None:
         why = str(cause or "the job was not started")
         return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE

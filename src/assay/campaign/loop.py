@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
-from assay.errors import AssayError, EngineError, HostError
+from assay.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.model.baseline import Baseline
 from assay.model.fitness import Fitness
 from assay.model.plan import Plan
@@ -27,6 +28,8 @@ from assay.planning.estimate import expected, remaining_s, time_limit
 from assay.planning.inputs import kept_by
 from assay.planning.order import PlannedRun, restarts
 from assay.repository import Repository
+from assay.repository.bundle import Contents
+from assay.repository.unpublished import ROOM_LEAST_BYTES, keep, reserve, size_of
 from assay.units import format_duration
 
 GIVEN_UP_IN_A_ROW_MAX = 3
@@ -97,6 +100,8 @@ class Made:
     """Planned runs that were begun."""
     stopped: str | None = None
     """Why the call ended with runs left; None when it made all."""
+    lab_lost: LabLostError | None = None
+    """What the lab has lost, if that is why."""
 
 
 class Loop:
@@ -111,6 +116,7 @@ class Loop:
         self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
         self._begun: set[tuple[str, str, int]] = set()
         self._there = set(work.todo.inputs_there)
+        self._room_bytes = ROOM_LEAST_BYTES
         self.made = Made()
 
     async def run(self) -> Made:
@@ -131,6 +137,8 @@ class Loop:
         except asyncio.CancelledError:
             stopped = "interrupted"
             raise
+        except LabLostError as error:
+            self.made.lab_lost, stopped = error, error.message
         except AssayError as error:
             stopped = error.message
             raise
@@ -216,10 +224,18 @@ class Loop:
                 took_s=round(took_s, 3),
             )
 
-        published = await self._hands.make(planned, number, Around(limit, self._settle, ended))
-        await self._settle()
-        if (unpublished := self._publish_error()) is not None:
-            raise unpublished
+        def noticed(words: str) -> None:
+            self._journal.write("trouble", run=planned.index, attempt=number, words=words)
+            work.watcher.step(f"the attempt is ended: {words}")
+
+        room = await asyncio.to_thread(reserve, work.repository.folders, self._room_bytes)
+        try:
+            published = await self._unless_unpublished(
+                self._hands.make(planned, number, Around(limit, self._settle, ended, noticed))
+            )
+        except BaseException:
+            room.close()
+            raise
         work.watcher.end(published.run)
         self._history.append(published.run)
         self.made.statuses[str(published.run.status)] += 1
@@ -227,33 +243,54 @@ class Loop:
             self._there |= {kept.key for kept in kept_by(planned, work.plan)}
         if published.run.failure_class is not None:
             self.made.failures[str(published.run.failure_class)] += 1
-        self._publishing = asyncio.create_task(self._publish(planned, published, ended))
+        self._publishing = asyncio.create_task(self._publish(planned, published, room, ended))
+        if published.unfit:
+            raise published.unfit
         return published.run
 
+    async def _unless_unpublished(self, making: Coroutine[Any, Any, Published]) -> Published:
+        """Await an attempt; it is ended at once when the run before it can't be stored, and that is raised."""
+        task = asyncio.create_task(making)
+        try:
+            before = {self._publishing} if self._publishing else set()
+            await asyncio.wait({task, *before}, return_when=asyncio.FIRST_COMPLETED)
+            if self._publish_error() is None:
+                await asyncio.wait({task})
+            await self._settle()
+            if (unpublished := self._publish_error()) is not None:
+                raise unpublished
+            return task.result()
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
     async def _publish(
-        self, planned: PlannedRun, published: Published, ended: Callable[[str, float, float], None]
+        self, planned: PlannedRun, published: Published, room: ExitStack, ended: Callable[[str, float, float], None]
     ) -> None:
-        """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one."""
+        """Store a bundle while the next run is prepared; it is settled before caches are dropped for that one.
+
+        ``room`` was reserved for it. Raises RepositoryError when it can't be stored, which says where it is kept.
+        """
         began, clock = self._work.now_unix_s(), time.monotonic()
         beside = {"baseline.json": self._hands.baseline, "fitness.json": self._hands.fitness}
         files = {name: msgspec.json.format(msgspec.json.encode(each)) for name, each in beside.items() if each}
-        await asyncio.to_thread(
-            lambda: self._work.repository.publish(
-                published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files
-            )
-        )
+
+        def store() -> int:
+            room.close()
+            try:
+                bundle = self._work.repository.publish(
+                    published.run, tasks=published.tasks, trace=published.trace, logs=published.logs, files=files
+                )
+            except RepositoryError as error:
+                contents = Contents(published.run, published.tasks, published.trace, published.logs, files)
+                kept = keep(self._journal.campaign_id, contents)
+                hint = f"the run is kept in {kept}, and the same command takes it from there when this is mended"
+                raise RepositoryError(error.message, where=error.where, hint=hint) from error
+            return size_of(bundle)
+
+        self._room_bytes = max(self._room_bytes, 2 * await asyncio.to_thread(store))
         ended("publish", began, time.monotonic() - clock)
-        run = published.run
-        self._journal.write(
-            "end",
-            run=planned.index,
-            attempt=run.attempt,
-            run_id=run.run_id,
-            status=run.status,
-            cause=run.cause,
-            failure_class=run.failure_class,
-            duration_s=run.duration_s,
-        )
+        self._journal.ended(planned.index, published.run)
 
     async def _settle(self) -> None:
         """Wait until the run before is stored. Never raises: the attempt that waits is not the one that went wrong."""

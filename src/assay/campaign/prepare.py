@@ -6,7 +6,7 @@ words. Needs no host, and with ``write=False`` writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from assay.planning.limits import Stop, parse_selection
 from assay.planning.next_run import NextRuns, as_planned
 from assay.planning.order import restarts, schedule
 from assay.repository import Repository
+from assay.repository.unpublished import take_in
 from assay.units import format_duration
 
 
@@ -73,6 +74,13 @@ def prepare(
         begun = begun_campaign(repository.folders.campaigns, plan, len(todo.runs))
         todo = replace(todo, campaign=begun, campaign_id=begun.campaign_id)
     return todo
+
+
+def taken_in(repository: Repository, journal: Journal, say: Callable[[str], None]) -> None:
+    """Store what an earlier call of this campaign could not. Raises RepositoryError when it still can't be."""
+    for run in take_in(journal.campaign_id, repository.place_copy):
+        journal.ended(run.position, run)
+        say(f"run {run.run_id}, which could not be stored before, is stored now")
 
 
 def plan_lines(plan: Plan, todo: Prepared, repository_root: Path) -> list[str]:

@@ -10,20 +10,22 @@ from __future__ import annotations
 import asyncio
 import platform
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay import __version__
 from assay.campaign.attempt import attempt
 from assay.campaign.journal import Journal
 from assay.campaign.loop import Loop, Watcher, Work
 from assay.campaign.observing import sampler_options
-from assay.campaign.prepare import Prepared
+from assay.campaign.prepare import Prepared, taken_in
 from assay.campaign.setting import Around, Published, Setting
 from assay.engines.contract import EngineFacts, MakeProvider, Provider
-from assay.errors import HostError
+from assay.errors import HostError, LabLostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
+from assay.lab.health import LabHealth
 from assay.lab.links import Links
 from assay.lab.state import lab_directory
 from assay.model.baseline import Baseline
@@ -57,6 +59,8 @@ class Summary:
     """Attempts of this call that were not valid, by failure class."""
     stopped: str | None
     """Why it ended before all was made; None when nothing of what was asked for is left."""
+    lab_lost: LabLostError | None = None
+    """What the lab has lost; the rest can be carried out when it has been made anew."""
 
 
 class _Told:
@@ -100,6 +104,7 @@ class _Cluster:
         self._plan = plan
         self._cluster = cluster
         self._lab = lab
+        self._health = LabHealth(lab_directory(lab.name)) if lab else None
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
@@ -135,6 +140,7 @@ class _Cluster:
                 baseline=self.baseline,
                 show=watcher.step,
                 links=Links(self._lab, lab_directory(self._lab.name)) if self._lab else None,
+                health=self._health,
             )
             self._stack = stack.pop_all()
 
@@ -144,7 +150,12 @@ class _Cluster:
         return await attempt(planned, number, self._setting, around)
 
     async def mend(self) -> None:
-        """Do nothing when every host answers; otherwise connect anew. Raises HostError when one stays out of reach."""
+        """Do nothing when every host answers; otherwise connect anew.
+
+        Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
+        """
+        if self._health and (words := self._health.trouble()):
+            raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._setting is not None and await _all_answer(self._setting.transports):
             return
         await self.close()
@@ -182,6 +193,7 @@ async def carry_out(
     Raises EngineError when several runs in a row fail: the cluster is broken, and more runs would not help.
     """
     with todo.journal.hold():
+        taken_in(repository, todo.journal, watcher.say)
         todo = renewed(plan, todo, repository.runs(environment=False))
         told = _Told(watcher, todo.journal)
         todo.journal.write("connect")
@@ -199,6 +211,19 @@ async def carry_out(
         dict(made.statuses),
         dict(made.failures),
         made.stopped,
+        made.lab_lost,
+    )
+
+
+def added_up(summaries: Sequence[Summary]) -> Summary:
+    """Return what the parts of one call made, each but the last of which lost its lab."""
+    counts = [(Counter(one.statuses), Counter(one.failures)) for one in summaries]
+    return replace(
+        summaries[-1],
+        made=sum(one.made for one in summaries),
+        already_there=summaries[0].already_there,
+        statuses=dict(sum((statuses for statuses, _ in counts), Counter[str]())),
+        failures=dict(sum((failures for _, failures in counts), Counter[str]())),
     )
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.engines.contract import Finished, Provider, Show
+from assay.errors import UnfitError
 from assay.hosts.transport import Transport
+from assay.lab.health import LabHealth
 from assay.lab.links import Links
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster
@@ -21,6 +23,7 @@ from assay.model.run import CacheState, Run, Task
 from assay.model.trace import Trace
 from assay.model.warning import CodedWarning
 from assay.observe.sampling import SamplerOptions
+from assay.observe.watching import Seen
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Judgement, Workload
@@ -41,6 +44,8 @@ class Setting:
     show: Show
     links: Links | None = None
     """The lab's; None on other hosts."""
+    health: LabHealth | None = None
+    """The same."""
     workloads: Mapping[str, Workload] = field(default_factory=workloads)
     """By the name that plans use."""
 
@@ -58,6 +63,9 @@ class Around:
     """Awaited before caches are dropped: what of the run before still goes on must not disturb this one."""
     ended: Callable[[str, float, float], None] = lambda _name, _began_unix_s, _took_s: None
     """Takes each step that has ended: its name, when it began, and how long it took."""
+
+    noticed: Callable[[str], None] = lambda _words: None
+    """Takes why the attempt is ended, when that is seen."""
 
     @contextmanager
     def step(self, name: str) -> Iterator[Step]:
@@ -84,6 +92,8 @@ class Published:
     tasks: tuple[Task, ...] = ()
     trace: Trace = field(default_factory=Trace)
     logs: dict[str, bytes] = field(default_factory=dict)
+    unfit: UnfitError | None = None
+    """Why no other attempt would end better, where that is so."""
 
 
 @dataclass(slots=True)
@@ -98,8 +108,17 @@ class Gathered:
     judgement: Judgement | None = None
     trouble: str | None = None
     network: dict[str, Any] = field(default_factory=dict)
+    seen: tuple[Seen, ...] = ()
+    """What the watch has seen of each node."""
     not_own_s: float = 0.0
     """Time spent on deploying, making input and checking output: neither the job's nor assay's own."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether the job ended well, and every check of it passed."""
+        if self.finished is None or self.finished.outcome.exit_status != 0 or self.trouble or self.judgement is None:
+            return False
+        return all(check.passed for check in (*self.finished.checks, *self.judgement.checks))
 
     @contextmanager
     def not_own(self) -> Iterator[None]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LABS_MAX = 4
+"""How often a call makes its lab, when that loses its disks or hosts."""
+
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path))
@@ -94,7 +97,7 @@ def run_plan(
     """Carry out a plan with progress on stderr and return what was done as plain values."""
     from assay.campaign.cluster_hosts import hosts_for
     from assay.campaign.prepare import plan_lines, prepare
-    from assay.campaign.runner import carry_out
+    from assay.campaign.runner import added_up, carry_out
     from assay.cli.progress import CampaignDisplay
     from assay.engines.catalogue import engine_kind
     from assay.planning.limits import parse_stop
@@ -115,9 +118,16 @@ def run_plan(
             asked = " of what --only names" if only else "; --again runs the plan once more"
             display.say(f"nothing is left to run{asked}")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
-        with terminable(), hosts_for(plan.cluster, display.step) as (cluster, lab):
-            work = carry_out(plan, cluster, lab, repository, todo, display, provide, with_baseline=baseline)
-            summary = run_interruptibly(work)
+        summaries: list[Summary] = []
+        while not summaries or summaries[-1].lab_lost:
+            if summaries and (lost := summaries[-1].lab_lost):
+                if len(summaries) == LABS_MAX:
+                    raise lost
+                display.say(f"the lab is made anew: {lost.message}")
+            with terminable(), hosts_for(plan.cluster, display.step) as (cluster, lab):
+                work = carry_out(plan, cluster, lab, repository, todo, display, provide, with_baseline=baseline)
+                summaries.append(run_interruptibly(work))
+        summary = added_up(summaries)
         for line in summary_lines(summary):
             display.say(line)
     return _summary_json(summary)

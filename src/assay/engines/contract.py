@@ -175,6 +175,14 @@ class Engine(Protocol):
         """Node name to the folders there in which the engine keeps stored and intermediate data: what must be cold."""
         ...
 
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """Node name to the pid files there, by name, of the daemons that must live while a program runs.
+
+        Empty where they are somebody else's or there are none: then :meth:`trouble` is asked instead.
+        """
+        ...
+
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return every parameter that is in force for a program with ``parameters``: defaults, the plan's, and what the
         cluster fixes.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show, Storage
-from assay.errors import EngineError, HostError, HostTimeoutError
+from assay.errors import AssayError, EngineError, HostError, HostTimeoutError
 from assay.model.cluster import Cluster, NodeType
 from assay.model.layout import Layout
 from assay.model.plan import Configuration
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to rea
 
 COMMAND_TIMEOUT_S = 60.0
 _PROGRESS_INTERVAL_S = 1.0
+_CUT_SHORT_S = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +187,11 @@ class ClientEngine(ABC, Generic[StorageT]):
         """None: nothing of it is to be made cold."""
         return {}
 
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """None of assay's."""
+        return {}
+
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the defaults of its rules, and what overrides them."""
         return {**{default.name: default.value for default in self.rules.defaults}, **parameters}
@@ -212,6 +218,9 @@ class ClientEngine(ABC, Generic[StorageT]):
     async def logs(self) -> dict[str, bytes]:
         """None: it has no daemons."""
         return {}
+
+    async def cut_short(self) -> None:
+        """End what a client that was cancelled has left running on the cluster. Bounded in time by the caller."""
 
     @abstractmethod
     async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
@@ -257,6 +266,8 @@ class ClientEngine(ABC, Generic[StorageT]):
             if not task.done():
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
+                with contextlib.suppress(TimeoutError, AssayError):
+                    await asyncio.wait_for(self.cut_short(), _CUT_SHORT_S)
 
 
 EngineT = TypeVar("EngineT", bound=Engine)

@@ -306,6 +306,9 @@ class BaseTransport:
         for process in self._foreground:
             process.close_stdin()
 
+    def abandon(self) -> None:
+        """Do nothing: there is no connection to drop."""
+
     async def spawn(
         self,
         argv: Sequence[str],

@@ -232,6 +232,10 @@ class SshTransport(BaseTransport):
                 self._forwards[host, port] = listener.get_port()
         return "127.0.0.1", self._forwards[host, port]
 
+    def abandon(self) -> None:
+        """Drop the connection without a word to the other side."""
+        self._connection.abort()
+
     async def close(self) -> None:
         """Close the connection. Daemons go on, foreground processes see EOF."""
         await super().close()

@@ -128,3 +128,9 @@ class Transport(Protocol):
     async def close(self) -> None:
         """Close the connection. Daemons go on, foreground processes see EOF."""
         ...
+
+    def abandon(self) -> None:
+        """Drop the connection at once, as of a node that does not answer: whatever waits for it fails, and so does all
+        that is asked from now on. Nothing happens where the node is this machine.
+        """
+        ...

@@ -40,7 +40,7 @@ class FailureClass(StrEnum):
     """Whose fault it was that a run is not valid; each class is tried again by its own rule."""
 
     INFRASTRUCTURE = "infrastructure"
-    """A host out of reach, a full disk, a lab that is gone."""
+    """A host out of reach, a link that was down, a full or failing disk, a lab that is gone."""
     ENGINE = "engine"
     """Daemons that died or did not start, an input that could not be made, a check that could not run."""
     WORKLOAD = "workload"

@@ -154,6 +154,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         except (EngineError, HostError):
             return None
 
+    async def cut_short(self) -> None:
+        """End the jobs of a client that was cancelled."""
+        await self._end_applications()
+
     async def _end_applications(self) -> None:
         """End what is ours and still runs; never what is not."""
         try:

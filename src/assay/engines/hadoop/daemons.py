@@ -17,6 +17,7 @@ from typing import Any
 
 from assay.engines.hadoop.class_archive import ClassArchive
 from assay.engines.hadoop.configuration import Deployment, render
+from assay.engines.hadoop.readiness import note_places, require_ready
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
@@ -37,11 +38,12 @@ WORKER_DAEMONS = {
 }
 START_TIMEOUT_S = 120.0
 STOP_GRACE_S = 3.0
-# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often nobody reaps it.
+# $1: folder of the pid files, then daemons. A zombie is dead too: in containers often nobody reaps it. One that was
+# stopped answers nobody.
 _DEAD = """
 cd "$1" && shift && for name; do
   pid=$(cat "$name.pid" 2>/dev/null)
-  kill -0 "$pid" 2>/dev/null && ! grep -qs '^State:.*Z' "/proc/$pid/status" || echo "$name"
+  kill -0 "$pid" 2>/dev/null && ! grep -qs '^State:[^A-Za-z]*[ZT]' "/proc/$pid/status" || echo "$name"
 done
 """
 _POLL_S = 0.25
@@ -125,9 +127,14 @@ class Daemons:
     async def start(self, progress: Callable[[str], None]) -> None:
         """Write the configuration, format HDFS when it is new, start every daemon and wait until all are live.
 
-        Raises EngineError naming the daemon, its host and its last words when one dies or the wait is over.
+        Raises UnfitError where they can't be started, EngineError naming the daemon, its host and its last words when
+        one dies or the wait is over.
         """
         cluster = self.deployment.cluster
+        scratch = ["rm", "-rf", self.deployment.java_scratch]
+        await asyncio.gather(*(one.run(scratch, timeout_s=_COMMAND_TIMEOUT_S) for one in self.transports.values()))
+        folders = {node.name: self._folders(node) for node in cluster.nodes}
+        await require_ready(self.deployment, self.transports, folders)
         await asyncio.gather(*(self._prepare(node) for node in cluster.nodes))
         if not await self._formatted():
             progress("formatting HDFS")
@@ -138,9 +145,11 @@ class Daemons:
         progress("starting daemons")
         await asyncio.gather(*(self._start_on(node) for node in cluster.nodes))
         await self._wait_until_healthy(progress)
+        await note_places(self.deployment, self._master)
 
-    async def _prepare(self, node: Node) -> None:
-        transport, deployment = self.transports[node.name], self.deployment
+    def _folders(self, node: Node) -> list[str]:
+        """Return the folders that daemons write in on a node."""
+        deployment = self.deployment
         folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
         folders.append(deployment.java_scratch)
         if Role.WORKER in node.roles:
@@ -149,15 +158,11 @@ class Daemons:
                 *deployment.intermediate_directories(node),
                 *deployment.memory_directories(node),
             ]
-        try:
-            await transport.run(["rm", "-rf", deployment.java_scratch], timeout_s=_COMMAND_TIMEOUT_S)
-            await transport.run(["mkdir", "-p", *folders], timeout_s=_COMMAND_TIMEOUT_S)
-        except HostError as error:
-            raise EngineError(
-                f"can't make the deployment's folders: {error.message}",
-                where=node.name,
-                hint="check that the devices' directories exist and are writable",
-            ) from error
+        return folders
+
+    async def _prepare(self, node: Node) -> None:
+        """Give the folders, which are there, their modes and the configuration."""
+        transport, deployment = self.transports[node.name], self.deployment
         # DataNodes refuse a directory that others may write.
         if Role.WORKER in node.roles:
             own = [*deployment.hdfs_directories(node), *deployment.memory_directories(node)]
@@ -190,7 +195,7 @@ class Daemons:
         await self.transports[node.name].spawn(
             self._daemon_command(main_class, node),
             log=self._log(name),
-            pid_file=f"{self.home}/{name}.pid",
+            pid_file=self.pid_file(name),
             cwd=self.home,
             env={"HADOOP_CONF_DIR": self.configuration_directory()},
         )
@@ -205,9 +210,7 @@ class Daemons:
         while True:
             health = await self.health()
             if health is not None:
-                safe = ", HDFS in safe mode" if health.safe_mode else ""
-                live = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
-                progress(f"waiting: {live} of {workers} are live{safe}")
+                progress(f"waiting: {in_words(health, workers)}")
                 if healthy(health, workers):
                     return
             if time.monotonic() - checked_at > 3:
@@ -217,7 +220,7 @@ class Daemons:
             if time.monotonic() > deadline:
                 await self.raise_for_dead()
                 raise EngineError(
-                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {health}",
+                    f"the daemons were not live within {START_TIMEOUT_S:.0f} s: {in_words(health, workers)}",
                     where=self.deployment.cluster.name,
                     hint=f"read {self.home}/logs on the nodes",
                 )
@@ -251,11 +254,26 @@ class Daemons:
             safe_mode=bool(info.get("Safemode", "")),
         )
 
+    def places(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return each node with its daemons' names; a node that is master and worker stands there twice."""
+        cluster = self.deployment.cluster
+        masters = (cluster.master.name, tuple(MASTER_DAEMONS))
+        return [masters, *((worker.name, tuple(WORKER_DAEMONS)) for worker in cluster.workers)]
+
+    def pid_files(self) -> dict[str, dict[str, str]]:
+        """Return node name to the pid file of each daemon there, by its name."""
+        found: dict[str, dict[str, str]] = {}
+        for node, names in self.places():
+            found.setdefault(node, {}).update({name: self.pid_file(name) for name in names})
+        return found
+
+    def pid_file(self, daemon: str) -> str:
+        """Return where a daemon's process id stands on its node."""
+        return f"{self.home}/{daemon}.pid"
+
     async def dead(self) -> list[str]:
         """Return ``node: daemon`` for every daemon that should run and does not."""
-        cluster = self.deployment.cluster
-        masters = [(cluster.master.name, list(MASTER_DAEMONS))]
-        return await self.dead_of([*masters, *((worker.name, list(WORKER_DAEMONS)) for worker in cluster.workers)])
+        return await self.dead_of(self.places())
 
     async def dead_of(self, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
         """Return ``node: daemon`` for each daemon that was spawned on a node (by its name) and does not run."""
@@ -293,11 +311,7 @@ class Daemons:
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""
-        cluster = self.deployment.cluster
-        wanted = [(cluster.master.name, d) for d in MASTER_DAEMONS]
-        return await self.last_lines(
-            [*wanted, *((worker.name, d) for worker in cluster.workers for d in WORKER_DAEMONS)]
-        )
+        return await self.last_lines([(node, name) for node, names in self.places() for name in names])
 
     async def last_lines(self, wanted: Sequence[tuple[str, str]]) -> dict[str, bytes]:
         """Return the same of these daemons alone, each by its node and name."""
@@ -336,6 +350,15 @@ def healthy(health: Health | None, workers: int) -> bool:
         and health.live_nodemanagers == workers
         and not health.safe_mode
     )
+
+
+def in_words(health: Health | None, workers: int) -> str:
+    """Return what the masters see, as it is told."""
+    if health is None:
+        return "a master daemon does not answer"
+    safe = ", HDFS in safe mode" if health.safe_mode else ""
+    live = f"{health.live_datanodes} DataNodes and {health.live_nodemanagers} NodeManagers"
+    return f"{live} of {workers} are live{safe}"
 
 
 def _advice(words: str) -> str:

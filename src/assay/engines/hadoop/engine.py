@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from assay.engines.contract import EngineFacts, Finished, Show
 from assay.engines.hadoop.configuration import is_job_parameter, job_options, properties
-from assay.engines.hadoop.daemons import Daemons, healthy
+from assay.engines.hadoop.daemons import Daemons, healthy, in_words
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.histories import Histories, job_ids, progress
 from assay.engines.hadoop.jobs import Jobs
@@ -61,6 +61,11 @@ class HadoopEngine(ClientEngine[Hdfs]):
             for node in deployment.cluster.nodes
         }
 
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of all daemons of the deployment."""
+        return self.daemons.pid_files()
+
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return every property that assay sets for a job with ``parameters``, on the master."""
         deployment = self.daemons.deployment
@@ -71,12 +76,8 @@ class HadoopEngine(ClientEngine[Hdfs]):
         dead = await self.daemons.dead()
         if dead:
             return f"{', '.join(dead)} died"
-        health = await self.daemons.health()
-        if health is None:
-            return "a master daemon does not answer"
-        if not healthy(health, len(self.daemons.deployment.cluster.workers)):
-            return f"not every worker is live: {health}"
-        return None
+        health, workers = await self.daemons.health(), len(self.daemons.deployment.cluster.workers)
+        return None if healthy(health, workers) else in_words(health, workers)
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last lines."""
@@ -101,6 +102,10 @@ class HadoopEngine(ClientEngine[Hdfs]):
         if ended.outcome.exit_status != 0:
             await self.end_applications()
         return await Histories(self.storage, _HISTORIES).told(ended, job_ids(ended.outcome.output))
+
+    async def cut_short(self) -> None:
+        """End the jobs of a client that was cancelled."""
+        await self.end_applications()
 
     async def progress(self) -> str | None:
         """Return where the running job is, as the ResourceManager and its ApplicationMaster say; None without one."""

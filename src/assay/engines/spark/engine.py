@@ -87,6 +87,13 @@ class SparkEngine(ClientEngine[Hdfs]):
         """Hadoop's: shuffle files lie in the NodeManagers' directories, or in Spark's own below the same."""
         return self.hadoop.data_directories
 
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of Hadoop's daemons, and of Spark's own."""
+        own = self.standalone.pid_files() if self.standalone else {}
+        hadoop = self.hadoop.pid_files
+        return {node: {**hadoop.get(node, {}), **own.get(node, {})} for node in {**hadoop, **own}}
+
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return Hadoop's, every setting that a Spark program with ``parameters`` gets, and Spark's own defaults."""
         own = self.hadoop.effective_parameters(settings.of_hadoop(parameters))
@@ -180,6 +187,10 @@ class SparkEngine(ClientEngine[Hdfs]):
         except HostError:
             return {}
         return {path.rsplit("/", 1)[-1]: content for path, content in zip(paths, contents, strict=True)}
+
+    async def cut_short(self) -> None:
+        """End the application of a driver that was cancelled."""
+        await self.hadoop.cut_short()
 
     async def progress(self) -> str | None:
         """Return what YARN says of the application; None without one, and on Spark's own master."""

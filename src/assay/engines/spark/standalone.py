@@ -95,7 +95,7 @@ class Standalone:
         await self.daemons.transports[node.name].spawn(
             [deployment.java, *options, "-XX:-UsePerfData", log, "-cp", path, main, *arguments],
             log=f"{self.daemons.home}/logs/{name}.log",
-            pid_file=f"{self.daemons.home}/{name}.pid",
+            pid_file=self.daemons.pid_file(name),
             cwd=self.daemons.home,
             # The Scala version says where a source tree of Spark has its classes; a worker asks for it in any case.
             env={
@@ -120,6 +120,13 @@ class Standalone:
         cluster = self._deployment.cluster
         return [(cluster.master.name, MASTER), *((node.name, WORKER) for node in cluster.workers)]
 
+    def pid_files(self) -> dict[str, dict[str, str]]:
+        """Return node name to the pid file of each daemon there, by its name."""
+        found: dict[str, dict[str, str]] = {}
+        for node, name in self._places():
+            found.setdefault(node, {})[name] = self.daemons.pid_file(name)
+        return found
+
     async def _dead(self) -> list[str]:
         return await self.daemons.dead_of([(node, [name]) for node, name in self._places()])
 
@@ -138,5 +145,5 @@ class Standalone:
         """End them; they keep nothing that is read again."""
         script = 'test -e "$1" && kill -9 $(cat "$1") && rm -f "$1"'
         for node, name in self._places():
-            command = ["sh", "-c", script, "sh", f"{self.daemons.home}/{name}.pid"]
+            command = ["sh", "-c", script, "sh", self.daemons.pid_file(name)]
             await self.daemons.transports[node].run(command, timeout_s=_COMMAND_TIMEOUT_S, check=False)

@@ -1,0 +1,178 @@
+"""Whether all that a run stands on is well while it goes on: daemons, hosts, links, devices, the lab's own parts.
+
+In: what an attempt shares, its engine, and the work to guard. Out: the work's end; or it is ended, with the true cause,
+when it can't end well any more. What was seen beside that (:class:`Seen`) decides later whose fault a failure was.
+
+Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
+:data:`SILENT_S` + :data:`ANSWER_S`; both are below 15 s. Cost: a look on each node every two seconds, which takes some
+0.3 ms of a CPU, and no request to any daemon of assay's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+from assay.campaign.setting import Setting
+from assay.engines.contract import Engine
+from assay.errors import AssayError, EngineError, HostError, LabError
+from assay.hosts.transport import Transport
+from assay.lab.health import LabHealth
+from assay.observe.watching import INTERVAL_S, NodeWatch, Seen, WatchOptions
+
+T = TypeVar("T")
+
+SILENT_S = 9.0
+"""After so long without a sign of life a host is asked; on a machine at its limits looks come seconds late."""
+ANSWER_S = 4.0
+ENGINE_INTERVAL_S = 4.0
+ENGINE_ANSWER_S = 6.0
+_POLL_S = 0.5
+_DOWN_LOOKS = 2
+
+
+@asynccontextmanager
+async def watching(setting: Setting, engine: Engine) -> AsyncIterator[Vigil]:
+    """Watch every node until the block ends. Raises HostError where a node can't be watched."""
+    options = watch_options(setting, engine)
+    names = list(setting.transports)
+    starting = (NodeWatch.start(setting.transports[name], options[name]) for name in names)
+    results = await asyncio.gather(*starting, return_exceptions=True)
+    vigil = Vigil({one.transport.name: one for one in results if isinstance(one, NodeWatch)}, engine, setting.health)
+    try:
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        yield vigil
+    finally:
+        await asyncio.shield(vigil.stop())
+
+
+def watch_options(setting: Setting, engine: Engine) -> dict[str, WatchOptions]:
+    """Return what is looked at on each node."""
+    groups = {name: (one.cgroup or {}).get("memory") for name, one in setting.samplers.items()}
+    return {
+        name: WatchOptions(
+            daemons=engine.pid_files.get(name, {}),
+            directories=setting.samplers[name].disks,
+            cgroup=groups.get(name),
+            shared=setting.links is not None,
+        )
+        for name in setting.transports
+    }
+
+
+class Vigil:
+    """The watches of all nodes while they go on."""
+
+    def __init__(self, watches: Mapping[str, NodeWatch], engine: Engine, lab: LabHealth | None) -> None:
+        self._watches = watches
+        self._engine = engine
+        self._lab = lab
+        self._asked_s = time.monotonic()
+        self._engine_words = ""
+
+    @property
+    def seen(self) -> tuple[Seen, ...]:
+        """What was seen of each node."""
+        return tuple(watch.seen for watch in self._watches.values())
+
+    async def guard(self, work: Awaitable[T], noticed: Callable[[str], None]) -> T:
+        """Await ``work``. When something that it needs is gone, ``noticed`` takes the words, ``work`` is cancelled, and
+        that is raised instead.
+        """
+        task, watch = asyncio.ensure_future(work), asyncio.create_task(self._until_trouble())
+        try:
+            await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                noticed(watch.result().message)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                raise watch.result()
+            return task.result()
+        finally:
+            for one in (task, watch):
+                one.cancel()
+            await asyncio.gather(task, watch, return_exceptions=True)
+
+    async def last_look(self) -> None:
+        """Look once more at every node: what has just ended may have ended by what is only to be seen now."""
+        await asyncio.gather(*(watch.look(INTERVAL_S + ANSWER_S) for watch in self._watches.values()))
+
+    async def stop(self) -> None:
+        """End all watches."""
+        await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
+
+    async def _until_trouble(self) -> AssayError:
+        while True:
+            if (error := await self._trouble()) is not None:
+                return error
+            await asyncio.sleep(_POLL_S)
+
+    async def _trouble(self) -> AssayError | None:
+        if self._lab and (words := await asyncio.to_thread(self._lab.trouble)):
+            return LabError(words)
+        for watch in self._watches.values():
+            if error := await self._of_host(watch) or _of_parts(watch.seen):
+                return error
+        if stuck := [one for watch in self._watches.values() for one in _daemons(watch.seen)]:
+            return EngineError(", ".join(stuck))
+        return await self._of_engine()
+
+    async def _of_host(self, watch: NodeWatch) -> AssayError | None:
+        """Return that a host is out of reach: no look came for long, and it does not answer when it is asked."""
+        silent_s = time.monotonic() - watch.heard_s
+        if watch.lost is None and silent_s < SILENT_S:
+            return None
+        if await _answers(watch.transport):
+            watch.heard_s = time.monotonic()  # the watch alone is late, or was ended: not the host
+            return None
+        if self._lab and (words := await asyncio.to_thread(self._lab.trouble)):
+            return LabError(words)
+        watch.transport.abandon()
+        name = watch.transport.name
+        words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"
+        return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
+
+    async def _of_engine(self) -> AssayError | None:
+        """Ask an engine without daemons of assay's own, now and then; what it says twice is true."""
+        if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
+            return None
+        try:
+            words = await asyncio.wait_for(self._engine.trouble(), ENGINE_ANSWER_S) or ""
+        except TimeoutError:
+            words = f"{self._engine.facts.name} does not answer"
+        except AssayError as error:
+            words = error.message
+        self._asked_s = time.monotonic()
+        before, self._engine_words = self._engine_words, words
+        return EngineError(words) if words and before else None
+
+
+def _of_parts(seen: Seen) -> AssayError | None:
+    """Return that a link is down, or that a device has errors."""
+    for name, looks in seen.down.items():
+        if looks >= _DOWN_LOOKS:
+            return HostError(seen.links[name].words)
+    return HostError(seen.devices[0].words) if seen.devices else None
+
+
+def _daemons(seen: Seen) -> list[str]:
+    """Return which daemons of a node died, or have been stopped for two looks."""
+    dead = [f"{seen.node}: {name} died" for name, state in seen.daemons.items() if state == "dead"]
+    return [*dead, *(f"{seen.node}: {name} is stopped (SIGSTOP)" for name in seen.stuck)]
+
+
+async def _answers(transport: Transport) -> bool:
+    """Say whether a command runs there, soon."""
+    asked = asyncio.create_task(transport.run(["true"], timeout_s=ANSWER_S))
+    done, _ = await asyncio.wait({asked}, timeout=ANSWER_S)
+    if done:
+        return asked.exception() is None
+    # Ending it there takes as long again: nobody waits for that.
+    asked.cancel()
+    asked.add_done_callback(lambda one: one.cancelled() or one.exception())
+    return False

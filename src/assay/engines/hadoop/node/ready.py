@@ -1,0 +1,106 @@
+"""Can daemons be started on this node? Folders are made and tried, memory and clock looked at; nothing else is changed.
+
+In, as JSON in argv[1]: ``folders``: those that daemons write in; ``room_bytes``: what each must have free; ``own``:
+those of them whose mode daemons insist on, so that they must belong to the user; ``metadata``: HDFS's directories here,
+the NameNode's among them. Out: a JSON object with ``troubles`` (a list of [words, what to do]), ``memory_bytes`` and
+``available_bytes`` of memory, ``unix_s``, and ``clusters`` (of ``metadata``, each directory that holds an HDFS already
+to its id). Source of VERSION: Hadoop's HdfsUserGuide and hdfs/server/common/Storage.java.
+"""
+
+import errno
+import json
+import os
+import pwd
+import re
+import sys
+import time
+from typing import Dict, List, Optional
+
+
+def user_name(number: int) -> str:
+    """Return a user's name, or the number where there is none."""
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def trouble_with(folder: str, room_bytes: int, own: bool) -> Optional[List[str]]:
+    """Return why a folder can't be used and what to do; None where it can."""
+    me = user_name(os.geteuid())
+    probe = os.path.join(folder, ".assay-%d" % os.getpid())
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(probe, "wb") as file:
+            file.write(b"x" * 4096)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            return [folder + " has no room left", "free space on that device"]
+        if error.errno in (errno.EACCES, errno.EPERM):
+            return ["%s can't be written by %s" % (folder, me), "chown it to %s, or name another directory" % me]
+        if error.errno == errno.EROFS:
+            return [
+                folder + " is mounted read-only",
+                "look at the kernel's log (dmesg), mend the file system, remount it",
+            ]
+        return ["%s can't be written: %s" % (folder, error.strerror), "mend it, or name another directory"]
+    finally:
+        try:
+            os.unlink(probe)
+        except OSError:
+            pass
+    told = os.statvfs(folder)
+    free_bytes = told.f_bavail * told.f_frsize
+    if free_bytes < room_bytes:
+        words = "%s has %.0f MB free, and daemons need %.0f MB before any data" % (
+            folder,
+            free_bytes / 1e6,
+            room_bytes / 1e6,
+        )
+        return [words, "free space on that device"]
+    owner = os.stat(folder).st_uid
+    if own and os.geteuid() not in (0, owner):
+        words = "%s belongs to %s, and a DataNode of %s sets its mode" % (folder, user_name(owner), me)
+        return [words, "chown it to %s, or name another directory" % me]
+    return None
+
+
+def memory() -> Dict[str, int]:
+    """Return the bytes of memory in all and of that what is available."""
+    with open("/proc/meminfo") as file:
+        kib = dict(re.findall("^(\\w+): +([0-9]+)", file.read(), re.M))
+    total_bytes = int(kib["MemTotal"]) * 1024
+    # Kernels before 3.14 do not say what is available.
+    available_bytes = int(kib["MemAvailable"]) * 1024 if "MemAvailable" in kib else total_bytes
+    return {"memory_bytes": total_bytes, "available_bytes": available_bytes}
+
+
+def cluster_in(directory: str) -> Optional[str]:
+    """Return the id of the HDFS that a directory belongs to; None where it holds none."""
+    try:
+        with open(os.path.join(directory, "current", "VERSION")) as file:
+            found = re.search("^clusterID=(\\S+)", file.read(), re.M)
+        return found.group(1) if found else None
+    except OSError:
+        return None
+
+
+def main() -> None:
+    """Print what was found."""
+    options = json.loads(sys.argv[1])
+    own = set(options["own"])
+    tried = [trouble_with(folder, options["room_bytes"], folder in own) for folder in options["folders"]]
+    clusters = {directory: cluster_in(directory) for directory in options["metadata"]}
+    found = {
+        "troubles": [trouble for trouble in tried if trouble],
+        "unix_s": time.time(),
+        "clusters": {directory: name for directory, name in clusters.items() if name},
+    }
+    found.update(memory())
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""Watch: is all well on this node? One JSON line every ``interval_s``, which is a sign of life too. Ends with stdin.
+
+In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directories``: device name to a directory on
+it; ``cgroup``: memory control group's directory or null; ``shared``: whether the kernel's log is other nodes' as well,
+as in a lab, so that only lines count that name this node's devices, links or control group.
+Out: a header with what can't be watched and why, then lines with ``daemons`` (name to "dead" or "stopped", of those
+that are either), ``links`` (name to [has carrier, changes of it since the start]), ``room`` (device to [bytes free,
+bytes, inodes free]), ``oom`` (processes that the kernel ended for lack of memory since the start) and ``kernel`` (what
+its log says of devices, memory and links since the line before).
+
+Sources: proc_pid_stat(5); Documentation/ABI/testing/sysfs-class-net (carrier, carrier_changes), dev-kmsg; the kernel's
+cgroup-v1/memory.rst (memory.oom_control: oom_kill) and cgroup-v2.rst (memory.events: oom_kill).
+"""
+
+import json
+import os
+import re
+import select
+import sys
+import time
+from typing import Any, Dict, List, Optional
+
+TELLING = re.compile(
+    "I/O error|EXT4-fs error|EXT4-fs warning.*error|XFS.*(error|hut ?down)|BTRFS.*(error|critical)|read-only|"
+    "oom-kill:|Link is Down|link down|Medium Error|uncorrectable|timed out, abort",
+    re.I,
+)
+LINES_MAX = 20
+KERNEL_BYTES_MAX = 1 << 20
+
+
+def text_of(path: str) -> Optional[str]:
+    """Return a small file's content; None where it can't be read."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return None
+
+
+def state_of(pid_file: str) -> Optional[str]:
+    """Return that the process in a pid file is "dead" or "stopped"; None where it is neither."""
+    pid = text_of(pid_file)
+    told = text_of("/proc/%s/stat" % pid) if pid and pid.isdigit() else None
+    state = told.rpartition(")")[2].split()[0] if told else "X"
+    if state in "ZX":  # a zombie is dead too: in containers often nobody reaps it
+        return "dead"
+    return "stopped" if state == "T" else None
+
+
+class Links:
+    """Carrier of each link that has one now; those without are somebody's to plug in."""
+
+    def __init__(self, root: str = "/sys/class/net") -> None:
+        self.root = root
+        every = [name for name in sorted(os.listdir(root)) if name != "lo" and self.carrier(name)]
+        hardware = [name for name in every if os.path.exists(os.path.join(root, name, "device"))]
+        self.before = {name: self.changes(name) for name in hardware or every}
+
+    def carrier(self, name: str) -> bool:
+        """Say whether a link has carrier; one that is switched off has none."""
+        return text_of(os.path.join(self.root, name, "carrier")) == "1"
+
+    def changes(self, name: str) -> int:
+        """Return how often the carrier has come and gone."""
+        return int(text_of(os.path.join(self.root, name, "carrier_changes")) or 0)
+
+    def now(self) -> Dict[str, List[int]]:
+        """Return for each link whether it has carrier, and how often that changed since the start."""
+        return {name: [int(self.carrier(name)), self.changes(name) - was] for name, was in self.before.items()}
+
+
+class Kernel:
+    """What the kernel's log says from now on."""
+
+    def __init__(self, marks: Optional[List[str]]) -> None:
+        self.marks = marks
+        self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
+        os.lseek(self.fd, 0, os.SEEK_END)
+
+    def lines(self) -> List[str]:
+        """Return the telling lines since the last call."""
+        found: List[str] = []
+        read_bytes = 0
+        while read_bytes < KERNEL_BYTES_MAX:
+            try:
+                record = os.read(self.fd, 8192)
+            except BlockingIOError:
+                break
+            except OSError:  # EPIPE: what was not read in time is overwritten; the next read goes on after it
+                read_bytes += 8192
+                continue
+            read_bytes += len(record)
+            line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
+            ours = self.marks is None or any(mark in line for mark in self.marks)
+            if ours and TELLING.search(line) and len(found) < LINES_MAX:
+                found.append(line[:300])
+        return found
+
+
+def killed(cgroup: Optional[str]) -> int:
+    """Return how many processes the kernel has ended in a control group for lack of memory."""
+    for name in ("memory.events", "memory.oom_control"):
+        found = re.search("^oom_kill ([0-9]+)", text_of(os.path.join(cgroup or "/nowhere", name)) or "", re.M)
+        if found:
+            return int(found.group(1))
+    return 0
+
+
+def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
+    """Return for each device: bytes free for users, bytes in all, inodes free; -1 for all where it does not answer."""
+    found = {}
+    for name, directory in directories.items():
+        try:
+            told = os.statvfs(directory)
+            # Some file systems count no inodes: then there are always enough.
+            inodes = told.f_favail if told.f_files else 1
+            found[name] = [told.f_bavail * told.f_frsize, told.f_blocks * told.f_frsize, inodes]
+        except OSError:
+            found[name] = [-1, -1, -1]
+    return found
+
+
+def device_names(directories: Dict[str, str]) -> List[str]:
+    """Return the kernel's names of the devices that directories lie on."""
+    names = []
+    for directory in directories.values():
+        try:
+            number = os.stat(directory).st_dev
+            path = os.path.realpath("/sys/dev/block/%d:%d" % (os.major(number), os.minor(number)))
+            names.append(os.path.basename(path))
+        except OSError:
+            pass
+    return names
+
+
+def stdin_ended(wait_s: float) -> bool:
+    """Wait so long at most for the end of stdin."""
+    until = time.monotonic() + wait_s
+    while True:
+        if not select.select([0], [], [], max(until - time.monotonic(), 0))[0]:
+            return False
+        if not os.read(0, 4096):
+            return True
+
+
+def main() -> None:
+    """Print the header, and a line at each interval."""
+    options = json.loads(sys.argv[1])
+    directories, cgroup = options["directories"], options["cgroup"]
+    missing: Dict[str, str] = {}
+    links = None
+    kernel = None
+    try:
+        links = Links()
+    except OSError as error:
+        missing["links"] = str(error)
+    marks = None
+    if options["shared"]:
+        group = "/".join(cgroup.rstrip("/").rsplit("/", 2)[-2:]) if cgroup else "-"
+        # Of a name only whole words: loop1 is no part of loop12.
+        marks = [group] + [
+            mark
+            for name in device_names(directories)
+            for mark in (name + " ", name + ",", name + ")", name + ":", name + "-")
+        ]
+    try:
+        kernel = Kernel(marks)
+    except OSError as error:
+        missing["kernel log"] = str(error)
+    killed_before = killed(cgroup)
+    header = {"assay_watch": 1, "missing": missing}
+    while True:
+        states = {name: state_of(pid_file) for name, pid_file in options["daemons"].items()}
+        line: Dict[str, Any] = dict(header)
+        header = {}
+        line["daemons"] = {name: state for name, state in states.items() if state}
+        line["links"] = links.now() if links else {}
+        line["room"] = room(directories)
+        line["oom"] = killed(cgroup) - killed_before
+        line["kernel"] = kernel.lines() if kernel else []
+        line["cpu_s"] = round(time.process_time(), 4)
+        os.write(1, json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        if stdin_ended(options["interval_s"]):
+            break
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass

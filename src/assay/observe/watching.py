@@ -1,0 +1,196 @@
+"""Watch a node while something is carried out on it, and tell what was seen of its daemons, links, devices and memory.
+
+In: a transport and what to look at. Out: :class:`Seen`, which grows while the watch goes on. The lines' format and
+their sources are described in ``node/watch.py``. A look every two seconds; times in seconds, room in bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from assay.errors import HostError
+from assay.hosts.transport import RemoteProcess, Transport
+from assay.observe.scripts import command, words_for
+from assay.units import format_bytes
+
+INTERVAL_S = 2.0
+START_TIMEOUT_S = 20.0
+STOP_TIMEOUT_S = 2.0
+LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
+"""Room is low below a tenth of a device or 256 MiB, whichever is less: less than what a few HDFS blocks need."""
+FULL_BYTES = 1 << 20
+KERNEL_LINES_MAX = 50
+_KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """What is looked at on one node."""
+
+    daemons: Mapping[str, str] = field(default_factory=dict)
+    """Name to pid file."""
+    directories: Mapping[str, str] = field(default_factory=dict)
+    """Device to a directory on it."""
+    cgroup: str | None = None
+    """The node's memory control group; None for a host without one of its own."""
+    shared: bool = False
+    """Whether other nodes have the same kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something of a node that is not as it should be, in words, and when it was seen."""
+
+    words: str
+    at_unix_s: float
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one node."""
+
+    node: str
+    daemons: dict[str, str] = field(default_factory=dict)
+    """Daemon to "dead" or "stopped", as of the last look."""
+    stuck: tuple[str, ...] = ()
+    """Daemons that were stopped at the last two looks."""
+    down: dict[str, int] = field(default_factory=dict)
+    """Link to the number of looks in a row at which it had no carrier."""
+    links: dict[str, Change] = field(default_factory=dict)
+    """What became of each link that lost its carrier."""
+    low: dict[str, Change] = field(default_factory=dict)
+    """Each device that had little or no room left, at its least."""
+    devices: list[Change] = field(default_factory=list)
+    """What the kernel's log says of devices."""
+    memory: list[Change] = field(default_factory=list)
+    """Processes that were ended for lack of memory."""
+    least_bytes: dict[str, int] = field(default_factory=dict)
+    looks: int = 0
+    cpu_s: float = 0.0
+    """What the watch took itself."""
+
+    def take(self, line: Mapping[str, Any], now_unix_s: float) -> None:
+        """Add one look. Raises ValueError, KeyError or TypeError for what is none."""
+        self.looks += 1
+        self.cpu_s = float(line["cpu_s"])
+        before, self.daemons = self.daemons, dict(line["daemons"])
+        self.stuck = tuple(name for name, state in self.daemons.items() if state == before.get(name) == "stopped")
+        for name, (carrier, changes) in line["links"].items():
+            self.down[name] = 0 if carrier else self.down.get(name, 0) + 1
+            if changes or not carrier:
+                now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
+                words = f"the link {name} of {self.node} {now}"
+                self.links[name] = Change(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
+        for name, (free_bytes, all_bytes, inodes) in line["room"].items():
+            self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
+        for text in line["kernel"]:
+            self._kernel(text, now_unix_s)
+        if int(line["oom"]) > len(self.memory):
+            words = f"the kernel ended a process on {self.node} for lack of memory"
+            self.memory.append(Change(words, now_unix_s))
+
+    def _kernel(self, text: str, now_unix_s: float) -> None:
+        """Take a line of the kernel's log. What it says of memory twice, in two lines, counts once."""
+        if victim := _KILLED.search(text):
+            words = f"the kernel ended {victim[1]} (process {victim[2]}) on {self.node} for lack of memory"
+            self.memory.append(Change(words, now_unix_s))
+        elif "memory" not in text.lower() and len(self.devices) < KERNEL_LINES_MAX:
+            self.devices.append(Change(f"the kernel of {self.node} says: {text}", now_unix_s))
+
+    def _room(self, name: str, free_bytes: int, all_bytes: int, inodes: int, now_unix_s: float) -> None:
+        if free_bytes < 0:
+            words = f"{name} of {self.node} does not answer"
+            if all(change.words != words for change in self.devices):
+                self.devices.append(Change(words, now_unix_s))
+            return
+        low = free_bytes < min(LOW_SHARE * all_bytes, LOW_BYTES_MAX)
+        if (low or not inodes) and free_bytes < self.least_bytes.get(name, all_bytes + 1):
+            self.least_bytes[name] = free_bytes
+            if not inodes:
+                words = f"{name} of {self.node} has no inodes left"
+            elif free_bytes < FULL_BYTES:
+                words = f"{name} of {self.node} was full"
+            else:
+                left = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
+                words = f"{name} of {self.node} was nearly full: {left} were left"
+            self.low[name] = Change(words, now_unix_s)
+
+
+class NodeWatch:
+    """A watch that goes on on a node until :meth:`stop`, or until the connection or assay dies."""
+
+    def __init__(self, transport: Transport, process: RemoteProcess) -> None:
+        self.transport = transport
+        self.seen = Seen(transport.name)
+        self.heard_s = time.monotonic()
+        self.lost: HostError | None = None
+        self._process = process
+        self._looked = asyncio.Event()
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def start(cls, transport: Transport, options: WatchOptions) -> NodeWatch:
+        """Start watching; returns after the first look. Raises HostError when it can't."""
+        arguments = {
+            "interval_s": INTERVAL_S,
+            "daemons": dict(options.daemons),
+            "directories": dict(options.directories),
+            "cgroup": options.cgroup,
+            "shared": options.shared,
+        }
+        watch = cls(transport, await transport.start(command("watch", arguments)))
+        try:
+            async with asyncio.timeout(START_TIMEOUT_S):
+                await watch._looked.wait()
+        except BaseException as error:
+            await watch.stop()
+            if isinstance(error, TimeoutError):
+                raise HostError("the watch says nothing", where=f"{transport.name}: watch") from error
+            raise
+        if not watch.seen.looks:
+            with contextlib.suppress(HostError):
+                await watch._process.wait(STOP_TIMEOUT_S)
+            status = watch._process.exit_status
+            raise words_for("watch", transport.name, -1 if status is None else status, watch._process.stderr_tail)
+        return watch
+
+    async def _read(self) -> None:
+        try:
+            async for line in self._process.stdout:
+                with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
+                    self.seen.take(json.loads(line), time.time())
+                    self.heard_s = time.monotonic()
+                    self._looked.set()
+            self.lost = HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
+        except HostError as error:
+            self.lost = error
+        finally:
+            self._looked.set()
+
+    async def look(self, timeout_s: float) -> None:
+        """Wait for the next look, so long at most."""
+        self._looked.clear()
+        if self.lost is None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._looked.wait(), timeout_s)
+
+    async def stop(self) -> None:
+        """End it. Never raises: it ends with its connection in any case."""
+        self._process.close_stdin()
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await asyncio.shield(self._reading)
+                await self._process.wait(STOP_TIMEOUT_S)
+        except (HostError, TimeoutError):
+            with contextlib.suppress(HostError, TimeoutError):
+                async with asyncio.timeout(STOP_TIMEOUT_S):
+                    await self._process.terminate()
+        finally:
+            self._reading.cancel()

@@ -1,0 +1,274 @@
+"""The watch beside a run, on this machine's own processes, links and devices: what it ends, how soon, and why."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from assay.campaign.failures import of_hosts, of_memory
+from assay.campaign.judging import status_of
+from assay.campaign.setting import Gathered
+from assay.campaign.watching import Vigil
+from assay.engines.contract import Engine, Finished
+from assay.errors import AssayError, EngineError, HostError
+from assay.hosts import LocalTransport
+from assay.model.program import Outcome
+from assay.model.run import FailureClass, RunStatus
+from assay.observe.scripts import source
+from assay.observe.watching import NodeWatch, Seen, WatchOptions
+from assay.planning.limits import NO_HISTORY
+from assay.workloads.workload import Judgement
+
+BOUND_S = 15.0
+
+
+@dataclass
+class Watched:
+    """What the watch asks of an engine."""
+
+    pid_files: Mapping[str, Mapping[str, str]]
+    troubles: list[str | None] = field(default_factory=list)
+
+    async def trouble(self) -> str | None:
+        return self.troubles.pop(0) if self.troubles else None
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sleep", "600"]) as process:
+        (tmp_path / "datanode.pid").write_text(f"{process.pid}\n")
+        yield process
+        process.kill()
+
+
+async def guarded(folder: Path, disturb: Any, directories: Mapping[str, str] | None = None) -> tuple[float, AssayError]:
+    """Return after how long endless work was ended, and why."""
+    pid_files = {"datanode": str(folder / "datanode.pid")}
+    watch = await NodeWatch.start(LocalTransport("worker1"), WatchOptions(pid_files, directories or {}))
+    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({"worker1": pid_files})), None)
+    noticed: list[str] = []
+    began_s = time.monotonic()
+    try:
+        work = asyncio.create_task(asyncio.sleep(60))
+        asyncio.get_running_loop().call_later(0.1, disturb)
+        with pytest.raises(AssayError) as raised:
+            await vigil.guard(work, noticed.append)
+        assert work.cancelled()
+        assert noticed == [raised.value.message]
+        return time.monotonic() - began_s, raised.value
+    finally:
+        await vigil.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(signal.SIGKILL, "worker1: datanode died"), (signal.SIGSTOP, "worker1: datanode is stopped (SIGSTOP)")],
+)
+async def test_work_is_ended_soon_after_a_daemon_that_it_needs_is_gone(
+    tmp_path: Path, daemon: subprocess.Popen[bytes], number: signal.Signals, words: str
+) -> None:
+    took_s, error = await guarded(tmp_path, lambda: os.kill(daemon.pid, number))
+    assert isinstance(error, EngineError)
+    assert error.message == words
+    assert took_s < BOUND_S
+
+
+@pytest.mark.slow
+async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: subprocess.Popen[bytes]) -> None:
+    pid_files = {"datanode": str(tmp_path / "datanode.pid")}
+    watch = await NodeWatch.start(LocalTransport("w"), WatchOptions(pid_files, {"disk": str(tmp_path)}))
+    vigil = Vigil({"w": watch}, cast(Engine, Watched({"w": pid_files})), None)
+
+    async def work() -> str:
+        await asyncio.sleep(2.5)
+        return "done"
+
+    try:
+        assert await vigil.guard(work(), pytest.fail) == "done"
+        await vigil.last_look()
+    finally:
+        await vigil.stop()
+    (seen,) = vigil.seen
+    assert seen.looks >= 2
+    assert (seen.daemons, seen.stuck, seen.devices) == ({}, (), [])
+    assert seen.cpu_s / seen.looks < 0.1, "most of it is Python's start"
+
+
+@pytest.mark.slow
+async def test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_second_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("assay.campaign.watching.ENGINE_INTERVAL_S", 0.0)
+    engine = Watched({}, [None, "late", None, "no master answers", "no master answers"])
+    vigil = Vigil({}, cast(Engine, engine), None)
+    with pytest.raises(EngineError, match="no master answers"):
+        await vigil.guard(asyncio.sleep(60), lambda _: None)
+    assert engine.troubles == []
+
+
+class Deaf(LocalTransport):
+    """A host that hears nothing from a moment on, as behind a link that is down."""
+
+    deaf = False
+    dropped = False
+
+    async def run(self, argv: Sequence[str], **options: Any) -> Any:
+        if self.deaf:
+            await asyncio.sleep(60)
+        return await super().run(argv, **options)
+
+    def abandon(self) -> None:
+        self.dropped = True
+
+
+@pytest.mark.slow
+async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SILENT_S", "ANSWER_S"):
+        monkeypatch.setattr(f"assay.campaign.watching.{name}", 0.6)
+    host = Deaf("worker1")
+    watch = await NodeWatch.start(host, WatchOptions())
+    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({})), None)
+    os.kill(watch._process.pid, signal.SIGSTOP)
+    try:
+        # It is late, but it answers: nothing is said of it.
+        assert await vigil._of_host(watch) is None
+        await asyncio.sleep(0.8)
+        assert await vigil._of_host(watch) is None
+        host.deaf = True
+        with pytest.raises(HostError, match="worker1 does not answer: no sign of life for"):
+            await vigil.guard(asyncio.sleep(60), lambda _: None)
+        assert host.dropped, "nobody waits for a host that says nothing"
+    finally:
+        await vigil.stop()
+
+
+def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str]) -> Seen:
+    """Run the watch in a network namespace, with a command before each further look; return what was seen."""
+    options = {"interval_s": 0.3, "daemons": {}, "directories": directories, "cgroup": None, "shared": True}
+    command = ["ip", "netns", "exec", namespace, sys.executable, "-c", source("watch"), json.dumps(options)]
+    seen = Seen("worker1")
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        seen.take(json.loads(process.stdout.readline()), time.time())
+        for one in between:
+            subprocess.run(one, check=True)
+            for _ in range(2):
+                seen.take(json.loads(process.stdout.readline()), time.time())
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdout.read()
+    return seen
+
+
+@pytest.fixture
+def namespace() -> Iterator[str]:
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    name = f"watch-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    link = ["ip", "-n", name, "link"]
+    subprocess.run([*link, "add", "eth0", "type", "veth", "peer", "name", "far"], check=True)
+    for end in ("eth0", "far"):
+        subprocess.run([*link, "set", end, "up"], check=True)
+    yield name
+    subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace: str) -> None:
+    switch = ["ip", "-n", namespace, "link", "set", "far"]
+    assert looks(namespace, {}, ["true"]).links == {}
+    seen = looks(namespace, {}, [*switch, "down"], [*switch, "up"])
+    assert seen.links["eth0"].words == "the link eth0 of worker1 was down (its carrier changed 2 times)"
+    assert seen.down["eth0"] == 0
+    assert looks(namespace, {}, [*switch, "down"]).down["eth0"] == 2
+
+
+@pytest.mark.root
+@pytest.mark.slow
+def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: str, tmp_path: Path) -> None:
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "assay", str(tmp_path)], check=True)
+    try:
+        fill = ["fallocate", "-l", "8m", str(tmp_path / "fill")]
+        seen = looks(namespace, {"hdd1": str(tmp_path)}, fill, ["rm", str(tmp_path / "fill")])
+    finally:
+        subprocess.run(["umount", str(tmp_path)], check=True)
+    assert [change.words for change in seen.low.values()] == ["hdd1 of worker1 was full"]
+
+
+def line(**told: Any) -> dict[str, Any]:
+    return {"daemons": {}, "links": {}, "room": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **told}
+
+
+def ended(*passed: bool) -> Gathered:
+    from assay.model.run import Check
+
+    checks = tuple(Check("replicas", one, "2 of 2" if one else "1 of 2") for one in passed)
+    gathered = Gathered(finished=Finished(Outcome(0, "", {}, 0, 30.0), 1000.0))
+    gathered.judgement = Judgement(checks)
+    return gathered
+
+
+@pytest.mark.parametrize(
+    ("told", "at_unix_s", "passed", "wants"),
+    [
+        ({}, 1010.0, True, (RunStatus.VALID, None)),
+        ({}, 1010.0, False, (RunStatus.INVALID, FailureClass.VALIDATION)),
+        ({"links": {"eth0": [1, 2]}}, 1010.0, False, (RunStatus.INVALID, FailureClass.INFRASTRUCTURE)),
+        ({"links": {"eth0": [1, 2]}}, 1010.0, True, (RunStatus.INVALID, FailureClass.INFRASTRUCTURE)),
+        # While input was made, or after the job: the time that was measured stands.
+        ({"links": {"eth0": [1, 2]}}, 900.0, True, (RunStatus.VALID, None)),
+        ({"room": {"hdd1": [0, 10**9, 5]}}, 1010.0, False, (RunStatus.INVALID, FailureClass.INFRASTRUCTURE)),
+        ({"room": {"hdd1": [0, 10**9, 5]}}, 1010.0, True, (RunStatus.VALID, None)),
+        (
+            {"kernel": ["I/O error, dev loop3, sector 8"]},
+            1010.0,
+            True,
+            (RunStatus.INVALID, FailureClass.INFRASTRUCTURE),
+        ),
+    ],
+)
+def test_links_and_devices_decide_the_class_before_what_came_of_them(
+    told: dict[str, Any], at_unix_s: float, passed: bool, wants: tuple[RunStatus, FailureClass | None]
+) -> None:
+    seen = Seen("worker1")
+    seen.take(line(**told), at_unix_s)
+    gathered = ended(passed)
+    gathered.seen = (seen,)
+    status, why, failure_class = status_of(gathered, None, NO_HISTORY)
+    assert (status, failure_class) == wants
+    if failure_class is FailureClass.INFRASTRUCTURE:
+        assert why is not None
+        assert not why.startswith("replicas")
+        assert "worker1" in why
+
+
+def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None:
+    seen = Seen("worker1")
+    kernel = (
+        "oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,"
+        "oom_memcg=/assay-x/worker1,task_memcg=/assay-x/worker1,task=java,pid=4711,uid=0"
+    )
+    seen.take(line(oom=1, kernel=[kernel, "Memory cgroup out of memory: Killed process 4711 (java)"]), 1.0)
+    words = "the kernel ended java (process 4711) on worker1 for lack of memory"
+    assert of_memory([seen]) == [words]
+    assert of_hosts([seen]) == []
+    gathered = Gathered(seen=(seen,))
+    status, why, failure_class = status_of(gathered, EngineError("worker1: datanode died"), NO_HISTORY)
+    assert (status, why, failure_class) == (RunStatus.FAILED, f"{words}; worker1: datanode died", FailureClass.ENGINE)
+    untold = Seen("worker1")
+    untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
+    assert of_memory([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
