@@ -1,10 +1,11 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test        every test, the lab's with real daemons among them
+# make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
 # make bench       what assay itself costs, beside the bare job
-.PHONY: demo test test-fast check wheel bench setup setup-test setup-fast format
+.PHONY: demo test faults test-fast check wheel bench setup setup-test setup-fast format
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +25,9 @@ demo: setup
 
 test: setup-test
 	@.venv/bin/python tools/test.py
+
+faults: setup-test
+	@.venv/bin/python tools/faults.py --minutes 55
 
 test-fast: setup-fast
 	@.venv/bin/python -m pytest --fast -n 3 --dist loadfile -p no:schemathesis

@@ -1,0 +1,32 @@
+"""The short form of the table of faults: daemons, disks, links that go while a job runs. The whole: `make faults`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from campaign_support import require_hadoop
+from fault_runner import carry_out
+from fault_table import ROWS, Row
+from lab_support import require_lab, unique_name
+
+
+def test_every_row_has_a_name_of_its_own_and_says_when_it_must_be_noticed() -> None:
+    names = [row.name for row in ROWS]
+    assert len(set(names)) == len(names)
+    assert {row.bound_s for row in ROWS} == {15.0, None}
+    # What ends a call by itself, and what nobody can notice while it goes on, has no bound.
+    unbound = {row.fault for row in ROWS if row.bound_s is None}
+    assert not [fault for fault in unbound if "diskd" in fault or "Manager" in fault or "Node " in fault]
+
+
+@pytest.mark.lab
+@pytest.mark.hadoop
+@pytest.mark.parametrize("row", [row for row in ROWS if row.short], ids=lambda row: row.name)
+def test_a_fault_is_noticed_named_and_survived(row: Row, tmp_path: Path) -> None:
+    require_lab()
+    require_hadoop()
+    became = carry_out(row, tmp_path, unique_name("fault"))
+    print(f"{row.name}: {became.attempts}; {became.cause}; noticed after {became.noticed_s} s; {became.took_s:.0f} s")
+    assert became.wrong == []

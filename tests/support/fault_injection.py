@@ -1,0 +1,221 @@
+"""Faults for a campaign on a lab: what `tests/faults` and `make faults` inject. Each is undone with the lab."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.lab.cgroups import Limits, find_controllers, member_pids, throttle
+from assay.lab.diskd import daemon_of
+from assay.lab.journal import read_journal
+from assay.lab.network import Network
+from assay.lab.state import lab_directory
+from campaign_support import Campaign, java_processes
+
+NODES = ("master", "worker1", "worker2")
+"""In the order of their ports at the switch."""
+
+
+@dataclass
+class Scene:
+    """A campaign that is disturbed, and the lab that it runs on."""
+
+    name: str
+    campaign: Campaign
+    later: list[threading.Thread] = field(default_factory=list)
+
+    @property
+    def steps(self) -> list[dict[str, object]]:
+        """Return the arguments of the steps of the lab's journal, each with its kind."""
+        _, steps = read_journal(lab_directory(self.name))
+        return [{"kind": step.kind, **step.arguments} for step in steps]
+
+    def daemons(self, main: str) -> list[int]:
+        """Return the processes of a daemon by its main class; on the first nodes first."""
+        found = java_processes(self.name)
+        return sorted(
+            pid for pid, line in found.items() if line.rstrip().split()[-1].endswith(main) or f".{main} " in line
+        )
+
+    def group(self, node: str) -> list[Path]:
+        """Return the control groups of a node."""
+        for step in self.steps:
+            if step["kind"] == "node" and Path(str(step["boot"])).parents[1].name == node:
+                return [Path(group) for group in step["cgroups"]]  # type: ignore[attr-defined]
+        raise LookupError(node)
+
+    def inside(self, node: str) -> int:
+        """Return a process of a node, whose mounts are the node's."""
+        return next(
+            pid for pid in sorted(member_pids(self.group(node))) if Path(f"/proc/{pid}/root/mnt/system").exists()
+        )
+
+    def mount(self, node: str, device: str) -> Path:
+        """Return a device's directory as this machine reaches it."""
+        return Path(f"/proc/{self.inside(node)}/root/mnt/{device}")
+
+    def after(self, seconds: float, action: Callable[[], object]) -> None:
+        """Do something later, beside the campaign."""
+        thread = threading.Timer(seconds, action)
+        thread.start()
+        self.later.append(thread)
+
+
+Injection = Callable[[Scene], object]
+
+
+def send(number: signal.Signals, *, group: bool = False) -> Injection:
+    """Send assay a signal, or its whole process group."""
+
+    def inject(scene: Scene) -> None:
+        pid = scene.campaign.process.pid
+        if group:
+            os.killpg(pid, number)
+        else:
+            os.kill(pid, number)
+
+    return inject
+
+
+def daemon(main: str, number: signal.Signals) -> Injection:
+    """Send the last daemon with this main class a signal."""
+
+    def inject(scene: Scene) -> None:
+        os.kill(scene.daemons(main)[-1], number)
+
+    return inject
+
+
+def diskd(number: signal.Signals) -> Injection:
+    """Send the daemon behind the disks a signal."""
+
+    def inject(scene: Scene) -> None:
+        for step in scene.steps:
+            if step["kind"] == "diskd":
+                for pid in daemon_of(step).pids():
+                    os.kill(pid, number)
+
+    return inject
+
+
+def link_down(node: str, seconds: float | None) -> Injection:
+    """Take a node's port at the switch down, for a time or for good."""
+
+    def inject(scene: Scene) -> None:
+        switch = Network(scene.name, None, {}, {}).switch  # type: ignore[arg-type]
+        command = ["ip", "-n", switch, "link", "set", f"port{NODES.index(node)}"]
+        subprocess.run([*command, "down"], check=True)
+        if seconds is not None:
+            scene.after(seconds, lambda: subprocess.run([*command, "up"], check=False))
+
+    return inject
+
+
+def full(node: str, device: str) -> Injection:
+    """Fill a device to the last byte, until the first attempt is over: then somebody makes room."""
+
+    def inject(scene: Scene) -> None:
+        folder = scene.mount(node, device)
+        room = os.statvfs(folder)
+        with contextlib.suppress(OSError), (folder / "fill").open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, (room.f_bfree - 64) * room.f_frsize)
+        scene.after(0.0, lambda: _when_over(scene, (folder / "fill").unlink))
+
+    return inject
+
+
+def _when_over(scene: Scene, undo: Callable[[], object]) -> None:
+    """Undo something when the first attempt is over; where the lab is gone by then, it went with that."""
+    while scene.campaign.process.poll() is None and _ends(scene) == 0:
+        time.sleep(0.2)
+    with contextlib.suppress(OSError):
+        undo()
+
+
+def slower(node: str, device: str, share: float, bytes_per_s: float) -> Injection:
+    """Give a device a share of its rate, from now on."""
+
+    def inject(scene: Scene) -> None:
+        for step in scene.steps:
+            if step["kind"] == "settings" and f"{node}.{device}" in str(step["image"]):
+                number = Path("/sys/class/block", Path(str(step["block"])).name, "dev").read_text().strip()
+                io = find_controllers(Path("/proc/self/mountinfo").read_text())["io"]
+                rate = bytes_per_s * share
+                assert throttle(io.mount, number, Limits(rate, rate))
+                # A loop device that is detached keeps its throttle: the lab does not know of this one.
+                scene.after(
+                    0.0, functools.partial(_when_over, scene, functools.partial(throttle, io.mount, number, Limits()))
+                )
+
+    return inject
+
+
+def _ends(scene: Scene) -> int:
+    return sum(event["event"] == "end" for event in scene.campaign.events())
+
+
+def memory_hog(node: str) -> Injection:
+    """Use up a node's memory by a process that the kernel spares, so that it ends another."""
+
+    def inject(scene: Scene) -> None:
+        joins = [f"echo $$ > {group}/cgroup.procs" for group in scene.group(node) if "memory" in str(group)]
+        hog = "import time\nheld = [bytearray(b'x' * (16 << 20)) for _ in range(400)]\ntime.sleep(600)"
+        script = f'{"; ".join(joins)}; echo -1000 > /proc/self/oom_score_adj; exec python3 -c "$1"'
+        process = subprocess.Popen(["sh", "-c", script, "sh", hog], start_new_session=True)
+
+        def end() -> None:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline and process.poll() is None and _ends(scene) == 0:
+                time.sleep(0.5)
+            process.kill()
+            process.wait()
+
+        scene.after(0.0, end)
+
+    return inject
+
+
+def connections_cut(node: str) -> Injection:
+    """End the sshd processes that serve assay's connection to a node, as an sshd that is restarted hard."""
+
+    def inject(scene: Scene) -> None:
+        inside = Path(f"/proc/{scene.inside(node)}/ns/pid").readlink()
+        for pid in member_pids(scene.group(node)):
+            with contextlib.suppress(OSError):
+                line = Path(f"/proc/{pid}/cmdline").read_bytes()
+                if (
+                    line.startswith(b"sshd: ")
+                    and b"listener" not in line
+                    and Path(f"/proc/{pid}/ns/pid").readlink() == inside
+                ):
+                    os.kill(pid, signal.SIGKILL)
+
+    return inject
+
+
+def host_gone(node: str) -> Injection:
+    """End all of a node's processes at once, as when a host is switched off."""
+
+    def inject(scene: Scene) -> None:
+        for pid in member_pids(scene.group(node)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    return inject
+
+
+def moments(scene: Scene) -> Iterator[str]:
+    """Yield what goes on now, in the words of the campaign's ``now.json``."""
+    while scene.campaign.process.poll() is None:
+        for path in scene.campaign.repository.glob("campaigns/*/now*"):
+            with contextlib.suppress(OSError):
+                yield path.read_text(errors="replace")
+        time.sleep(0.02)

@@ -1,0 +1,146 @@
+"""Run a row of the table of faults on a lab with real daemons, and say what became of it.
+
+A row holds when: the attempts' classes and the first cause are as the table has them, the fault was noticed within its
+bound, the run is valid in the end, each once, nothing is left on the machine, and ``assay verify`` finds nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.lab.state import lab_directory, state_root
+from campaign_support import Campaign, assay, assay_json, end_java_processes, java_processes, write_lab_plan
+from fault_injection import Scene
+from fault_table import Row
+from lab_support import left_of
+
+BODY = """
+layout: HDD
+parameters: {dfs.replication: 2, dfs.blocksize: 16MiB}
+workloads:
+  - terasort: {data: 1200MB, maps: 2, reduces: 2}
+repetitions: 1
+timeout: 6min
+"""
+PHASE_WAIT_S = 240.0
+
+
+@dataclass
+class Became:
+    """What became of a row. ``wrong``: what is not as it should be, in words."""
+
+    row: Row
+    attempts: str = ""
+    cause: str = ""
+    noticed_s: float | None = None
+    took_s: float = 0.0
+    wrong: list[str] = field(default_factory=list)
+
+
+def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
+    """Return what says that a campaign is in a phase."""
+    words = {
+        "daemons": "waiting: ",
+        "input": "generating input",
+        "caches": "dropping caches",
+        "validation": "validating",
+    }
+    repository = scene.campaign.repository
+
+    def is_there() -> bool:
+        if phase == "lab up":
+            return (lab_directory(scene.name) / "journal.jsonl").exists()
+        if phase == "job":
+            return any("map" in now and "reduce" in now for now in _now(scene)) and bool(
+                java_processes(scene.name, "YarnChild")
+            )
+        if phase == "publish":
+            return any((repository / "partial").glob("*/*"))
+        if phase == "teardown":
+            return any(event["event"] == "stop" for event in scene.campaign.events())
+        return any(words[phase] in now for now in _now(scene))
+
+    return is_there
+
+
+def _now(scene: Scene) -> list[str]:
+    found = []
+    for path in scene.campaign.repository.glob("campaigns/*/now.json"):
+        try:
+            found.append(json.loads(path.read_text())["text"])
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _wait(scene: Scene, reached: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PHASE_WAIT_S
+    while time.monotonic() < deadline and scene.campaign.process.poll() is None:
+        if reached():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def carry_out(row: Row, folder: Path, name: str) -> Became:
+    """Run one row in an empty folder, on a lab of this name; whatever happens, nothing of it is left running."""
+    became, began_s = Became(row), time.monotonic()
+    plan, repository = write_lab_plan(folder, name, BODY), folder / "repository"
+    plan.write_text(plan.read_text().replace("engine: hadoop", f"engine: {row.engine}"))
+    try:
+        with Campaign(plan, repository) as campaign:
+            scene = Scene(name, campaign)
+            if not _wait(scene, phase_reached(scene, row.phase)):
+                became.wrong.append(f"the phase {row.phase} was not reached: {campaign.text()[-300:]}")
+                return became
+            injected_unix_s = time.time()
+            row.inject(scene)
+            status = campaign.finish(900)
+            for thread in scene.later:
+                thread.join()
+            if row.exit_code is not None and status != row.exit_code:
+                became.wrong.append(f"exit code {status} instead of {row.exit_code}: {campaign.text()[-300:]}")
+            if "Traceback" in campaign.text():
+                became.wrong.append("a traceback")
+            _judge_noticing(became, campaign, injected_unix_s)
+        if row.again:
+            assay("lab", "status")
+            assay("run", plan, "--repository", repository, "--no-baseline", check=False)
+        _judge(became, repository)
+    finally:
+        assay("lab", "status", check=False)
+        became.wrong += [f"left: {one}" for one in left_of(name, state_root())]
+        became.wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
+        became.took_s = time.monotonic() - began_s
+    return became
+
+
+def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) -> None:
+    row = became.row
+    noticed = [event["at_unix_s"] for event in campaign.events() if event["event"] == "trouble"]
+    became.noticed_s = noticed[0] - injected_unix_s if noticed else None
+    if row.bound_s is not None and (became.noticed_s is None or became.noticed_s > row.bound_s):
+        became.wrong.append(f"noticed after {became.noticed_s} s, not within {row.bound_s}")
+
+
+def _judge(became: Became, repository: Path) -> None:
+    row = became.row
+    runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
+    became.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
+    became.cause = str(runs[0]["cause"] or "") if runs else ""
+    if not re.fullmatch(row.becomes, became.attempts):
+        became.wrong.append(f"attempts {became.attempts!r} instead of {row.becomes!r}")
+    if row.cause and not re.search(row.cause, became.cause):
+        became.wrong.append(f"cause {became.cause!r}")
+    if sum(run["status"] == "valid" for run in runs) != 1:
+        became.wrong.append("not one valid run in the end")
+    problems = assay_json("verify", "--repository", repository)
+    if problems:
+        became.wrong.append(f"verify: {problems}")
+    became.wrong += [f"left in the repository: {path.name}" for path in (repository / "partial").glob("*")]
