@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "runs": ("assay.cli.runs", "runs", "List the runs in the repository."),
     "show": ("assay.cli.runs", "show", "Show one run: phases, checks, metrics, environment."),
     "limits": ("assay.cli.limits", "limits", "Say what limited a run, and how much faster it could be at most."),
+    "sign": ("assay.cli.sign", "sign", "Vouch for bundles with an SSH key."),
     "verify": ("assay.cli.runs", "verify", "Check every bundle against its checksums."),
     "import": ("assay.cli.imports", "import_results", "Take in results that exist already, in any known format."),
     "export": ("assay.cli.exchange", "export", "Write runs as CSV, Parquet, JSON lines, or samples for other tools."),

@@ -23,6 +23,7 @@ from assay.questions.json_values import json_value
 from assay.questions.runs import levels_in
 from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository import Problem, Repository, short_length
+from assay.repository.signatures import bad_signatures
 from assay.units import format_duration
 from assay.wording.language import plural
 from assay.wording.titles import workload_named
@@ -182,12 +183,13 @@ def _everything(seen: WholeRun) -> dict[str, Any]:
 @json_option
 @repository_option
 def verify(package: Path | None, as_json: bool, repository: Path) -> None:
-    """Check every bundle against its checksums; exit code 6 when something is wrong.
+    """Check every bundle against its checksums and its signature, if it has one; exit code 6 when something is wrong.
 
     With PACKAGE, a file that `assay report --bundle` made, check that instead of the repository.
     """
     if package is None:
-        problems = Repository.open(repository).verify(_progress)
+        opened = Repository.open(repository)
+        problems = opened.verify(_progress) + bad_signatures(opened.folders)
     else:
         repository, problems = package, _problems_in(package)
     if as_json:

@@ -8,6 +8,7 @@
     logs/NAME.gz          the raw files that it was made from
     NAME                  any further file, such as the device baseline
     SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them
+    SHA256SUMS.sig        who vouches for these; absent when nobody has signed
 
 An import holds many runs, in the files that :mod:`assay.repository.imports` names.
 """
@@ -37,12 +38,13 @@ from assay.repository.tables import Reading, add_columns, check_table, connectio
 RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
 SUMS_FILE = "SHA256SUMS"
+SIGNATURE_FILE = "SHA256SUMS.sig"
 IMPORT_FILE = "import.json"
 _LOG_CHUNK_BYTES = 256_000
 IMPORT_RUNS_FILE = "runs.parquet"
 TRACE_FILE = "trace.parquet"
 """Of an import; a run has one for each node in the folder ``trace``."""
-_RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE)
+_RESERVED = (RUN_FILE, TASKS_FILE, SUMS_FILE, SIGNATURE_FILE)
 _NAME = re.compile(r"^[^/\\\x00-\x1f\x7f.][^/\\\x00-\x1f\x7f]{0,199}$")
 _SUM_LINE = re.compile(r"^(?P<digest>[0-9a-f]{64})  (?P<name>.+)$")
 _GZIP_LEVEL = 4
@@ -56,6 +58,7 @@ class ProblemKind(StrEnum):
     CHANGED = "changed"
     UNREADABLE = "unreadable"
     NEWER = "newer"
+    SIGNATURE = "signature"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +206,16 @@ def _write_log(path: Path, log: bytes | Path) -> None:
 
 
 def file_names(bundle: Path) -> list[str]:
-    """Return the bundle's files but the checksum list, sorted, with ``/`` between folders."""
+    """Return the bundle's files but the checksum list and its signature, sorted, with ``/`` between folders."""
     paths = (path for path in bundle.rglob("*") if path.is_symlink() or not path.is_dir())
-    return sorted(name for path in paths if (name := str(PurePosixPath(path.relative_to(bundle)))) != SUMS_FILE)
+    names = (str(PurePosixPath(path.relative_to(bundle))) for path in paths)
+    return sorted(name for name in names if name not in (SUMS_FILE, SIGNATURE_FILE))
+
+
+def all_names(bundle: Path) -> list[str]:
+    """Return every file of a bundle, its checksum list behind the others, then the signature of that, if any."""
+    signature = [SIGNATURE_FILE] if (bundle / SIGNATURE_FILE).exists() else []
+    return [*file_names(bundle), SUMS_FILE, *signature]
 
 
 def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:

@@ -22,9 +22,10 @@ import msgspec
 from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.model.spreadsheet import harmless_cell
-from assay.repository.bundle import Problem, check_bundle
+from assay.repository.bundle import SIGNATURE_FILE, Problem, ProblemKind, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
+from assay.repository.signatures import trouble_with
 from assay.repository.tables import Engine, write_table
 from assay.statistics.factors import circumstances
 from assay.statistics.run_table import started_unix_s
@@ -68,6 +69,8 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     for done, name in enumerate(missing, start=1):
         bundle = source.folders.bundles / name
         problems = check_bundle(bundle, reading)
+        if not problems and (words := trouble_with(target.folders, bundle)):
+            problems = [Problem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
         if problems:
             refused.append(problems[0])
         else:

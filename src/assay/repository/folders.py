@@ -26,6 +26,11 @@ class Folders:
         return self.root / MARKER
 
     @property
+    def signers(self) -> Path:
+        """Whose signatures bundles from elsewhere must have, where people put it; see repository/signatures.py."""
+        return self.root / "allowed_signers"
+
+    @property
     def bundles(self) -> Path:
         """Finished runs and imports, a folder each, which never change."""
         return self.root / "bundles"

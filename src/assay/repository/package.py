@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 from assay.errors import RepositoryError
 from assay.output import written
-from assay.repository.bundle import SUMS_FILE, check_bundle, file_names, is_import
+from assay.repository.bundle import SUMS_FILE, all_names, check_bundle, is_import
 from assay.repository.exchange import Copied, copy_bundles
 from assay.repository.folders import MARKER
 from assay.repository.imports import ImportFacts, ids_in, import_facts
@@ -85,7 +85,7 @@ def _members(repository: Repository, bundles: Sequence[str], files: Mapping[str,
                 where=name,
                 hint="`assay verify` lists all damage; a package holds intact runs alone",
             )
-        members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in (*file_names(bundle), SUMS_FILE)]
+        members += [(f"{FOLDER}/bundles/{name}/{file}", bundle / file) for file in all_names(bundle)]
     return members
 
 

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.errors import RepositoryError
-from assay.repository.bundle import IMPORT_FILE, RUN_FILE, SUMS_FILE, file_in, file_names, is_import
+from assay.repository.bundle import IMPORT_FILE, RUN_FILE, SIGNATURE_FILE, SUMS_FILE, all_names, file_in, is_import
 from assay.repository.folders import MARKER
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
+from assay.repository.signatures import trouble_with
 from assay.repository.staging import staging
 
 BUNDLE_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,99}")
@@ -30,7 +31,7 @@ _EXTENDED_BYTES_MAX = 64 * 1024
 """Of an extended header; a path has at most 4,096 bytes."""
 _EXTENDED_MAX = 2
 """Before one file."""
-_FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, MARKER})
+_FACTS = frozenset({RUN_FILE, IMPORT_FILE, SUMS_FILE, SIGNATURE_FILE, MARKER})
 _FACTS_BYTES_MAX = 64 << 20
 """Of a file that is read whole to be checked."""
 
@@ -63,7 +64,7 @@ def pack(repository: Repository, bundle_id: str) -> Packed:
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
-    names = (*file_names(bundle), SUMS_FILE)
+    names = tuple(all_names(bundle))
     strange = next((name for name in names if (bundle / name).is_symlink() or not (bundle / name).is_file()), None)
     if strange is not None:
         raise RepositoryError(f"{strange!r} is no plain file", where=bundle_id, hint="`assay verify` lists all damage")
@@ -111,6 +112,10 @@ def receive(repository: Repository, bundle_id: str, tar: BinaryIO, *, bytes_max:
             bundle.mkdir()
             unpack(tar, bundle, bytes_max=bytes_max)
             _check(scratch, bundle)
+            if words := trouble_with(repository.folders, bundle):
+                raise RefusedBundleError(
+                    words, where=bundle_id, hint="`assay sign` signs, with a key that is listed there"
+                )
             return repository.place_copy(bundle)
     except OSError as error:
         raise RepositoryError(

@@ -1,0 +1,95 @@
+"""Signatures of bundles: checksums show damage, a signature shows who vouches for them.
+
+A signature is OpenSSH's (PROTOCOL.sshsig, armored) over a bundle's SHA256SUMS, made and checked by ``ssh-keygen -Y``,
+so that keys may lie in an agent or on a token. It lies beside the checksums as ``SHA256SUMS.sig``, and nothing else of
+the bundle changes. A repository with a file ``allowed_signers`` (ssh-keygen(1), ALLOWED SIGNERS) takes from others only
+what one of them has signed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from assay.errors import RepositoryError, SpecificationError
+from assay.repository.bundle import SIGNATURE_FILE, SUMS_FILE, Problem, ProblemKind
+from assay.repository.folders import Folders
+from assay.repository.staging import staging, sync
+
+NAMESPACE = "bundle@assay"
+PROGRAM = "ssh-keygen"
+_TIMEOUT_S = 60.0
+
+
+def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(
+            [PROGRAM, "-Y", *map(str, arguments)], input=stdin, capture_output=True, timeout=_TIMEOUT_S, check=False
+        )
+    except FileNotFoundError as error:
+        raise SpecificationError(
+            f"there is no {PROGRAM} here", hint="install the OpenSSH client (8.9 or newer)"
+        ) from error
+    except subprocess.TimeoutExpired as error:
+        raise SpecificationError(
+            f"{PROGRAM} did not end within {_TIMEOUT_S:.0f} s", hint="a key with a passphrase needs an SSH agent"
+        ) from error
+
+
+def _words(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr or done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"
+
+
+def sign(folders: Folders, bundle: Path, key: Path) -> bool:
+    """Sign a bundle by ``key``: a private key, or the public half of one in an agent. False where it is signed already.
+
+    Raises SpecificationError for a key that can't be used, RepositoryError where nothing can be written.
+    """
+    target = bundle / SIGNATURE_FILE
+    if target.exists():
+        return False
+    done = _keygen("sign", "-q", "-f", key, "-n", NAMESPACE, stdin=(bundle / SUMS_FILE).read_bytes())
+    if done.returncode != 0:
+        raise SpecificationError(f"the key can't sign: {_words(done)}", where=str(key))
+    try:
+        with staging(folders.partial, "signature") as folder:
+            made = folder / SIGNATURE_FILE
+            made.write_bytes(done.stdout)
+            sync(made)
+            made.rename(target)
+        sync(bundle)
+    except OSError as error:
+        raise RepositoryError(f"the signature could not be stored: {error.strerror}", where=str(target)) from error
+    return True
+
+
+def trouble_with(folders: Folders, bundle: Path) -> str | None:
+    """Return why the repository may not take a bundle, in words; None where it demands nothing, or a signer vouches."""
+    signers, signature = folders.signers, bundle / SIGNATURE_FILE
+    if not signers.exists():
+        return None
+    if not signature.is_file():
+        return "it is not signed, and this repository takes signed bundles alone"
+    found = _keygen("find-principals", "-s", signature, "-f", signers)
+    names = found.stdout.decode(errors="replace").split()
+    if found.returncode != 0 or not names:
+        return "it is signed by nobody whom this repository's allowed_signers names"
+    sums = (bundle / SUMS_FILE).read_bytes()
+    done = _keygen("verify", "-f", signers, "-I", names[0], "-n", NAMESPACE, "-s", signature, stdin=sums)
+    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
+
+
+def bad_signatures(folders: Folders) -> list[Problem]:
+    """Return the signatures of bundles that are not of their checksums, or of nobody whom the repository knows."""
+    signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
+    found = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
+    return [Problem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in found if words]
+
+
+def _damage_of(folders: Folders, bundle: Path) -> str | None:
+    if folders.signers.exists():
+        return trouble_with(folders, bundle)
+    sums = (bundle / SUMS_FILE).read_bytes()
+    done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
+    return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
