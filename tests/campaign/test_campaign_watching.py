@@ -21,7 +21,7 @@ from assay.campaign.judging import status_of
 from assay.campaign.setting import Gathered
 from assay.campaign.watching import Vigil
 from assay.engines.contract import Engine, Finished
-from assay.errors import AssayError, EngineError, HostError
+from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts import LocalTransport
 from assay.model.program import Outcome
 from assay.model.run import FailureClass, RunStatus
@@ -254,6 +254,13 @@ def test_links_and_devices_decide_the_class_before_what_came_of_them(
         assert why is not None
         assert not why.startswith("replicas")
         assert "worker1" in why
+
+
+def test_what_devices_say_when_the_labs_disks_are_gone_is_no_cause_of_its_own() -> None:
+    seen = Seen("worker1")
+    seen.take(line(kernel=["EXT4-fs error (device loop3): nothing answers"]), 1010.0)
+    status, why, failure_class = status_of(Gathered(seen=(seen,)), LabError("assay-diskd died"), NO_HISTORY)
+    assert (status, why, failure_class) == (RunStatus.FAILED, "assay-diskd died", FailureClass.INFRASTRUCTURE)
 
 
 def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from assay.campaign.failures import class_of_end, class_of_error, of_hosts, of_memory, spoiling
 from assay.campaign.setting import Gathered
 from assay.engines.contract import Engine, Finished, Show, Storage
-from assay.errors import AssayError
+from assay.errors import AssayError, LabError
 from assay.installation import cache_directory, installation
 from assay.model.layout import Layout
 from assay.model.program import Outcome
@@ -80,6 +80,8 @@ def status_of(
         if not spoiled:
             return status, why, failure_class
         return RunStatus.INVALID, f"{'; '.join(spoiled)}, while the job ran", FailureClass.INFRASTRUCTURE
+    if isinstance(cause, LabError):  # what hosts say of devices came of it
+        return status, why, failure_class
     hosts = [words for words in of_hosts(gathered.seen) if words not in (why or "")]
     if hosts:
         failure_class = FailureClass.INFRASTRUCTURE

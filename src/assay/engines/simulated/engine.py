@@ -97,6 +97,11 @@ class SimulatedEngine:
         """None: there are no hosts."""
         return {}
 
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """None: it has no daemons."""
+        return {}
+
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return the defaults of its rules, and what overrides them."""
         return {**{default.name: default.value for default in self._rules.defaults}, **parameters}
