@@ -12,7 +12,7 @@ from effort import EXAMPLES_MIN, NOT_FAST, examples
 from paths import ROOT, TESTS
 
 ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
-SUBJECTS_BESIDE_ROOMS = {"house", "support", "data"}
+SUBJECTS_BESIDE_ROOMS = {"house", "support", "data", "faults"}
 
 
 def test_every_room_has_tests_in_the_fast_loop(request: pytest.FixtureRequest) -> None:
