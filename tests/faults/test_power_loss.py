@@ -1,0 +1,79 @@
+"""The power goes while a bundle is published, an import taken in, an index written: each is whole, or not there."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from assay.repository import Repository
+from assay.repository.bundle import check_bundle
+from effort import examples
+from paths import SUPPORT
+from power_loss import laid_out, recorded, states
+
+pytestmark = pytest.mark.slow
+
+PRELUDE = f"""
+import sys
+sys.path.insert(0, {str(SUPPORT)!r})
+from pathlib import Path
+from builders import make_run, make_trace
+from assay.model.imported import Found
+from assay.repository import Repository
+import assay.repository.repository as module
+repository = Repository.open(Path(sys.argv[1]))
+"""
+PUBLISH = "repository.publish(make_run(1), trace=make_trace(make_run(1)), logs={'client.log': b'words' * 100})"
+IMPORT = """
+Path(sys.argv[1]).parent.joinpath('x.csv').write_text('x')
+found = Found('k', 'x:1', make_run(2), (), make_trace(make_run(2)))
+repository.import_runs('any', lambda: iter([found]), [('x.csv', Path(sys.argv[1]).parent / 'x.csv')])
+"""
+INDEX = "repository.publish(make_run(1)); repository.publish(make_run(2)); assert len(repository.runs()) == 2"
+UNSYNCED = "module.sync_tree = lambda folder: None; "
+
+
+def broken(code: str, folder: Path) -> tuple[int, list[str]]:
+    """Return how many states of a repository after a power loss were looked at, and what is wrong with any."""
+    if shutil.which("strace") is None:
+        pytest.skip("writes are recorded by strace, which is not installed")
+    root, before = folder / "repository", folder / "before"
+    Repository.create(root)
+    shutil.copytree(root, before)
+    operations = recorded([sys.executable, "-c", PRELUDE + code, str(root)], root, folder / "strace")
+    assert any(one.kind == "rename" and "/bundles/" in one.other for one in operations)
+    bundles = {path.name: len(list(path.rglob("*"))) for path in (root / "bundles").iterdir()}
+    wrong, looked_at, known = [], 0, set()
+    for number, kept in enumerate(states(operations, drawn=2, seed=1)):
+        state = folder / f"state-{number}"
+        laid_out(kept, before, root, state)
+        looked_at += 1
+        found = {path.name: len(list(path.rglob("*"))) for path in (state / "bundles").iterdir()}
+        if any(bundles.get(name) != count for name, count in found.items()):
+            wrong.append(f"{number}: {found}")
+        wrong += [f"{number}: {one.detail}" for name in found for one in check_bundle(state / "bundles" / name)]
+        # Asking makes or repairs the index: what it answers is in the bundles, whatever became of its own files.
+        index = tuple(sorted((path.name, path.stat().st_size) for path in (state / "index").rglob("*.parquet")))
+        if (key := (tuple(sorted(found)), index)) not in known:
+            known.add(key)
+            runs = Repository.open(state).runs(environment=False)
+            if not wrong and len(runs) != len(found):
+                wrong.append(f"{number}: {len(runs)} runs in {len(found)} bundles")
+        shutil.rmtree(state)
+    return looked_at, wrong
+
+
+@pytest.mark.parametrize("code", [PUBLISH, IMPORT, INDEX], ids=["publish", "import", "index"])
+def test_after_a_power_loss_a_bundle_is_whole_or_not_there(code: str, tmp_path: Path) -> None:
+    looked_at, wrong = broken(code, tmp_path)
+    print(f"{looked_at} states after a power loss")
+    assert looked_at > examples(100)
+    assert wrong == []
+
+
+def test_a_writer_that_does_not_sync_would_be_found(tmp_path: Path) -> None:
+    _, wrong = broken(UNSYNCED + PUBLISH, tmp_path)
+    assert wrong
