@@ -1,0 +1,30 @@
+"""No input of 10 MB takes a parser, or the reader of packages, more than 200 MB of memory or 5 s of a CPU."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from assay.formats.catalogue import formats
+from paths import ROOT, SUPPORT
+
+pytestmark = pytest.mark.slow
+
+CPU_MAX_S = 5.0
+BYTES_MAX = 200_000_000
+
+
+@pytest.mark.parametrize("parser", ["package", "jhist binary", *formats()])
+def test_what_comes_in_has_bounds_in_memory_and_time(parser: str) -> None:
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{SUPPORT}"}
+    command = [sys.executable, str(SUPPORT / "bounds_child.py"), parser]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    took = json.loads(done.stdout)
+    assert len(took) >= 6
+    over = {kind: one for kind, one in took.items() if one["cpu_s"] > CPU_MAX_S or one["bytes"] > BYTES_MAX}
+    assert over == {}

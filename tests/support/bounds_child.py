@@ -1,0 +1,136 @@
+"""Read inputs of 10 MB by one parser and print, as JSON, what each took: CPU seconds and bytes of memory above before.
+
+Run as a process of its own: ``bounds_child.py PARSER``; see tests/faults/test_bounds.py.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import random
+import re
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import aloja_mini
+import import_samples
+import jhist_samples
+import spark_samples
+from assay.errors import AssayError
+from assay.formats.catalogue import formats
+from assay.formats.source import Source
+
+SIZE = 10_000_000
+_JSON = b'{"fio version": "fio-3.33", "jobs": [], "start": {}, "intervals": [], "sysstat": {"hosts": []}}'
+SEEDS: dict[str, bytes] = {
+    "testdfsio": import_samples.DFSIO.encode(),
+    "dfsioe": import_samples.DFSIOE.encode(),
+    "hibench": import_samples.HIBENCH.encode(),
+    "tpcx-hs": import_samples.TPCXHS.encode(),
+    "jhist": jhist_samples.as_json(jhist_samples.sort_job()),
+    "jhist binary": jhist_samples.binary(jhist_samples.sort_job()),
+    "spark": spark_samples.log(spark_samples.application()),
+    "aloja-dump": aloja_mini.dump().encode(),
+}
+"""By what the format is called, or begins with; the others get JSON and text of no format."""
+
+
+def seed_of(name: str) -> bytes:
+    return next((seed for key, seed in SEEDS.items() if key == name), _JSON + b"\nDevice r/s w/s\nsda 1 2\n")
+
+
+def grown(seed: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield what an input of 10 MB can be, with a name."""
+    chance = random.Random(1)
+    damaged = bytearray((seed * (SIZE // len(seed) + 1))[:SIZE])
+    for _ in range(2000):
+        damaged[chance.randrange(SIZE)] = chance.randrange(256)
+    first = seed.splitlines()[0]
+    yield "repeated", (seed * (SIZE // len(seed) + 1))[:SIZE]
+    yield "repeated and damaged", bytes(damaged)
+    yield "one long line", first + b"x" * SIZE
+    yield "long last line", seed + b"x" * SIZE
+    yield "brackets", b"[" * SIZE
+    yield "braces", b'{"a":' * (SIZE // 5)
+    yield "numbers", b"[" + b"1," * (SIZE // 2 - 1) + b"1]"
+    yield "digits", b"9" * SIZE
+    yield "nothing", bytes(SIZE)
+    yield "noise", chance.randbytes(SIZE)
+    yield "empty lines", b"\n" * SIZE
+    yield "fields", first + b"\n" + b"a,b;c d\t" * (SIZE // 8)
+
+
+def packages() -> Iterator[tuple[str, bytes]]:
+    """Yield what a package of about 10 MB can be."""
+    noise = random.Random(1).randbytes(SIZE)
+    yield "noise", noise
+    yield "noise in gzip", gzip.compress(noise, 1)
+    yield "cut", gzip.compress(_tar([("top/repository/bundles/x/run.json", noise)]), 1)[: SIZE // 2]
+    yield "a large file of facts", gzip.compress(_tar([("top/repository/bundles/x/run.json", noise)]), 1)
+    yield "many files", gzip.compress(_tar([(f"top/{number}", b"") for number in range(19_000)]), 1)
+    yield "a header that claims 4 GiB", gzip.compress(_tar([], claims=1 << 32) + noise, 1)
+
+
+def _tar(files: list[tuple[str, bytes]], claims: int = 0) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w|", format=tarfile.PAX_FORMAT) as archive:
+        for name, content in files:
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    if not claims:
+        return made.getvalue()
+    entry = tarfile.TarInfo("top/run.json")
+    entry.type, entry.size = tarfile.XHDTYPE, claims
+    return entry.tobuf(tarfile.PAX_FORMAT)
+
+
+def memory_bytes(name: str) -> int:
+    found = re.search(rf"^{name}:\s+(\d+) kB", Path("/proc/self/status").read_text(), re.MULTILINE)
+    assert found
+    return int(found[1]) * 1024
+
+
+def measured(read: Callable[[Path], object], content: bytes, path: Path) -> dict[str, object]:
+    """Return what reading took, and how it ended. Errors that are not assay's come through."""
+    path.write_bytes(content)
+    Path("/proc/self/clear_refs").write_text("5")  # the most memory so far is counted anew
+    before, began_s, ended = memory_bytes("VmRSS"), time.process_time(), "read"
+    try:
+        read(path)
+    except AssayError as error:
+        ended = error.message[:80]
+    return {"cpu_s": time.process_time() - began_s, "bytes": memory_bytes("VmHWM") - before, "ended": ended}
+
+
+def main(name: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="assay-bounds-") as scratch:
+        folder = Path(scratch)
+        if name == "package":
+            inputs, read = packages(), _package_reader(folder)
+        else:
+            form = formats()[name.split()[0]]
+            inputs, read = grown(seed_of(name)), lambda path: [None for _ in form.read([Source(path, path.name)])]
+            measured(read, seed_of(name), folder / "warm")  # what the parser imports is not the input's
+        took = {}
+        for kind, content in inputs:
+            took[kind] = measured(read, content, folder / "input.tar.gz")
+            print(f"{name}: {kind}: {took[kind]}", file=sys.stderr)
+    print(json.dumps(took))
+
+
+def _package_reader(folder: Path) -> Callable[[Path], object]:
+    from assay.repository import Repository
+    from assay.repository.package import pull_package
+
+    target = Repository.create(folder / "target")
+    return lambda path: pull_package(path, target, lambda *_: None)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
