@@ -6,6 +6,7 @@ alternative measured beside it is what the columns replace: the same speedup ove
 Peak memory is this process's.
 
 Run: ``.venv/bin/python benchmarks/repository_views.py [runs]``; 50,000 take about half a minute, a million some ten.
+Or with the folder of a repository that is there, to which three runs are then added.
 """
 
 from __future__ import annotations
@@ -22,9 +23,10 @@ from statistics import median
 from typing import Any
 
 from assay.compare.speedups import matched_speedups
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import Found, Left, foreign_run, like
 from assay.quality.anomalies import find_anomalies
 from assay.repository import Repository
+from assay.repository.ids import new_run_id
 from assay.statistics.run_table import table_of
 
 CHUNK = 50_000
@@ -66,12 +68,16 @@ def made(count: int, seed: int) -> Iterator[Found | Left]:
 
 def timed(what: str, call: Callable[[], Any]) -> Any:
     """Print the median time of some calls and return the last answer."""
-    seconds = []
+    seconds, cpu_s = [], []
     for _ in range(REPEATS):
-        began = time.monotonic()
+        began, worked = time.monotonic(), time.process_time()
         answer = call()
         seconds.append(time.monotonic() - began)
-    print(f"{what}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms (n = {REPEATS})")
+        cpu_s.append(time.process_time() - worked)
+    print(
+        f"{what}: median {median(seconds) * 1000:.0f} ms, most {max(seconds) * 1000:.0f} ms, "
+        f"CPU {median(cpu_s) * 1000:.0f} ms (n = {REPEATS})"
+    )
     return answer
 
 
@@ -96,10 +102,17 @@ def filled(folder: Path, runs: int) -> Repository:
     return repository
 
 
-def main(runs: int) -> None:
-    """Fill a repository, time the views."""
+def added_and_read(repository: Repository) -> int:
+    """Add a run and return how many there are then."""
+    run = foreign_run(workload="sort", layout="SS2", duration_s=100.0, started_at="2026-12-31T00:00:00+00:00")
+    repository.publish(like(run, run_id=new_run_id(), campaign_id="added", plan="added"))
+    return len(repository.table())
+
+
+def main(runs: int, there: Path | None = None) -> None:
+    """Fill a repository, or take the one that is ``there``; time the views."""
     with tempfile.TemporaryDirectory() as name:
-        repository = filled(Path(name), runs)
+        repository = Repository.open(there) if there else filled(Path(name), runs)
         began = time.monotonic()
         repository.table()
         print(f"index of all runs made and read: {time.monotonic() - began:.2f} s")
@@ -111,8 +124,9 @@ def main(runs: int) -> None:
         timed("speedup by layout, columns at hand", lambda: matched_speedups(table, "layout", "HDD"))
         timed("speedup by network, columns at hand", lambda: matched_speedups(table, "network", "ETH"))
         timed("anomalies, columns at hand", lambda: find_anomalies(table))
+        timed("a run added, then all runs as columns", lambda: added_and_read(repository))
         print(f"peak memory {memory_mib():.0f} MiB")
-        if runs <= CHUNK:
+        if len(table) <= CHUNK:
             timed(
                 "alternative: speedup by layout over Run objects",
                 lambda: matched_speedups(table_of(repository.runs(environment=False)), "layout", "HDD"),
@@ -120,4 +134,5 @@ def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else CHUNK)
+    asked = sys.argv[1] if len(sys.argv) > 1 else str(CHUNK)
+    main(int(asked)) if asked.isdecimal() else main(0, Path(asked))

@@ -173,10 +173,25 @@ def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
     return Coding.decoded(rows[0][0])
 
 
-def write_runs(opened: DuckDBPyConnection, path: Path, query: str, coding: Coding) -> None:
-    """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory."""
+def write_runs(
+    opened: DuckDBPyConnection, path: Path, query: str, coding: Coding, before: Sequence[tuple[str, int]] = ()
+) -> None:
+    """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory.
+
+    ``before``: files whose rows come before, under the same codes, and how many each has.
+    """
     opened.execute(queries.ANY_ORDER)
-    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded()))
+    told = msgspec.json.encode(before).decode()
+    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), told))
+
+
+def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:
+    """Return the files whose rows come before a file's, with how many each has; none in files of older versions."""
+    rows = opened.execute(queries.BEFORE_OF, [str(path.absolute())]).fetchall()
+    try:
+        return msgspec.json.decode(rows[0][0], type=list[tuple[str, int]]) if rows else []
+    except msgspec.MsgspecError as error:
+        raise RepositoryError(f"the index is damaged: {error}", where=str(path)) from error
 
 
 def recoded(source: str, own: Coding, into: Coding, *, bundle: str | None = None) -> str:
@@ -191,19 +206,38 @@ def recoded(source: str, own: Coding, into: Coding, *, bundle: str | None = None
     return queries.recoded_rows(columns, source, bundle)
 
 
-def load_table(opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]) -> RunTable:
-    """Return all runs of a file as a table, oldest first, with the named metrics; an unknown start sorts last."""
-    values = [name for name in (*OWN_VALUES, *metrics) if name in coding.values]
-    query = queries.table_of_codes(len(coding.columns), [coding.values[name] for name in values])
-    arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
+def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding, metrics: Sequence[str]) -> RunTable:
+    """Return all runs of files under one coding as a table, oldest first, with the named metrics.
+
+    Rows are numbered through all files; an unknown start sorts last.
+    """
+    loaded = [_load(opened, path, coding, metrics) for path in files]
+    starts = np.cumsum([0, *(len(one[0]) for one in loaded)]).tolist()
+    rows = np.concatenate([one[0] + start for one, start in zip(loaded, starts, strict=False)])
     columns = {
-        name: Column(np.asarray(arrays[f"c{number}"], dtype=np.int32), tuple(levels))
+        name: Column(np.concatenate([codes[number] for _, codes, _ in loaded]), tuple(levels))
         for number, (name, levels) in enumerate(coding.columns.items())
     }
-    found = {name: np.asarray(arrays[f"v{coding.values[name]}"], dtype=np.float64) for name in values}
-    nothing = np.full(len(arrays["file_row_number"]), np.nan)
-    found |= {name: nothing for name in (*OWN_VALUES, *metrics) if name not in found}
-    table = RunTable(np.asarray(arrays["file_row_number"], dtype=np.int64), columns, found, path.name)
-    started = found["started_unix_s"]
+    values = {
+        name: np.concatenate([found[name] for _, _, found in loaded]) for name in dict.fromkeys((*OWN_VALUES, *metrics))
+    }
+    table = RunTable(rows, columns, values, files[-1].name)
+    started = values["started_unix_s"]
     in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
     return table if in_order else table.taken(np.argsort(started, kind="stable"))
+
+
+def _load(
+    opened: DuckDBPyConnection, path: Path, coding: Coding, metrics: Sequence[str]
+) -> tuple[Any, list[Any], dict[str, Any]]:
+    """Return a file's row numbers, its codes of all columns, and its values; absent where the file has no column."""
+    there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
+    numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
+    wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*OWN_VALUES, *metrics))}
+    values = [number for number in wanted.values() if f"v{number}" in there]
+    query = queries.table_of_codes(numbers, values)
+    arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()
+    rows = np.asarray(arrays["file_row_number"], dtype=np.int64)
+    absent, nothing = np.full(len(rows), ABSENT, dtype=np.int32), np.full(len(rows), np.nan)
+    codes = [np.asarray(arrays.get(f"c{number}", absent), dtype=np.int32) for number in range(len(coding.columns))]
+    return rows, codes, {name: np.asarray(arrays.get(f"v{n}", nothing), dtype=np.float64) for name, n in wanted.items()}

@@ -1,10 +1,12 @@
-"""The index over all bundles: one file of runs, derived from them, that can be deleted at any time.
+"""The index over all bundles: files of runs, derived from them, that can be deleted at any time.
 
-Its name stands for the bundles that it covers, so it is current when the file of that name is there, and it never
-changes. Otherwise the newest older one is taken, the bundles that it lacks are read, and the result is written aside
-and renamed into place; when a bundle has vanished, all are read. Readers and writers need no lock: whoever finds no
-current index makes it. One that can't be read is made anew; where none can be kept, it is made in a temporary folder
-for the query at hand.
+The last file's name stands for the bundles that all of them cover, so the index is current when the file of that name
+is there, and it never changes. Otherwise the newest older one is taken, the bundles that it lacks are read, and their
+runs are written aside, as one more file that names those before it, and renamed into place. Small files at the end are
+written again with the new one, so that there are few: each is more than twice as long as the next. When a bundle has
+vanished, or runs are there twice, all is written again. Readers and writers need no lock: whoever finds no current
+index makes it. One that can't be read is made anew; where none can be kept, it is made in a temporary folder for the
+query at hand.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import itertools
+import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,7 +42,16 @@ from assay.repository.bundle import (
     read_run,
     run_of_json,
 )
-from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
+from assay.repository.coded import (
+    Coding,
+    OtherVersionError,
+    load_table,
+    read_before,
+    read_coding,
+    recoded,
+    rows_of,
+    write_runs,
+)
 from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
@@ -52,6 +65,8 @@ _NEW = "new_runs"
 _ASKED = "asked_ids"
 _OUTDATED_AFTER_S = 60.0
 _ROWS_AT_ONCE: Final = 10_000
+_LONGER: Final = 2
+"""Each file of an index is more than so many times as long as the next, so a million runs are twenty files at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +91,26 @@ def bundle_names(bundles: Path) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class _Files:
+    """The files of one index, and the number of each one's first row."""
+
+    paths: tuple[Path, ...]
+    starts: tuple[int, ...] = (0,)
+
+    @staticmethod
+    def of(opened: DuckDBPyConnection, last: Path, folder: Path) -> _Files:
+        """Return the files of an index, by its last. Raises :class:`RepositoryError` when it can't be read."""
+        before = read_before(opened, last)
+        starts = itertools.accumulate((rows for _, rows in before), initial=0)
+        return _Files((*((folder / name).absolute() for name, _ in before), last), tuple(starts))
+
+    @property
+    def names(self) -> list[str]:
+        """The paths as DuckDB takes them."""
+        return [str(path.absolute()) for path in self.paths]
+
+
+@dataclass(frozen=True, slots=True)
 class Index:
     """A repository's index; ``problems`` are the bundles that the last query could not read."""
 
@@ -87,8 +122,8 @@ class Index:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
 
-        def query(opened: DuckDBPyConnection, index: Path) -> list[Run]:
-            opened.execute(statement, {"index": str(index), **dataclasses.asdict(filters)})
+        def query(opened: DuckDBPyConnection, index: _Files) -> list[Run]:
+            opened.execute(statement, {"index": index.names, **dataclasses.asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             found: list[Run] = []
             while rows := opened.fetchmany(_ROWS_AT_ONCE):
@@ -99,7 +134,9 @@ class Index:
 
     def table(self, metrics: Sequence[str]) -> RunTable:
         """Return all runs as columns, with the named metrics."""
-        return self._answer(lambda opened, index: load_table(opened, index, read_coding(opened, index), metrics))
+        return self._answer(
+            lambda opened, index: load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
+        )
 
     def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
         """Return the runs at these places of a table, whole, in their order.
@@ -125,24 +162,41 @@ class Index:
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
         """Return the places of the runs of these ids in a table, sorted; raises as :meth:`runs_at`."""
-        found = self._found(queries.ROWS_OF, table, list(ids))
-        positions: list[int] = np.flatnonzero(np.isin(table.rows, [row for (row,) in found])).tolist()
+        with self._of(table) as (opened, files):
+            rows = [
+                row + start
+                for path, start in zip(files.names, files.starts, strict=True)
+                for (row,) in opened.execute(queries.ROWS_OF, [path, list(ids)]).fetchall()
+            ]
+        positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
         return positions
 
     def _at(self, query: str, table: RunTable, positions: Sequence[int]) -> tuple[list[int], list[Any]]:
+        """Return the rows' numbers, and what ``query`` finds at them, the number first."""
         wanted = [int(table.rows[position]) for position in positions]
-        return wanted, self._found(query, table, wanted)
+        found: list[Any] = []
+        with self._of(table) as (opened, files):
+            ends = (*files.starts[1:], math.inf)
+            for path, start, end in zip(files.names, files.starts, ends, strict=True):
+                if own := [row - start for row in wanted if start <= row < end]:
+                    rows = opened.execute(query, [path, own]).fetchall()
+                    found += [(row + start, *rest) for row, *rest in rows]
+        return wanted, found
 
-    def _found(self, query: str, table: RunTable, asked: Sequence[Any]) -> list[Any]:
-        index = self.folders.index / table.source
-        if not self.holds(table):
-            raise RepositoryError(
-                "the repository has changed since its runs were read",
-                where=str(self.folders.root),
-                hint="read them again",
-            )
+    @contextmanager
+    def _of(self, table: RunTable) -> Iterator[tuple[DuckDBPyConnection, _Files]]:
+        """Give the files of the index that a table was read from."""
         with self.reading() as opened:
-            return opened.execute(query, [str(index.absolute()), asked]).fetchall()
+            files = (
+                _Files.of(opened, self.folders.index / table.source, self.folders.index) if self.holds(table) else None
+            )
+            if files is None or not all(path.exists() for path in files.paths):
+                raise RepositoryError(
+                    "the repository has changed since its runs were read",
+                    where=str(self.folders.root),
+                    hint="read them again",
+                )
+            yield opened, files
 
     def holds(self, table: RunTable) -> bool:
         """Say whether the index that a table was read from is there."""
@@ -154,9 +208,9 @@ class Index:
             return set()
         ids = np.array(run_ids, dtype=object)
 
-        def query(opened: DuckDBPyConnection, index: Path) -> set[str]:
+        def query(opened: DuckDBPyConnection, index: _Files) -> set[str]:
             opened.register(_ASKED, {"run_id": ids})  # a million of them as a parameter take seconds
-            return {i for (i,) in opened.execute(queries.KNOWN_IDS, [str(index)]).fetchall()}
+            return {i for (i,) in opened.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
 
         return self._answer(query)
 
@@ -165,7 +219,7 @@ class Index:
         values = [prefix, most]
         return self._answer(
             lambda opened, index: [
-                i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [str(index), *values]).fetchall()
+                i for (i,) in opened.execute(queries.IDS_THAT_BEGIN, [index.names, *values]).fetchall()
             ]
         )
 
@@ -174,15 +228,15 @@ class Index:
         values = [f'"source_id":{msgspec.json.encode(source_id).decode()}', most]
         return self._answer(
             lambda opened, index: [
-                i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [str(index), *values]).fetchall()
+                i for (i,) in opened.execute(queries.IDS_OF_SOURCE_ID, [index.names, *values]).fetchall()
             ]
         )
 
     def find(self, run_id: str) -> tuple[str, Run] | None:
         """Return the bundle that holds a run, and the run; None when there is none."""
 
-        def query(opened: DuckDBPyConnection, index: Path) -> tuple[str, Run] | None:
-            row = opened.execute(queries.ONE_RUN, [str(index), run_id]).fetchone()
+        def query(opened: DuckDBPyConnection, index: _Files) -> tuple[str, Run] | None:
+            row = opened.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
             return (str(row[0]), _run(row[1], row[2])) if row else None
 
         return self._answer(query)
@@ -199,17 +253,17 @@ class Index:
         except OSError:  # one was replaced in between
             return []
 
-    def _answer(self, query: Callable[[DuckDBPyConnection, Path], Queried]) -> Queried:
+    def _answer(self, query: Callable[[DuckDBPyConnection, _Files], Queried]) -> Queried:
         try:
-            with self._current() as index, self.reading() as opened:
-                return query(opened, index)
+            with self._current() as last, self.reading() as opened:
+                return query(opened, _Files.of(opened, last, self.folders.index))
         except RepositoryError:  # damaged where opening it did not show it, or thrown away just now: make it anew, once
-            with self._current(anew=True) as index, self.reading() as opened:
-                return query(opened, index)
+            with self._current(anew=True) as last, self.reading() as opened:
+                return query(opened, _Files.of(opened, last, self.folders.index))
 
     @contextmanager
     def _current(self, *, anew: bool = False) -> Iterator[Path]:
-        """Yield the path of an index that covers all bundles; ``anew``: made from nothing but them."""
+        """Yield the last file of an index that covers all bundles; ``anew``: made from nothing but them."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)
         path = self._path(names)
@@ -222,7 +276,7 @@ class Index:
             yield made
 
     def _path(self, names: Iterable[str]) -> Path:
-        covers = "\n".join([str(queries.INDEX_VERSION), *names])
+        covers = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *names])
         digest = hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()
         return (self.folders.index / f"runs-{digest}.parquet").absolute()
 
@@ -231,29 +285,30 @@ class Index:
         import duckdb
 
         stock = _gathered(opened, older, self.folders.bundles, names, self.problems)
-        if stock.base and not stock.added:  # what it lacks can't be read
-            return stock.base
+        if stock.kept and not stock.parts:  # what it lacks can't be read
+            return stock.kept[-1][0]
+        before = stock.settle(opened)
         unread = {problem.run_id for problem in self.problems}
         path = self._path(name for name in names if name not in unread)
         try:
             path.parent.mkdir(exist_ok=True)
             with staging(self.folders.partial, "index") as folder:
                 aside = folder / path.name
-                write_runs(opened, aside, stock.query(opened), stock.coding)
+                write_runs(opened, aside, stock.query(opened), stock.coding, before)
                 sync(aside)
                 aside.rename(path)
         except (OSError, duckdb.Error):
             path = temporary / path.name
-            write_runs(opened, path, stock.query(opened), stock.coding)
+            write_runs(opened, path, stock.query(opened), stock.coding, before)
             return path
-        self._remove_outdated(path)
+        self._remove_outdated({path.name, *(name for name, _ in before)})
         return path
 
-    def _remove_outdated(self, current: Path) -> None:
-        """Remove older indexes, but not while somebody may be reading them."""
+    def _remove_outdated(self, current: Collection[str]) -> None:
+        """Remove files of older indexes, but not while somebody may be reading them."""
         for file in self._files():
             with contextlib.suppress(OSError):
-                if file.name != current.name and time.time() - file.stat().st_mtime > _OUTDATED_AFTER_S:
+                if file.name not in current and time.time() - file.stat().st_mtime > _OUTDATED_AFTER_S:
                     file.unlink()
 
 
@@ -285,19 +340,37 @@ def _damaged(error: Exception) -> RepositoryError:
 
 @dataclass(slots=True)
 class _Stock:
-    """What an index is made from: queries for rows, and the codes that they share."""
+    """What an index is made from: files that stay, queries for rows beside them, and the codes that all share."""
 
     coding: Coding = field(default_factory=Coding)
     parts: list[str] = field(default_factory=list)
-    base: Path | None = None
-    """The older index among the parts."""
+    kept: list[tuple[Path, int]] = field(default_factory=list)
+    """The older index's files, with how many rows each has."""
     covered: set[str] = field(default_factory=set)
-    added: bool = False
     may_repeat: bool = False
     """Whether several bundles may hold the same run: only imports that overlap do."""
 
+    def settle(self, opened: DuckDBPyConnection) -> list[tuple[str, int]]:
+        """Decide which files stay, and return these; the rows of the others become parts."""
+        files = [str(path) for path, _ in self.kept]
+        if self.may_repeat and files:
+            ((again,),) = opened.execute(queries.again_there(files, self.parts)).fetchall()
+            self.may_repeat = bool(again)
+            if again:
+                self._take(len(self.kept))
+        rows = sum(opened.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
+        while self.kept and self.kept[-1][1] <= _LONGER * rows:
+            rows += self.kept[-1][1]
+            self._take(1)
+        return [(path.name, count) for path, count in self.kept]
+
+    def _take(self, number: int) -> None:
+        for path, _ in self.kept[len(self.kept) - number :]:
+            self.parts.append(queries.rows_in(str(path)))
+        del self.kept[len(self.kept) - number :]
+
     def query(self, opened: DuckDBPyConnection) -> str:
-        """Return the query for the index's rows."""
+        """Return the query for the rows of the new file."""
         if self.may_repeat:
             opened.execute(queries.repeated_runs(self.parts))
         return queries.all_rows(self.parts or [queries.NO_ROWS], without_repeated=self.may_repeat)
@@ -339,7 +412,6 @@ def _gathered(
         stock.parts.append(f"SELECT * FROM {_NEW}_{number}")  # noqa: S608 - a constant and a number
     for name, file, own in imports:
         stock.parts.append(recoded(queries.parquet(str(file.absolute())), own, stock.coding, bundle=name))
-    stock.added = bool(singles or imports or recoding)
     stock.may_repeat = bool(imports or recoding)
     return stock
 
@@ -357,10 +429,8 @@ def _base(opened: DuckDBPyConnection, older: Sequence[Path], names: set[str]) ->
     """Return the newest older index that can be read and covers nothing that has vanished; else nothing."""
     for path in reversed(older):
         found = _usable(opened, path)
-        if found and found[1] <= names:
-            coding, covered = found
-            part = recoded(queries.parquet(str(path.absolute())), coding, coding)
-            return _Stock(coding, [part], path.absolute(), covered)
+        if found and found.covered <= names:
+            return found
     return _Stock()
 
 
@@ -372,13 +442,15 @@ def _import_file(bundle: Path) -> Path:
     return bundle / IMPORT_RUNS_FILE
 
 
-def _usable(opened: DuckDBPyConnection, path: Path) -> tuple[Coding, set[str]] | None:
-    """Return an older index's coding and bundles; None when it can't be read or is of another version."""
+def _usable(opened: DuckDBPyConnection, path: Path) -> _Stock | None:
+    """Return what an older index has; None when it can't be read or is of another version."""
     import duckdb
 
     try:
         coding = read_coding(opened, path)
-        kept = {name for (name,) in opened.execute(queries.BUNDLES_OF, [str(path)]).fetchall()}
+        files = _Files.of(opened, path.absolute(), path.parent)
+        kept = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
+        counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):
         return None
-    return coding, kept
+    return _Stock(coding, kept=list(zip(files.paths, counts, strict=True)), covered=kept)

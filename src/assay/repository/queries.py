@@ -51,10 +51,13 @@ RUN_TEXTS = (
 )
 """The text columns of a file of runs. ``run_json`` is the whole run but its environment, by far the largest part."""
 
-READ = "read_parquet(?, hive_partitioning = false)"
+READ = "read_parquet(?, hive_partitioning = false, union_by_name = true)"
 READ_NUMBERED = "read_parquet(?, hive_partitioning = false, file_row_number = true)"
 """A folder on the way that is called ``NAME=VALUE`` would else become a column."""
 
+INDEX_PARTS = "parts"
+"""An index that is one file of rows, written by versions before this, is named otherwise."""
+BEFORE_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'before'"
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
 BUNDLES_OF = f"SELECT DISTINCT bundle FROM {READ}"
 RUNS_AT = f"""
@@ -76,7 +79,7 @@ ONE_RUN = f"SELECT bundle, run_json, environment_json FROM {READ} WHERE run_id =
 
 NEWEST_RUNS = """
 SELECT run_json, environment_json
-FROM read_parquet($index, hive_partitioning = false)
+FROM read_parquet($index, hive_partitioning = false, union_by_name = true)
 WHERE ($workload IS NULL OR workload = $workload)
   AND ($layout IS NULL OR layout = $layout)
   AND ($status IS NULL OR status = $status)
@@ -108,9 +111,10 @@ def parquet(path: str) -> str:
     return f"read_parquet({quoted(path)}, hive_partitioning = false)"
 
 
-def copy_with_coding(query: str, path: str, coding: str) -> str:
-    """Return the statement that writes a query's rows to a Parquet file with ``coding`` in its metadata."""
-    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {{coding: {quoted(coding)}}}"
+def copy_with_coding(query: str, path: str, coding: str, before: str) -> str:
+    """Return the statement that writes a query's rows to a Parquet file with ``coding`` and ``before`` as metadata."""
+    told = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {told}"
     return f"COPY ({query}) TO {quoted(path)} ({options})"
 
 
@@ -127,9 +131,23 @@ def recoded_rows(columns: Sequence[str], source: str, bundle: str | None) -> str
     return f"SELECT {', '.join([*texts, *columns])} FROM {source}"
 
 
-def table_of_codes(columns: int, values: Sequence[int]) -> str:
-    """Return the query for ``columns`` columns of codes and the value columns of these numbers."""
-    picked = [f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in range(columns)]
+def rows_in(path: str) -> str:
+    """Return the query for all rows of a file of runs, as they are."""
+    return f"SELECT * FROM {parquet(path)}"
+
+
+def count_of(part: str) -> str:
+    """Return the query for how many rows a query gives."""
+    return f"SELECT count(*) FROM ({part})"
+
+
+COLUMNS_OF = "SELECT name FROM parquet_schema(?)"
+COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
+
+
+def table_of_codes(columns: Sequence[int], values: Sequence[int]) -> str:
+    """Return the query for the columns of codes and the value columns of these numbers."""
+    picked = [f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in columns]
     picked += [f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values]
     return f"SELECT {', '.join([*picked, 'file_row_number'])} FROM {READ_NUMBERED}"
 
@@ -163,6 +181,16 @@ def join_pieces(name: str, column: str) -> str:
 def rows_with_pieces(columns: Sequence[str], name: str, joins: Sequence[str]) -> str:
     """Return the query for ``columns`` of the table ``name``, which they call ``rows``, and of its pieces."""
     return f"SELECT {', '.join(columns)} FROM {name} AS rows {' '.join(joins)}"
+
+
+def again_there(files: Sequence[str], parts: Sequence[str]) -> str:
+    """Return the query for whether a run of ``parts`` is in one of the files, or in several of the parts."""
+    fresh = " UNION ALL ".join(f"SELECT run_id FROM ({part})" for part in parts)
+    there = " UNION ALL ".join(f"SELECT run_id FROM {parquet(path)}" for path in files)
+    return (
+        f"WITH fresh AS MATERIALIZED ({fresh}) SELECT (SELECT count(*) <> count(DISTINCT run_id) FROM fresh) "
+        f"OR EXISTS (SELECT 1 FROM ({there}) SEMI JOIN fresh USING (run_id))"
+    )
 
 
 TRACE_NODES = "SELECT DISTINCT node FROM trace ORDER BY node"
