@@ -44,8 +44,8 @@ def found(*hosts: Survey) -> dict[tuple[str, str], list[tuple[Grade, str]]]:
     return result
 
 
-ALWAYS_NOT_KNOWN = {"slow-disk", "rights", "hadoop-alike"}
-"""A login without sudo can't know of the first and lacks the second; and no Hadoop runs."""
+ALWAYS_NOT_KNOWN = {"slow-disk", "rights", "hadoop-alike", "pair-bandwidth"}
+"""A login without sudo can't know of the first and lacks the second; no Hadoop runs, and no pairs were measured."""
 
 
 def test_a_host_in_good_order_is_fit() -> None:
@@ -208,6 +208,7 @@ DIFFERS: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("mounts-alike", W, only_mount(options=("relatime",))),
     ("settings-alike", W, settings(vm__dirty_ratio="30")),
     ("nics-alike", W, {"nics": {"eth0": nic(speed_mbit_per_s=1000)}}),
+    ("pair-bandwidth", W, {"sent_bits_per_s": {"w1": 9.1e9, "w2": 2e9}}),
     ("mtu-alike", E, {"nics": {"eth0": nic(mtu_bytes=9000)}}),
     ("clocks-alike", E, {"clock": Clock(True, "Etc/UTC", 2.0, 0.01)}),
     ("zones-alike", N, {"clock": Clock(True, "Europe/Madrid", 0.0, 0.01)}),
@@ -218,9 +219,11 @@ DIFFERS: list[tuple[str, Grade, Mapping[str, Any]]] = [
 @pytest.mark.parametrize(("check", "grade", "changed"), DIFFERS, ids=[name for name, _, _ in DIFFERS])
 def test_one_host_that_differs_is_named(check: str, grade: Grade, changed: Mapping[str, Any]) -> None:
     daemons = {"daemons": (daemon("datanode"),)} if check == "hadoop-alike" else {}
-    readings = found(survey("w1", **daemons), survey("w2", **daemons), survey("w3", **changed))[(BETWEEN, check)]
-    assert grade in [each for each, _ in readings]
-    assert any("w3" in words for _, words in readings)
+    hosts = [survey("w1", **daemons), survey("w2", **daemons), survey("w3", **changed)]
+    fitness = judged(cluster([host.host for host in hosts]), "now", {host.host: host for host in hosts}, {})
+    told = [each for each in fitness.readings if each.criterion == check and each.host == BETWEEN]
+    assert grade in [each.grade for each in told]
+    assert any("w3" in each.found + each.subject for each in told if each.grade is grade)
 
 
 def test_every_check_between_hosts_has_something_that_it_finds() -> None:
@@ -270,3 +273,18 @@ def test_whatever_a_host_does_not_tell_every_check_has_an_answer(data: st.DataOb
     assert all(each.found for each in fitness.readings)
     if not host.basics.sysctls:
         assert fitness.worst("w1", "overcommit") is Grade.UNKNOWN
+
+
+def pairs(**sent: dict[str, float]) -> list[tuple[Grade, str, str]]:
+    """Return what is said of pairs of hosts with NICs of 10 Gbit/s, by what each sent."""
+    hosts = {name: survey(name, sent_bits_per_s=rates) for name, rates in sent.items()}
+    told = judged(cluster(list(hosts)), "now", hosts, {}).readings
+    return [(each.grade, each.subject, each.found) for each in told if each.criterion == "pair-bandwidth"]
+
+
+def test_a_slow_pair_is_held_against_its_nics_and_against_the_others() -> None:
+    assert pairs(w1={"w2": 9.3e9}, w2={"w3": 9.4e9}, w3={}) == [(Grade.FIT, "", "2 pairs: 9.3 Gbit/s to 9.4 Gbit/s")]
+    [(grade, subject, words)] = pairs(w1={"w2": 9.3e9, "w3": 1e9}, w2={"w3": 9.4e9}, w3={})
+    assert (grade, subject) == (Grade.WARNING, "w1 → w3")
+    assert "the median pair has 9.3 Gbit/s" in words
+    assert [found for _, _, found in pairs(w1={"w2": 5e9}, w2={})] == ["5 Gbit/s, over NICs of 10 Gbit/s"]

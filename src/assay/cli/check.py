@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 @json_option
 @click.option("--all", "everything", is_flag=True, help="Show what is fit as well, and what could not be known.")
 @click.option("--deep", is_flag=True, help="Read a second of every disk too, to find one slower than its siblings.")
+@click.option(
+    "--bandwidth", is_flag=True, help="Send for a second between each two hosts, each way, to find a slow link."
+)
 @click.option("--explain", metavar="CHECK", help="Say why a check is made, who recommends what, how to change it.")
 @click.option(
     "--keep",
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     metavar="REPOSITORY",
     help="Keep the answer in a repository, for `assay serve` and reports.",
 )
-def check(cluster: Path, as_json: bool, everything: bool, deep: bool, explain: str | None, keep: Path | None) -> None:
+def check(
+    cluster: Path, as_json: bool, everything: bool, deep: bool, bandwidth: bool, explain: str | None, keep: Path | None
+) -> None:
     """Look at every host of the file CLUSTER and say what stands in the way of measuring it. Changes nothing.
 
     Ends with 1 when there are errors, with 0 when there are warnings and notes only.
@@ -43,7 +48,7 @@ def check(cluster: Path, as_json: bool, everything: bool, deep: bool, explain: s
         return
     said = load_cluster(cluster)
     with terminable(), hosts_for(said, _say) as (reachable, _):
-        found = asyncio.run(check_hosts(reachable, deep=deep))
+        found = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.repository import Repository
         from assay.repository.kept_checks import keep_check

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from assay.fitness.check import ASSAY, BetweenCheck, BetweenJudge, Found, criterion, fit, unknown
 from assay.model.fitness import Grade
 from assay.model.survey import Survey
-from assay.units import format_bytes
+from assay.units import format_bit_rate, format_bytes
 
 _NAMED_MAX = 4
 _MEMORY_STEP_BYTES = 2**29
 CLOCKS_MAX_S = 0.25
+PAIR_SHARE_MIN = 0.7
+"""Of the slower NIC's rate, and of the median pair: TCP over Ethernet reaches 0.94 of it at packets of 1500 bytes."""
 
 
 def alike(values: Mapping[str, str | None], otherwise: Grade, subject: str = "") -> Found:
@@ -83,6 +86,35 @@ def _clocks(hosts: Mapping[str, Survey]) -> Iterator[Found]:
     words = f"{apart:.3f} s apart at most, ± {2 * sure:.3f} s"
     far = apart > CLOCKS_MAX_S + 2 * sure
     yield Found(Grade.ERROR, f"{words}: {last} is ahead of {first}") if far else fit(words)
+
+
+def _pairs(hosts: Mapping[str, Survey]) -> Iterator[Found]:
+    """Hold each pair against the slower of its two NICs, where they tell their rates, and against all other pairs."""
+    rates = {(name, to): rate for name, host in hosts.items() for to, rate in host.sent_bits_per_s.items()}
+    for name, host in hosts.items():
+        for to, why in host.unsent.items():
+            yield Found(Grade.ERROR, why, f"{name} → {to}")
+    if not rates:
+        yield unknown("measured on demand: assay check --bandwidth")
+        return
+    middle, slow = statistics.median(rates.values()), 0
+    for (name, to), rate in sorted(rates.items(), key=lambda item: item[1]):
+        told = [nic.speed_mbit_per_s for each in (name, to) if each in hosts and (nic := hosts[each].nic)]
+        able = min((speed * 1e6 for speed in told if speed), default=None)
+        words = format_bit_rate(rate)
+        if rate < PAIR_SHARE_MIN * middle:
+            yield Found(
+                Grade.WARNING, f"{words}, where the median pair has {format_bit_rate(middle)}", f"{name} → {to}"
+            )
+        elif able and rate < PAIR_SHARE_MIN * able:
+            yield Found(Grade.WARNING, f"{words}, over NICs of {format_bit_rate(able)}", f"{name} → {to}")
+        else:
+            continue
+        slow += 1
+    if not slow:
+        yield fit(
+            f"{len(rates)} pairs: {format_bit_rate(min(rates.values()))} to {format_bit_rate(max(rates.values()))}"
+        )
 
 
 def _nic(host: Survey) -> str | None:
@@ -170,6 +202,20 @@ CHECKS = (
         f"Otherwise {_SLOWEST}.",
         "look at the odd host's cable and port",
         _of(_nic, Grade.WARNING),
+    ),
+    BetweenCheck(
+        criterion(
+            "pair-bandwidth",
+            "bandwidth between each two hosts",
+            "A bad cable, port or uplink makes every shuffle wait for one pair.",
+            "look at cable, port and duplex of the host that all slow pairs share, or at the uplink that they share",
+            (
+                "94 % of the NIC's rate: what TCP has at an MTU of 1500",
+                "sizes of headers in IEEE 802.3, RFC 791 and RFC 9293",
+            ),
+            (f"{PAIR_SHARE_MIN:.0%} of the NIC's rate, and of the median pair, or more", ASSAY),
+        ),
+        _pairs,
     ),
     _check(
         "mtu-alike",

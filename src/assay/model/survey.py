@@ -252,6 +252,10 @@ class Survey:
     firewall_tables: tuple[str, ...]
     read_bytes_per_s: Mapping[str, float] = field(default_factory=dict)
     """Bare reads of disks, where they were measured."""
+    sent_bits_per_s: Mapping[str, float] = field(default_factory=dict)
+    """What other hosts, by their names, took from this one, where pairs were measured."""
+    unsent: Mapping[str, str] = field(default_factory=dict)
+    """Of which others that could not be measured, with the reason."""
 
     @property
     def nic(self) -> Interface | None:

@@ -1,7 +1,8 @@
 """Gather what the checks of hosts need, and have it judged. In: a cluster, its hosts. Out: a Fitness.
 
 ``deep`` adds what takes a second per disk: a bare read of each, as root, by sudo without a password, or by the group
-that may read block devices. Nothing is written, and nothing but these reads is asked of a disk.
+that may read block devices. Nothing is written, and nothing but these reads is asked of a disk. ``bandwidth`` adds a
+second of traffic between each two hosts.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from assay.errors import HostError
 from assay.fitness.catalogue import described, judged
 from assay.fitness.check import data_disks
 from assay.hosts import Transport
-from assay.model.cluster import Cluster, Node
+from assay.model.cluster import Address, Cluster, Node
 from assay.model.fitness import Fitness
 from assay.model.survey import Survey
+from assay.observe.pairs import measure_pairs
 from assay.observe.scripts import command, run_script
 from assay.observe.survey import HOST_TIMEOUT_S, survey, survey_all
 
@@ -29,7 +31,7 @@ DEEP_TIMEOUT_S = 120.0
 
 
 async def check_hosts(
-    cluster: Cluster, *, deep: bool = False, progress: Callable[[str], None] = lambda _: None
+    cluster: Cluster, *, deep: bool = False, bandwidth: bool = False, progress: Callable[[str], None] = lambda _: None
 ) -> Fitness:
     """Connect to every host, look at it, and judge what was found. A host that can't be asked is part of the answer."""
     nodes = {node.name: node for node in cluster.nodes}
@@ -41,7 +43,22 @@ async def check_hosts(
     addresses = {name: node.address for name, node in nodes.items()}
     found = await survey_all(addresses, work, timeout_s=timeout_s, progress=progress)
     failed = {name: str(error) for name, error in found.failed.items()}
-    return judged(cluster, _now(), found.hosts, failed)
+    hosts = await _with_pairs(found.hosts, addresses, progress) if bandwidth else found.hosts
+    return judged(cluster, _now(), hosts, failed)
+
+
+async def _with_pairs(
+    hosts: Mapping[str, Survey], addresses: Mapping[str, Address | None], progress: Callable[[str], None]
+) -> Mapping[str, Survey]:
+    measured = await measure_pairs({name: a for name in hosts if (a := addresses[name])}, progress)
+    return {
+        name: replace(
+            host,
+            sent_bits_per_s=measured.rates.get(name, {}),
+            unsent={to: why for (sender, to), why in measured.failed.items() if sender == name},
+        )
+        for name, host in hosts.items()
+    }
 
 
 async def check_reached(cluster: Cluster, transports: Mapping[str, Transport]) -> Fitness:
