@@ -50,13 +50,20 @@ class Theirs:
     others: int = 0
     nodes: int = 3
     asked: list[str] = field(default_factory=list)
-    tag: str = ""
+    port: int = 0
+    read_bytes: int = 0
 
     def bean(self, path: str) -> dict[str, Any]:
+        if "DataNodeActivity" in path:
+            self.read_bytes += 10**6
+            return {"BytesRead": self.read_bytes, "BytesWritten": 7}
+        if "OperatingSystem" in path:
+            return {"SystemCpuLoad": 0.5}
         if "NameNodeStatus" in path:
             return {"State": self.state}
         if "NameNodeInfo" in path:
-            return {"Safemode": self.safe_mode}
+            live = {"127.0.0.1:9866": {"infoAddr": f"127.0.0.1:{self.port}"}}
+            return {"Safemode": self.safe_mode, "LiveNodes": json.dumps(live)}
         return {"CapacityRemaining": 10**12, "NumLiveDataNodes": self.nodes}
 
     def answer(self, method: str, path: str) -> Any:
@@ -103,6 +110,7 @@ def theirs() -> Iterator[tuple[Theirs, int]]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
+    state.port = server.server_address[1]
     yield state, server.server_address[1]
     server.shutdown()
     server.server_close()
@@ -194,6 +202,9 @@ async def test_what_others_run_meanwhile_is_counted_and_the_run_says_so(
         await provider.close()
     assert quiet.warnings == ()
     assert quiet.metrics["other_containers"] == 0
+    assert quiet.metrics["all_hdfs_read_bytes"] == 10**6
+    assert quiet.metrics["all_hdfs_written_bytes"] == 0
+    assert quiet.metrics["published_cpu_share"] == 0.5
     assert loud.metrics["other_containers_max"] == 12
     assert [warning.code for warning in loud.warnings] == [WarningCode.DISTURBED]
     assert "disturbed by others: 12.0 containers" in str(loud.warnings[0])
@@ -220,23 +231,30 @@ async def test_a_program_that_fails_is_an_outcome(theirs: tuple[Theirs, int], tm
         ({"quota": {"spaceQuota": 10, "spaceConsumed": 10}}, {}, "the quota of room is used up"),
         ({"quota": {"quota": 4}}, {}, "the quota of files is used up"),
         ({}, {"queue": "nigths"}, "did you mean 'nights'"),
-        ({}, {"hadoop.security.authentication": "kerberos"}, "secured by Kerberos"),
+        ({}, {"hadoop.security.authentication": "kerberos"}, "secured by Kerberos, and there is no (ticket|klist)"),
+        ({}, {"hadoop.security.authentication": "ldap"}, "asks who one is by 'ldap'"),
         ({}, {"fs.defaultFS": "ofs://om"}, "no Ozone"),
         ({}, {"dfs.nameservices": "a,b"}, "federated"),
-        ({}, {"dfs.http.policy": "HTTPS_ONLY"}, "HTTPS alone"),
+        ({}, {"dfs.http.policy": "HTTPS_ONLY", "dfs.namenode.https-address": "127.0.0.1:1"}, "no (answer|curl)"),
     ],
 )
 async def test_what_stands_in_the_way_is_said_before_anything_is_held(
-    theirs: tuple[Theirs, int], tmp_path: Path, wrong: dict[str, Any], settings: dict[str, str], words: str
+    theirs: tuple[Theirs, int],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    wrong: dict[str, Any],
+    settings: dict[str, str],
+    words: str,
 ) -> None:
     state, port = theirs
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/none")
     for name, value in wrong.items():
         setattr(state, name, value)
     provider = attached(tmp_path, port, settings=settings)
     with pytest.raises(EngineError, match=words):
         await provider.open(lambda _: None)
     again = attached(tmp_path, port)
-    vars(state).update(vars(Theirs()))
+    vars(state).update(vars(Theirs(port=port)))
     await again.open(lambda _: None)
     await again.close()
 

@@ -147,6 +147,17 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class KerberosLogin:
+    """With which ticket a secured cluster is entered. What is left out is the login's own: its ticket cache."""
+
+    principal: str | None = None
+    keytab: str | None = None
+    """A file on the edge node, from which assay gets a ticket of its own."""
+    cache: str | None = None
+    """A ticket cache on the edge node that is not the login's usual one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Attachment:
     """Where somebody else's Hadoop is entered, and what of it is ours: one queue, one folder."""
 
@@ -161,6 +172,10 @@ class Attachment:
     """The HDFS folder below which everything of assay's lies."""
     jars: tuple[str, ...] = ()
     """Jars on the edge node that the client lacks on its class path, such as those of the examples and the tests."""
+    kerberos: KerberosLogin | None = None
+    """None: where the cluster is secured, the login's own ticket is used."""
+    authorities: str | None = None
+    """A file on the edge node with the authorities that sign the daemons' certificates; None: its system's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from assay.model.cluster import (
     Device,
     DeviceKind,
     Disks,
+    KerberosLogin,
     LabSettings,
     Network,
     Nic,
@@ -85,7 +86,18 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
     master = next(node.name for node in nodes if Role.MASTER in node.roles)
     folder = section.directory.rstrip("/")
     edge = section.edge or master
-    return Attachment(edge, section.hadoop, section.configuration, section.queue, folder, tuple(section.jars))
+    given = section.kerberos
+    login = KerberosLogin(given.principal, given.keytab, given.cache) if given else None
+    return Attachment(
+        edge,
+        section.hadoop,
+        section.configuration,
+        section.queue,
+        folder,
+        tuple(section.jars),
+        login,
+        section.authorities,
+    )
 
 
 def _addresses(file: ClusterFile, network: NetworkSection) -> dict[str, str]:

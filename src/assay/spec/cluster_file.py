@@ -200,6 +200,25 @@ class LocalSection(Section):
     """The cluster is this machine, without emulation. There is nothing to set: write ``local: {}``."""
 
 
+class KerberosSection(Section):
+    """With which ticket a secured cluster is entered; without it, with the one that the login has (``klist``)."""
+
+    principal: Text | None = None
+    """Whose keys of the keytab are used: ``alice@EXAMPLE.COM``."""
+    keytab: Directory | None = None
+    """Keytab file on the edge node, from which a new ticket is made for each run."""
+    cache: Text | None = None
+    """Ticket cache on the edge node, where it is not the login's usual one: ``FILE:/path``."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if self.keytab and self.cache:
+            raise ValueError("a ticket comes from a keytab or from a cache; write one of them")
+        if bool(self.principal) != bool(self.keytab):
+            raise ValueError("a keytab needs the principal whose keys are used, and a principal its keytab")
+        return self
+
+
 class AttachedSection(Section):
     """The Hadoop that stands there and is somebody else's: how it is entered, and what of it assay may use."""
 
@@ -215,6 +234,10 @@ class AttachedSection(Section):
     """The node that has the client; the master when absent."""
     jars: list[Directory] = Field(default_factory=list)
     """Jars on the edge node with the examples and TestDFSIO, where the client does not find them by itself."""
+    kerberos: KerberosSection | None = None
+    """Where the Hadoop is secured by Kerberos and the login has no ticket of its own."""
+    authorities: Directory | None = None
+    """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
 
 
 class NetworkSection(_RateSection):

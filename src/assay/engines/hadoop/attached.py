@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.engines.contract import EngineFacts, Finished, Show
+from assay.engines.hadoop import access, published
 from assay.engines.hadoop import jobs as own_jobs
 from assay.engines.hadoop.configuration import is_job_parameter, normalised
 from assay.engines.hadoop.hdfs import ROOT, Hdfs
@@ -110,6 +111,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def trouble(self) -> str | None:
         """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
         try:
+            await self._entered.site.access.enter(self.master)
             namenode = await active_namenode(self.master, self._entered.site)
             self._storage = replace(self._storage, namenode=namenode)
             self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
@@ -127,6 +129,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
         arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self._placed, program.arguments)]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
         self._others = _Others()
+        before = await published.look(self.storage.namenode, self._resourcemanager)
         ended = await self.client(command, timeout_s, label, cwd=entered.home, env=entered.environment)
         if ended.outcome.exit_status != 0:
             await self._end_applications()
@@ -134,7 +137,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         ended = await Histories(replace(self.storage, root=ROOT), folders).told(ended, job_ids(ended.outcome.output))
         metrics, warnings = self._others.told()
         sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
-        return replace(ended, metrics={**ended.metrics, **metrics}, warnings=warnings, sources=sources)
+        ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warnings, sources=sources)
+        after = await published.look(self.storage.namenode, self._resourcemanager)
+        copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
+        return published.told(ended, before, after, int(copies) if copies.isdecimal() else 1)
 
     def _placed(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
@@ -172,7 +178,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
                     "application",
                     "-kill",
                 ]
-                await self.master.run([*kill, *ours], timeout_s=COMMAND_TIMEOUT_S, check=False)
+                env = self._entered.environment
+                await self.master.run([*kill, *ours], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
         except (EngineError, HostError):
             return
 
@@ -193,9 +200,9 @@ class Entered:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the client needs to find the jars that it lacks."""
+        """What the client needs to find the jars that it lacks, and the ticket."""
         jars = [*self.attachment.jars, *([self.jobs.path] if self.jobs.path else [])]
-        return {"HADOOP_CLASSPATH": ":".join(jars)} if jars else {}
+        return {**({"HADOOP_CLASSPATH": ":".join(jars)} if jars else {}), **self.site.access.environment}
 
     def hdfs(self, folder: str) -> Hdfs:
         """Return the file system, in which all that assay names lies below ``folder``."""
@@ -232,15 +239,14 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         """Ask for client, masters, queue, folder, quota and room. Nothing is changed but a folder of our own."""
         edge, attachment = self.holder, self._attachment
         show("asking the running Hadoop")
-        site = await read_site(edge, attachment.configuration)
-        site.check()
+        await edge.run(["mkdir", "-p", self.cluster.home], timeout_s=COMMAND_TIMEOUT_S)
+        site = await self._site()
         version = await _version(edge, attachment)
         namenode = await active_namenode(edge, site)
         resourcemanager = await active_resourcemanager(edge, site)
         if words := await safe_mode(namenode):
             raise EngineError(words, where=site.where, hint="wait until it has left it; its owner can see why")
         await _check_queue(resourcemanager, attachment.queue, site)
-        await edge.run(["mkdir", "-p", self.cluster.home], timeout_s=COMMAND_TIMEOUT_S)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
         facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
         names = {
@@ -255,6 +261,21 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         show(await _room(hdfs, namenode))
         return facts
 
+    async def _site(self) -> Site:
+        """Return the client's configuration, with the ticket that it asks for at hand."""
+        edge, attachment = self.holder, self._attachment
+        site = await read_site(edge, attachment.configuration)
+        site.check()
+        way = access.of(
+            secured=site.secured, authorities=attachment.authorities, login=attachment.kerberos, home=self.cluster.home
+        )
+        user = await way.enter(edge)
+        return replace(site, access=way, user=user or site.user)
+
+    async def leave(self, engine: AttachedEngine) -> None:  # noqa: ARG002 - it is left as it is
+        """Leave the daemons as they are; a ticket that assay made goes."""
+        await self._entered.site.access.leave(self.holder)
+
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
         """Return the engine as it stands there. Raises EngineError for what only a restart could bring about."""
         entered = self._entered
@@ -265,6 +286,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
                 where=entered.site.where,
                 hint="leave it out of the plan, or deploy a Hadoop of your own",
             )
+        await entered.site.access.enter(entered.edge)
         namenode = await active_namenode(entered.edge, entered.site)
         copies = int(configuration.parameters.get(REPLICATION, "1"))
         live = int((await namenode.bean("Hadoop:service=NameNode,name=FSNamesystemState")).get("NumLiveDataNodes", 0))

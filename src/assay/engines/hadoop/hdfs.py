@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -40,7 +40,9 @@ class Hdfs:
     """Where what assay names below :data:`ROOT` really lies."""
 
     def _url(self, path: str, operation: str, **options: str) -> str:
-        query = urlencode({"op": operation, "user.name": self.user, **options})
+        # Of a secured cluster the ticket says who asks.
+        who = {} if self.namenode.access.secured else {"user.name": self.user}
+        query = urlencode({"op": operation, **who, **options})
         ours = path == ROOT or path.startswith(f"{ROOT}/")
         return f"/webhdfs/v1{quote(self.root + path.removeprefix(ROOT) if ours else path)}?{query}"
 
@@ -150,7 +152,7 @@ class Hdfs:
 
     def _at_datanode(self, location: str) -> Endpoint:
         parts = urlsplit(location)
-        return Endpoint(self.namenode.transport, parts.hostname or "", parts.port or 80)
+        return replace(self.namenode, host=parts.hostname or "", port=parts.port or 80, tls=parts.scheme == "https")
 
 
 def placed(policy: StoragePolicy, found: Mapping[tuple[str, ...], int]) -> Check:

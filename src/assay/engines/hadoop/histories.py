@@ -17,6 +17,7 @@ from assay.engines.contract import Finished
 from assay.engines.hadoop.hdfs import Hdfs
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
+from assay.formats.hadoop.configuration import without_secrets
 from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 
 _WAIT_S = 20.0
@@ -66,13 +67,18 @@ class Histories:
                     found = [p for p in await self.storage.paths(root) if p.rsplit("/", 1)[-1].startswith(job_id)]
                     if any(path.endswith(".jhist") for path in found):
                         wanted = [path for path in found if path.endswith((".jhist", "_conf.xml"))]
-                        contents = await asyncio.gather(*(self.storage.read(path) for path in wanted))
+                        contents = await asyncio.gather(*(self._read(path) for path in wanted))
                         endings = (".jhist" if path.endswith(".jhist") else "_conf.xml" for path in wanted)
                         return dict(zip((f"{job_id}{ending}" for ending in endings), contents, strict=True))
                 except (EngineError, HostError):  # the file is just being moved, may not be read, or HDFS is gone
                     continue
             await asyncio.sleep(0.2)
         return {}
+
+    async def _read(self, path: str) -> bytes:
+        """Return a file's content; of a configuration without what no bundle may hold."""
+        content = await self.storage.read(path)
+        return without_secrets(content) if path.endswith("_conf.xml") else content
 
 
 def _with(ended: Finished, histories: Sequence[JobHistory], logs: Mapping[str, bytes]) -> Finished:

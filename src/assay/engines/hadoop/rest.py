@@ -1,4 +1,7 @@
-"""JSON over HTTP to a daemon, reached through the transport of a node; nothing else needs a route to the cluster."""
+"""JSON over HTTP to a daemon, reached through the transport of a node; nothing else needs a route to the cluster.
+
+A secured daemon, and one behind HTTPS, is asked from that node itself: :mod:`assay.engines.hadoop.access`.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,14 @@ import json
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from assay.engines.hadoop.access import ASK_TIMEOUT_S, Access
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
 
-_TIMEOUT_S = 20.0
+PLAIN: Final = Access()
+_ERROR = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +28,8 @@ class Endpoint:
     transport: Transport
     host: str
     port: int
+    access: Access = PLAIN
+    tls: bool = False
 
     async def request(self, method: str, path: str, body: bytes | None = None) -> bytes:
         """Return the answer's body.
@@ -30,16 +37,22 @@ class Endpoint:
         Raises EngineError when nothing listens, the answer is late, or its status is 400 or more (with the reason that
         Hadoop gives).
         """
+        where = f"{self.host}:{self.port}{path.split('?')[0]}"
+        if self.tls or self.access.secured:
+            there = f"{'https' if self.tls else 'http'}://{self.host}:{self.port}{path}"
+            status, answered = await self.access.ask(self.transport, method, there, body, where)
+            if status >= _ERROR:
+                raise EngineError(f"HTTP {status}: {_reason(answered)}", where=where)
+            return answered
         address, port = await self.transport.forward(self.host, self.port)
         url = f"http://{address}:{port}{path}"
-        where = f"{self.host}:{self.port}{path.split('?')[0]}"
 
         def call() -> bytes:
             headers = {"Content-Type": "application/octet-stream"} if body is not None else {}
             request = urllib.request.Request(url, data=body, method=method, headers=headers)
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
             try:
-                with opener.open(request, timeout=_TIMEOUT_S) as answer:
+                with opener.open(request, timeout=ASK_TIMEOUT_S) as answer:
                     content: bytes = answer.read()
             except urllib.error.HTTPError as error:  # its body comes through the event loop too: read it here
                 raise EngineError(f"HTTP {error.code}: {_reason(error.read())}", where=where) from error
@@ -56,7 +69,7 @@ class Endpoint:
         try:
             value = json.loads(content)
         except ValueError as error:
-            raise EngineError("the answer is not JSON", where=f"{self.host}:{self.port}{path}") from error
+            raise EngineError("the answer is not JSON", where=f"{self.host}:{self.port}{path.split('?')[0]}") from error
         return value if isinstance(value, dict) else {"value": value}
 
     async def bean(self, query: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A Hadoop that is somebody else's, as its client configuration on an edge node describes it.
 
 In: the properties of the client's ``*-site.xml``. Out: the addresses of its daemons and folders, HA pairs resolved by
-asking which one is active. What assay does not know (federation, other file systems, Kerberos) is refused in words.
+asking which one is active. What assay does not know (federation, other file systems) is refused in words.
 Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
 """
 
@@ -11,13 +11,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from assay.engines.hadoop.rest import Endpoint
+from assay.engines.hadoop.access import Access
+from assay.engines.hadoop.rest import PLAIN, Endpoint
 from assay.errors import EngineError, HostError
 from assay.formats.hadoop.configuration import read_conf
 from assay.hosts.transport import Transport
 
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml", "mapred-site.xml")
 NAMENODE_HTTP, RESOURCEMANAGER_HTTP = 9870, 8088
+NAMENODE_HTTPS, RESOURCEMANAGER_HTTPS = 9871, 8090
 _STAGING = "/tmp/hadoop-yarn/staging"  # noqa: S108 - in HDFS, and Hadoop's own default
 _REFERENCES_MAX = 20
 
@@ -29,6 +31,22 @@ class Site:
     settings: Mapping[str, str]
     where: str
     user: str
+    access: Access = PLAIN
+
+    @property
+    def secured(self) -> bool:
+        """Whether a ticket of Kerberos is needed."""
+        return self.get("hadoop.security.authentication", "simple").lower() == "kerberos"
+
+    @property
+    def hdfs_tls(self) -> bool:
+        """Whether HDFS's daemons answer by HTTPS alone."""
+        return self.get("dfs.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
+
+    @property
+    def yarn_tls(self) -> bool:
+        """Whether YARN's daemons answer by HTTPS alone."""
+        return self.get("yarn.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY"
 
     def get(self, name: str, default: str = "") -> str:
         """Return a property with the others that it refers to put in."""
@@ -59,39 +77,45 @@ class Site:
     def check(self) -> None:
         """Raise EngineError for what assay can't be attached to."""
         _ = self.name_service
-        if self.get("hadoop.security.authentication", "simple").lower() != "simple":
+        how = self.get("hadoop.security.authentication", "simple").lower()
+        if how not in ("simple", "kerberos"):
             raise EngineError(
-                "its Hadoop is secured by Kerberos, and assay can't log in there yet",
-                where=self.where,
-                hint="only clusters with simple authentication can be attached to",
+                f"its Hadoop asks who one is by {how!r}", where=self.where, hint="assay knows simple and kerberos"
             )
-        if self.get("dfs.http.policy", "HTTP_ONLY").upper() == "HTTPS_ONLY":
-            raise EngineError("its daemons answer by HTTPS alone, which assay does not speak to them", where=self.where)
 
     def namenodes(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the NameNodes, one or a pair."""
         service = self.name_service
+        key, usual = (
+            ("dfs.namenode.https-address", NAMENODE_HTTPS)
+            if self.hdfs_tls
+            else ("dfs.namenode.http-address", NAMENODE_HTTP)
+        )
         if service is None:
             host = re.sub(r"^hdfs://([^/:]+).*", r"\1", self.get("fs.defaultFS", self.get("fs.default.name")))
-            return [_address(self.get("dfs.namenode.http-address"), host, NAMENODE_HTTP)]
+            return [_address(self.get(key), host, usual)]
         names = [word for word in re.split(r"[,\s]+", self.get(f"dfs.ha.namenodes.{service}")) if word]
         found = []
         for name in names:
             rpc = self.get(f"dfs.namenode.rpc-address.{service}.{name}").split(":")[0]
-            found.append(_address(self.get(f"dfs.namenode.http-address.{service}.{name}"), rpc, NAMENODE_HTTP))
+            found.append(_address(self.get(f"{key}.{service}.{name}"), rpc, usual))
         return found
 
     def resourcemanagers(self) -> list[tuple[str, int]]:
         """Return the HTTP addresses of the ResourceManagers, one or a pair."""
         names = [word for word in re.split(r"[,\s]+", self.get("yarn.resourcemanager.ha.rm-ids")) if word]
+        key, usual = (
+            ("yarn.resourcemanager.webapp.https.address", RESOURCEMANAGER_HTTPS)
+            if self.yarn_tls
+            else ("yarn.resourcemanager.webapp.address", RESOURCEMANAGER_HTTP)
+        )
         if not names:
             host = self.get("yarn.resourcemanager.hostname")
-            return [_address(self.get("yarn.resourcemanager.webapp.address"), host, RESOURCEMANAGER_HTTP)]
+            return [_address(self.get(key), host, usual)]
         found = []
         for name in names:
             host = self.get(f"yarn.resourcemanager.hostname.{name}")
-            web = self.get(f"yarn.resourcemanager.webapp.address.{name}")
-            found.append(_address(web, host, RESOURCEMANAGER_HTTP))
+            found.append(_address(self.get(f"{key}.{name}"), host, usual))
         return found
 
     def history_folders(self) -> list[str]:
@@ -132,7 +156,7 @@ async def active_namenode(edge: Transport, site: Site) -> Endpoint:
     """Return the NameNode that serves. Raises EngineError when none does."""
     said = []
     for host, port in site.namenodes():
-        endpoint = Endpoint(edge, host, port)
+        endpoint = Endpoint(edge, host, port, site.access, site.hdfs_tls)
         try:
             state = (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
         except (EngineError, HostError) as error:
@@ -148,7 +172,7 @@ async def active_resourcemanager(edge: Transport, site: Site) -> Endpoint:
     """Return the ResourceManager that serves. Raises EngineError when none does."""
     said = []
     for host, port in site.resourcemanagers():
-        endpoint = Endpoint(edge, host, port)
+        endpoint = Endpoint(edge, host, port, site.access, site.yarn_tls)
         try:
             state = (await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo", {}).get("haState")
         except (EngineError, HostError) as error:

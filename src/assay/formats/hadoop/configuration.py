@@ -73,6 +73,17 @@ _JVM: Final = ("java.opts", "command-opts")
 _PLAIN: Final = re.compile(r"[\w.+,% -]{1,200}")
 
 
+# What Hadoop's own hadoop.security.sensitive-config-keys has, and more of the kind: too much rather than too little.
+_SECRET: Final = re.compile(
+    rb"passw|passphrase|keystore\.pass|secret|token|credential|(access|account|private|session|encryption|sas)[._-]?key",
+    re.IGNORECASE,
+)
+_ENTRY: Final = re.compile(rb"(<property>\s*<name>([^<]*)</name>\s*<value>)([^<]*)(?=</value>)")
+_OPTION: Final = re.compile(rb"(-D[^\s=]*(?:passw|passphrase|secret|token|credential)[^\s=]*=)\S+", re.IGNORECASE)
+_LOGIN: Final = re.compile(rb"(://[^/\s:@]+:)[^@/\s]+(?=@)")
+_GONE: Final = b"(left out)"
+
+
 @dataclass(frozen=True, slots=True)
 class Property:
     """One property; ``sources`` are the files that set it, the oldest first; empty when the file doesn't tell."""
@@ -103,6 +114,20 @@ def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Pro
     except (LookupError, ValueError) as error:  # an encoding that is unknown, or of more than a byte a character
         raise FormatError(f"the XML can't be decoded: {error}", where=f"{source}:1") from error
     return {found.name: found for found in reader.properties}
+
+
+def without_secrets(content: bytes) -> bytes:
+    """Return a configuration file with the values of what is, by its name, a secret replaced.
+
+    A job's configuration has all that the client's files set, passwords of stores among it. Also passwords given to a
+    JVM as ``-D…=`` and those in addresses go.
+    """
+
+    def kept(found: re.Match[bytes]) -> bytes:
+        value = _GONE if _SECRET.search(found[2]) and found[3] else found[3]
+        return found[1] + _LOGIN.sub(rb"\g<1>" + _GONE, _OPTION.sub(rb"\g<1>" + _GONE, value))
+
+    return _ENTRY.sub(kept, content)
 
 
 class _Reader:
