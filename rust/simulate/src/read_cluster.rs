@@ -7,8 +7,9 @@ use crate::scenario::{Cluster, DeviceSpec, NodeType};
 
 const NODES_MAX: u64 = 200_000;
 const DEVICES_MAX: usize = 60;
-const HDD_READAHEAD_BYTES: f64 = 1_310_720.0;
-const OTHER_READAHEAD_BYTES: f64 = 1_310_720.0;
+/// The largest request that Linux makes by default (BLK_DEF_MAX_SECTORS): HDFS asks 4 MiB ahead, and another stream's request
+/// may come after each.
+const READAHEAD_BYTES: f64 = 1_310_720.0;
 const READAHEAD_BYTES_MAX: f64 = 67_108_864.0;
 const REQUEST_BYTES: f64 = 524_288.0;
 /// What a disk without a stated size is taken to have.
@@ -158,8 +159,7 @@ fn device_group(at: String, item: &Json, node: &str, assumptions: &mut Vec<Strin
     let model = fields.required("model")?;
     let place = format!("{node}.{name}");
     let params = full_or_plain(format!("{}model.", fields.at), model, size_bytes, &place, assumptions)?;
-    let usual = if matches!(params, Params::Hdd(_)) { HDD_READAHEAD_BYTES } else { OTHER_READAHEAD_BYTES };
-    let readahead_bytes = fields.positive_or("readahead_bytes", usual)?.max(512.0);
+    let readahead_bytes = fields.positive_or("readahead_bytes", READAHEAD_BYTES)?.max(512.0);
     if readahead_bytes > READAHEAD_BYTES_MAX {
         return Err(format!("{}readahead_bytes: more than {READAHEAD_BYTES_MAX}", fields.at));
     }
