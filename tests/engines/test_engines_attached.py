@@ -5,6 +5,8 @@ The contract's suite holds the same provider against a real one.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -52,6 +54,7 @@ class Theirs:
     asked: list[str] = field(default_factory=list)
     port: int = 0
     read_bytes: int = 0
+    gone: bool = False
 
     def bean(self, path: str) -> dict[str, Any]:
         if "DataNodeActivity" in path:
@@ -90,13 +93,25 @@ class Theirs:
 
 @pytest.fixture
 def theirs() -> Iterator[tuple[Theirs, int]]:
-    state = Theirs()
+    with serving(Theirs()) as found:
+        yield found
+
+
+@pytest.fixture
+def standby() -> Iterator[tuple[Theirs, int]]:
+    """The other one of a pair."""
+    with serving(Theirs(state="standby")) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def serving(state: Theirs) -> Iterator[tuple[Theirs, int]]:
 
     class Handler(BaseHTTPRequestHandler):
         def _say(self) -> None:
             content = json.dumps(state.answer(self.command, self.path)).encode()
-            if "LISTSTATUS" in self.path:
-                self.send_error(404)
+            if "LISTSTATUS" in self.path or state.gone:
+                self.send_error(503 if state.gone else 404)
                 return
             self.send_response(200)
             self.send_header("Content-Length", str(len(content)))
@@ -308,6 +323,38 @@ async def test_of_two_masters_the_active_one_is_found_and_a_failover_is_followed
         assert await engine.trouble() is None
     finally:
         await provider.close()
+
+
+@pytest.mark.slow
+async def test_a_failover_in_the_middle_of_a_run_is_followed_by_what_looks_and_what_reads(
+    theirs: tuple[Theirs, int], standby: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    (first, one), (second, two) = theirs, standby
+    pair = {
+        "fs.defaultFS": "hdfs://big",
+        "dfs.nameservices": "big",
+        "dfs.ha.namenodes.big": "nn1,nn2",
+        "dfs.namenode.http-address.big.nn1": f"127.0.0.1:{one}",
+        "dfs.namenode.http-address.big.nn2": f"127.0.0.1:{two}",
+        "yarn.resourcemanager.ha.rm-ids": "rm1,rm2",
+        "yarn.resourcemanager.webapp.address.rm1": f"127.0.0.1:{one}",
+        "yarn.resourcemanager.webapp.address.rm2": f"127.0.0.1:{two}",
+    }
+    provider = attached(tmp_path, one, sleep_s=5, settings=pair)
+    engine = await opened(provider)
+    second.others = 5
+    try:
+        program = Program(TERAGEN, ("1", "/assay/a"))
+        running = asyncio.create_task(engine.run(program, {}, timeout_s=60, label="job", show=print))
+        await asyncio.sleep(1.5)
+        first.state, first.gone, second.state = "standby", True, "active"
+        done = await running
+        await engine.storage.delete("/assay/a")
+    finally:
+        await provider.close()
+    assert done.outcome.exit_status == 0
+    assert done.metrics["other_containers_max"] == 5
+    assert any(asked.startswith("DELETE") for asked in second.asked)
 
 
 def test_properties_that_refer_to_others_are_put_together() -> None:

@@ -17,7 +17,7 @@ import pytest
 from assay.hosts import LocalTransport
 from assay.model.cluster import Address
 from assay.model.fitness import Fitness, Grade
-from assay.observe.scripts import source
+from assay.observe.scripts import source, words_for
 from assay.observe.survey import survey, survey_all
 from assay.repository import Repository
 from assay.spec import load_cluster
@@ -48,6 +48,18 @@ def test_python_3_6_runs_the_scripts(name: str) -> None:
         pytest.skip("no Python 3.6 on this machine: the scripts are NOT tried by it")
     done = subprocess.run([OLD_PYTHONS[0], "-c", source(name), json.dumps(OPTIONS)], capture_output=True, check=True)
     assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.parametrize("name", ["survey", "sampler"])
+def test_a_python_that_is_too_old_is_said_to_be(name: str) -> None:
+    """What calls itself python3 there is a Python 2.7, as on a host where somebody linked the one to the other."""
+    old = next((Path.home() / ".pyenv" / "versions").glob("2.7.*/bin/python2.7"), None)
+    if old is None:
+        pytest.skip("no Python before 3.6 on this machine: NOT tried")
+    done = subprocess.run([old, "-c", source(name), "{}"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    error = words_for(name, "w1", done.returncode, done.stderr)
+    assert error.message == "its python3 is older than 3.6"
 
 
 @pytest.mark.slow

@@ -32,6 +32,9 @@ def words_for(name: str, node: str, status: int, stderr: str) -> HostError:
     if status == 127:
         hint = "install Python 3.6 or newer there, or put it on the PATH of non-interactive logins"
         return HostError("there is no python3", where=f"{node}: {name}", hint=hint)
+    if "SyntaxError" in stderr:
+        hint = "install Python 3.6 or newer there as python3, or put it first on the PATH of non-interactive logins"
+        return HostError("its python3 is older than 3.6", where=f"{node}: {name}", hint=hint)
     tail = "\n".join(stderr.strip().splitlines()[-3:])
     return HostError(f"exit status {status}: {tail}", where=f"{node}: {name}")
 

@@ -7,6 +7,7 @@ carries, and the storage policy of that folder. What others run meanwhile is cou
 
 from __future__ import annotations
 
+import contextlib
 import re
 import statistics
 import time
@@ -112,12 +113,16 @@ class AttachedEngine(ClientEngine[Hdfs]):
         """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
         try:
             await self._entered.site.access.enter(self.master)
-            namenode = await active_namenode(self.master, self._entered.site)
-            self._storage = replace(self._storage, namenode=namenode)
-            self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
-            return await safe_mode(namenode)
+            await self._find_active()
+            return await safe_mode(self.storage.namenode)
         except (EngineError, HostError) as error:
             return error.message
+
+    async def _find_active(self) -> None:
+        """Go on with the masters that serve now. Raises EngineError where none does."""
+        namenode = await active_namenode(self.master, self._entered.site)
+        self._storage = replace(self._storage, namenode=namenode)
+        self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
 
     async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
         """Submit a program by the client on the edge node, and fetch its jobs' histories."""
@@ -131,6 +136,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
         self._others = _Others()
         before = await published.look(self.storage.namenode, self._resourcemanager)
         ended = await self.client(command, timeout_s, label, cwd=entered.home, env=entered.environment)
+        with contextlib.suppress(EngineError, HostError):  # the client followed a failover by itself: so do we
+            await self._find_active()
         if ended.outcome.exit_status != 0:
             await self._end_applications()
         folders = entered.site.history_folders()
@@ -158,6 +165,8 @@ class AttachedEngine(ClientEngine[Hdfs]):
             ours = [app for app in apps if self._tag in str(app.get("applicationTags", ""))]
             return await progress(self._resourcemanager, ours[-1]) if ours else None
         except (EngineError, HostError):
+            with contextlib.suppress(EngineError, HostError):  # of a pair, the other one may serve now
+                self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
             return None
 
     async def cut_short(self) -> None:
