@@ -47,6 +47,8 @@ def test_a_prediction_stands_among_measured_runs_as_predicted(client: TestClient
     assert page.status_code == 200
     for words in ("90 % interval of one run", "predicted", "What matters for it", "What was measured", "as most often"):
         assert words in page.text
+    assert "What storage, network and containers do to each other" in page.text
+    assert "the model&#39;s guess" in page.text or "the model's guess" in page.text
     answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page.text
     assert answer["origin"] == "predicted"
