@@ -116,3 +116,22 @@ def test_what_can_not_be_is_refused_in_words(plan: Plan, text: str, words: str) 
 def test_a_name_is_set_once() -> None:
     with pytest.raises(SpecificationError, match="twice"):
         parse_changes(["data=1GB", "data=2GB"])
+
+
+def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan) -> None:
+    """Such as one of a tuning, whose levels are its own."""
+    own = {**LEVELS, "mapreduce.task.io.sort.mb": "44", "compression": "snappy"}
+    found = only_run(altered(plan, own, "terasort")).configuration.parameters
+    assert found["mapreduce.task.io.sort.mb"] == "44"
+    assert found["mapreduce.map.output.compress"] == "true"
+
+
+@pytest.mark.parametrize("engine", ["hadoop", "spark"])
+def test_a_run_of_a_plan_that_varies_engines_is_of_its_own_one(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER)
+    varied = PLAN.replace("  - dfsio-write: {data: 2GB, files: 6}\n", "").replace(
+        "factors:", "factors:\n  engine: [hadoop, spark]"
+    )
+    (tmp_path / "plan.yaml").write_text(varied)
+    found = altered(load_plan(tmp_path / "plan.yaml"), {**LEVELS, "engine": engine}, "terasort")
+    assert found.engine == engine

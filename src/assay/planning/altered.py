@@ -19,7 +19,7 @@ from typing import Any
 
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster, Device, Node, NodeType, Racks, Role
-from assay.model.plan import LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Plan, WorkloadSpec
+from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Plan, WorkloadSpec
 from assay.planning.expansion import expand, workload_option
 from assay.planning.order import PlannedRun, schedule
 from assay.planning.plan_reader import made_plan
@@ -71,7 +71,7 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
         elif name == "workers.count":
             _parameters(content).pop(WORKERS_FACTOR, None)
     try:
-        return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules})
+        return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
     except SpecificationError as error:
         raise SpecificationError(error.message, where="--set", hint=error.hint) from error
 
@@ -109,12 +109,14 @@ def _fixed(plan: Plan, levels: Mapping[str, str], spec: WorkloadSpec) -> dict[st
         varied = workload_option(factor.name, plan.workloads)
         if factor.settings:
             parameters |= factor.settings[level]
-        elif factor.name == LAYOUT_FACTOR:
-            content["layout"] = level
+        elif factor.name in (LAYOUT_FACTOR, ENGINE_FACTOR):
+            content[factor.name] = level
         elif varied is None:
             parameters[factor.name] = level
         elif varied[0] is spec:
             _set_option(_options(content), varied[1], level)
+    for name in levels.keys() - {factor.name for factor in plan.factors}:  # of runs that no factor asked for
+        _set(content, name, levels[name], spec)
     return content
 
 
