@@ -38,6 +38,17 @@ class Dated(Protocol):
         ...
 
 
+_MOMENTS = {
+    "year": "%Y",
+    "month": "%b %Y",
+    "date": "%d %b",
+    "hours": "%H:%M",
+    "minutes": "%H:%M",
+    "seconds": "%H:%M:%S",
+}
+"""Vega's own hours go to twelve, without saying which half of the day it is."""
+
+
 def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = False, width_px: int = FULL_PX) -> Spec:
     """Return the history; ``title`` says what the values are."""
     rows = [
@@ -55,7 +66,13 @@ def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = Fals
             "data": {"values": rows},
             "mark": {"type": "point", "filled": True, "opacity": 0.75, "size": 45, "stroke": INK, "strokeWidth": 0.3},
             "encoding": {
-                "x": {"field": "at", "type": "temporal", "title": "Started (UTC)", "scale": {"type": "utc"}},
+                "x": {
+                    "field": "at",
+                    "type": "temporal",
+                    "title": "Started (UTC)",
+                    "scale": {"type": "utc"},
+                    "axis": {"format": _MOMENTS},
+                },
                 "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale},
                 "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},
                 "shape": {"field": "kind", "type": "nominal", "title": None, "scale": marks},

@@ -76,11 +76,12 @@ class CostView:
 
     def aggregate_mb_per_s(self, row: TcoRow) -> float | None:
         """Return the gated aggregate throughput beside a row: what SanDisk's table 4 has."""
-        found = (s for s in self.summaries if (_name(s), s.level) == (row.workload, row.layout))
+        found = (s for s in self.summaries if (name_of(s), s.level) == (row.workload, row.layout))
         return next(found).throughputs_mb_per_s["gated_aggregate_mb_per_s"]
 
 
-def _name(of: LevelSummary | Comparison) -> str:
+def name_of(of: LevelSummary | Comparison) -> str:
+    """Return under which name a row of costs stands: its workload, and what sets it apart from others of it."""
     return f"{of.workload} ({of.context})" if of.context else of.workload
 
 
@@ -110,7 +111,7 @@ def _runtimes(summaries: Sequence[tuple[LevelSummary, int | None]]) -> dict[tupl
         low, high = mean_intervals(times, mean_errors(times, *pooled_scatter(times)))
         for place, one in enumerate(of_kind):
             known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])
-            found[_name(one), one.level] = Runtime(
+            found[name_of(one), one.level] = Runtime(
                 mean_s, float(low[place]) if known else None, float(high[place]) if known else None, one.n
             )
     return found
@@ -146,7 +147,7 @@ def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRati
         for speedup in (comparison.ratio_high, comparison.ratio_low)
     )
     return CostRatio(
-        workload=_name(comparison),
+        workload=name_of(comparison),
         baseline=comparison.baseline,
         candidate=comparison.candidate,
         price_ratio=float(after / before),
@@ -234,7 +235,7 @@ def cost_view(
         note=LAB_NOTE if any(summary.lab_scale is not None for summary in summaries) else None,
         bills=bills,
         summaries=summaries,
-        titles={_name(summary): workload_title(summary.workload, summary.context) for summary in summaries},
+        titles={name_of(summary): workload_title(summary.workload, summary.context) for summary in summaries},
         rows=tuple(tco(runtimes, prices, currency=book.currency, years=years, rounding=rounding)),
         ratios=tuple(ratios),
         performance=tuple(_performance(payable, first, bills, {n: _capacity_tb(book, counts[n]) for n in layouts})),

@@ -27,7 +27,7 @@ from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.quality.flagging import TIME_ODD
-from assay.questions.job_cost import CostView
+from assay.questions.job_cost import CostView, name_of
 from assay.questions.overview import usual_baseline
 from assay.questions.runs import comparable, levels_in, selected
 from assay.statistics.facets import counts_by
@@ -38,6 +38,7 @@ from assay.web.context import Context, ContextOf, get_context, require
 from assay.web.cost_asked import CostAsked, asked_from
 from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
 from assay.web.security import Role
+from assay.wording.titles import column_title, level_text, workload_title
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
@@ -51,13 +52,14 @@ def row_where(plane: CostPlane, row: CostRow) -> list[tuple[str, str]]:
 
 _FROM_NOTHING = 100.0
 """How far a price of 0 is from any other: behind all that have one."""
-ROWS_OF_YEARS_MAX = 24
+ROWS_OF_YEARS_MAX = 12
 """Jobs that are listed on one page of years."""
 _NOTHING: dict[str, Any] = {
     "odd_kinds": tuple(TIME_ODD),
     "row_where": row_where,
     "plane": None,
     "narrowed": {},
+    "told_by": ((), ()),
     "before": {},
     "chart": None,
     "jobs": [],
@@ -267,12 +269,15 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
     )
     view = api_views.tco_view(context, question)
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
+    titles, told_by = _short_titles(shown)
+    shown = replace(shown, titles=view.titles | titles)
     colours = colours_of([*palette(context.store.table(), LAYOUT_FACTOR), *view.bills])
     more = len(view.rows) - len(shown.rows)
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
     return {
         "tco": shown,
         "narrowed": narrowed,
+        "told_by": told_by,
         "colours": colours,
         "drawn": _drawn(shown, colours),
         "more": more,
@@ -280,6 +285,29 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         "currency": view.currency,
         "changed": bool(question.changes),
     }
+
+
+def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return the rows' titles with what tells them apart alone, its levels; and those names, then what all have alike.
+
+    No change where no workload's rows are told apart by settings.
+    """
+    shown = {row.workload for row in view.rows} | {row.workload for row in view.ratios}
+    found = {name_of(one): one for one in view.summaries if name_of(one) in shown and one.context}
+    parts = {name: dict(part.partition("=")[::2] for part in one.context.split(", ")) for name, one in found.items()}
+    if not parts or any("" in one.values() for one in parts.values()):
+        return {}, ((), ())
+    names = list(dict.fromkeys(name for one in parts.values() for name in one))
+    varied = [name for name in names if len({one.get(name) for one in parts.values()}) > 1]
+    first = next(iter(parts.values()))
+    alike = tuple(f"{column_title(name)} {level_text(name, first[name])}" for name in names if name not in varied)
+    titles = {
+        name: workload_title(
+            found[name].workload, " · ".join(level_text(key, one[key]) for key in varied if key in one)
+        )
+        for name, one in parts.items()
+    }
+    return titles, (tuple(map(column_title, varied)), alike)
 
 
 def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:

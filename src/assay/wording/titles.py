@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.model.run import Origin, Run
+from assay.units import format_bytes
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING
 from assay.workloads.catalogue import workloads
@@ -22,7 +23,7 @@ COLUMN_TITLES = {
     "campaign_id": "Campaign",
     "duration_s": "Time (s)",
     "started_unix_s": "Started (UTC)",
-    "data_bytes": "Data (bytes)",
+    "data_bytes": "Data",
     "lab_scale": "Lab scale",
     "engine": "Engine",
     "engine_version": "Engine version",
@@ -98,6 +99,8 @@ def level_text(name: str, level: str) -> str:
         return run_id_text(level)
     if name == "lab_scale":
         return scale_text(float(level))
+    if name == "data_bytes" and level.isdecimal():
+        return format_bytes(int(level))
     return level.rpartition(".")[2] if name.endswith(".codec") else level
 
 
