@@ -127,6 +127,7 @@ async def test_what_is_wrong_with_a_ticket_is_said(secured: Secured, tmp_path: P
     with pytest.raises(EngineError, match=words[wrong]) as raised:
         await attached(secured, tmp_path / "home", cache, authorities).open(lambda _: None)
     _nothing_secret(secured, [str(raised.value).encode()])
+    assert not (tmp_path / "home" / "ticket").exists()
 
 
 def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured: Secured, tmp_path: Path) -> None:

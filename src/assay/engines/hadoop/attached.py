@@ -23,7 +23,7 @@ from assay.engines.hadoop.configuration import is_job_parameter, normalised
 from assay.engines.hadoop.hdfs import ROOT, Hdfs
 from assay.engines.hadoop.histories import Histories, job_ids, progress
 from assay.engines.hadoop.jobs import Jobs
-from assay.engines.hadoop.rest import Endpoint
+from assay.engines.hadoop.rest import PLAIN, Endpoint
 from assay.engines.hadoop.rules import REPLICATION, HadoopRules
 from assay.engines.hadoop.site import Site, active_namenode, active_resourcemanager, read_site
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine, HeldProvider
@@ -232,6 +232,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
     def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         super().__init__(cluster, transports)
         self._entered: Entered
+        self._access = PLAIN
 
     @property
     def _attachment(self) -> Attachment:
@@ -278,12 +279,28 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         way = access.of(
             secured=site.secured, authorities=attachment.authorities, login=attachment.kerberos, home=self.cluster.home
         )
+        self._access = way
         user = await way.enter(edge)
         return replace(site, access=way, user=user or site.user)
 
-    async def leave(self, engine: AttachedEngine) -> None:  # noqa: ARG002 - it is left as it is
-        """Leave the daemons as they are; a ticket that assay made goes."""
-        await self._entered.site.access.leave(self.holder)
+    async def open(self, show: Show) -> None:
+        """Take hold of the edge node, and :meth:`install`; a ticket that assay made goes where that fails."""
+        try:
+            await super().open(show)
+        except BaseException:
+            await self._leave_ticket()
+            raise
+
+    async def close(self) -> None:
+        """Let go; the daemons stay as they are, and a ticket that assay made goes."""
+        try:
+            await super().close()
+        finally:
+            await self._leave_ticket()
+
+    async def _leave_ticket(self) -> None:
+        with contextlib.suppress(HostError):
+            await self._access.leave(self.holder)
 
     async def engine_for(self, configuration: Configuration) -> AttachedEngine:
         """Return the engine as it stands there. Raises EngineError for what only a restart could bring about."""
