@@ -23,6 +23,7 @@ from assay.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.charts.whatif import Place, limit_bars, moved
 from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
 from assay.compare.speedups import matched_speedups
@@ -114,6 +115,11 @@ def specs() -> dict[str, Spec]:
         ),
         "comparison_network": comparison_network(
             LevelNetwork(("HD2", "SS2", "HS2"), (("HD2", "SS2", 12), ("HD2", "HS2", 3))), palette
+        ),
+        "moved": moved(Place("measured", 50.0, 0.02), Place("then", 30.0, 0.015, 25.0, 36.0), "USD"),
+        "moved unpriced": moved(Place("measured", 50.0, None), Place("then", 30.0, None, 25.0, 36.0), ""),
+        "limit_bars": limit_bars(
+            [("as measured", {"cpu": 0.4, "disk:hdfs": 0.6}), ("then", {"cpu": 0.9, "network": 0.1})]
         ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }

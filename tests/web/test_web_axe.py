@@ -38,6 +38,8 @@ PAGES = {
     "cost": "/cost?workload=terasort",
     "years": "/cost?view=years&cluster=lab-small",
     "quality": "/quality",
+    "what if": "/whatif",
+    "recommend": "/recommend",
     "hosts": "/hosts",
     "plan": "/plan",
     "plan counted": "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",

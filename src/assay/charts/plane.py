@@ -224,21 +224,21 @@ def cost_plane(
     *,
     divide: Quadrants | None = None,
     before: Sequence[PlanePoint] = (),
+    of: tuple[str, str] = ("Time of a run", "Cost of a run"),
 ) -> Spec:
-    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and a line along
-    the front.
+    """Return the plane: a point for each configuration, its area by its runs, its intervals, its name, and the front.
 
     ``divide``: where it is divided into fast and slow, economical and expensive. ``before``: the same points before
-    prices were changed; axes are linear or logarithmic by these, so that no change of a price turns them over.
+    prices were changed, by which axes are linear or logarithmic. ``of``: what the axes are of.
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)
     rows = _rows(points, all_named=all_named)
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
-    x = {"type": "quantitative", "title": "Time of a run (s)", "scale": _scale([p.time_s for p in before or points])}
+    x = {"type": "quantitative", "title": f"{of[0]} (s)", "scale": _scale([p.time_s for p in before or points])}
     y = {
         "type": "quantitative",
-        "title": f"Cost of a run ({currency})",
+        "title": f"{of[1]} ({currency})",
         "scale": _scale([float(p.cost) for p in before or points]),
         "axis": {"format": "~g"},
     }
@@ -280,8 +280,8 @@ def cost_plane(
         },
     ]
     beneath = _quadrants(divide, x, y) if divide is not None else []
-    beneath += _ghosts(before, points, {"x": x, "y": y}) if before else []
-    layers = [*beneath, *layers, *_names(at)]
+    ghosts = _ghosts(before, points, {"x": x, "y": y}) if before else []
+    layers = [*beneath, *ghosts, *layers, *_names(at)]
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
         {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},

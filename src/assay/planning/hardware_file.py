@@ -31,6 +31,7 @@ from assay.spec.section import Section, parse
 from assay.units import parse_bytes
 
 COUNT_MAX = 10_000
+_LONGEST = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 
@@ -58,7 +59,7 @@ def _counts(text: str) -> list[int]:
 
 
 def _sizes(text: str) -> list[int]:
-    found = parse_bytes(text)
+    found = parse_bytes(text) if len(text) <= _LONGEST else 0
     if not 0 < found < 2**60:
         raise ValueError(f"{text[:20]!r} is not a size that a machine has")
     return [found]

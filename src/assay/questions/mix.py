@@ -22,6 +22,7 @@ OFTEN = {"hourly": 24.0, "daily": 1.0, "weekly": 1 / 7, "monthly": 12 / 365}
 _PER = {"hour": 24.0, "day": 1.0, "week": 1 / 7, "month": 12 / 365}
 _RATE = re.compile(r"([0-9]{1,6}(?:\.[0-9]{1,3})?)/(hour|day|week|month)")
 WORKS_MAX = 20
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ _FORM = (
 
 def _work(text: str) -> Work:
     name, *rest = text.strip().split(":")
+    if any(len(part) > _LONGEST for part in rest[:2]):
+        raise SpecificationError(f"{text[:30]!r}… is too long for a size or a number", where="--workload", hint=_FORM)
     if not 1 <= len(rest) <= 3:
         raise SpecificationError(f"{text[:80]!r} is not a workload with its size", where="--workload", hint=_FORM)
     if name not in workloads():

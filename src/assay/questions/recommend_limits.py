@@ -8,12 +8,16 @@ from assay.questions.recommend_search import Limits
 from assay.units import parse_bytes, parse_duration, parse_money
 
 _YEARS_MAX = 100.0
+_LONGEST = 40
 
 
 def limits_of(book: PriceBook, budget: str, deadline: str, capacity: str, years: float = 3.0) -> Limits:
     """Return the limits; an empty text is none. Raises SpecificationError, in words, for what is no amount."""
     if not 0 < years <= _YEARS_MAX:
         raise SpecificationError(f"it can't be used for {years:g} years", where="years", hint="3 is usual")
+    for text in (budget, deadline, capacity):
+        if len(text) > _LONGEST:
+            raise SpecificationError(f"{text[:12]!r}… is too long for an amount", where="limits")
     try:
         money = parse_money(budget) if budget else None
         deadline_s = parse_duration(deadline) if deadline else None

@@ -12,10 +12,11 @@ fixed costs (the same for both sides), the scatter of the measured runs, the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import fmean, median, stdev
+from typing import Any
 
 from assay.campaign.plan_texts import cluster_text, plan_texts
 from assay.campaign.recording import cluster_facts
@@ -93,12 +94,38 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True)
-class _Group:
-    """Measured runs of one workload in one configuration of one campaign."""
+class Measured:
+    """Measured runs of one workload in one configuration of one campaign, with the plan that they were made by."""
 
     plan: Plan
     workload: str
     runs: tuple[Run, ...]
+
+    @property
+    def levels(self) -> Mapping[str, str]:
+        """What was set in them."""
+        return self.runs[0].levels
+
+    @property
+    def configuration(self) -> str:
+        """The same as a text."""
+        return " ".join(f"{name}={level}" for name, level in self.levels.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """What was measured, with what the simulator says of that: asked once, good for many changes."""
+
+    measured: Measured
+    profile: CostProfile
+    plan: Plan
+    """Of what was measured alone."""
+    scenario: Scenario
+    simulated: tuple[Simulated, ...]
+
+
+Ask = Callable[[Sequence[Mapping[str, Any]]], list[Simulated]]
+"""Simulators: scenarios in, results out in their order."""
 
 
 def what_if(
@@ -111,7 +138,15 @@ def what_if(
     """
     runs = _asked_runs(store, asked)
     profile = profile or profile_of(store, runs, "these runs")
-    return tuple(_answer(group, asked.changes, profile, book) for group in _groups(store, runs))
+    anchors = [anchored(measured, profile, simulate) for measured in measured_of(store, runs)]
+    return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
+
+
+def anchored(measured: Measured, profile: CostProfile, ask: Ask) -> Anchor:
+    """Ask the simulator for what was measured."""
+    plan = altered(measured.plan, measured.levels, measured.workload)
+    simulated = ask(_drawn(plan, profile))
+    return Anchor(measured, profile, plan, _scenario(plan, profile), tuple(simulated))
 
 
 def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
@@ -134,7 +169,8 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
     return found
 
 
-def _groups(store: Repository, runs: Sequence[Run]) -> list[_Group]:
+def measured_of(store: Repository, runs: Sequence[Run]) -> list[Measured]:
+    """Return measured runs by campaign, workload and configuration."""
     plans: dict[str, Plan] = {}
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
@@ -142,7 +178,7 @@ def _groups(store: Repository, runs: Sequence[Run]) -> list[_Group]:
         by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
         if run.campaign_id not in plans:
             plans[run.campaign_id] = _plan_of(store, run)
-    return [_Group(plans[key[0]], key[1], tuple(own)) for key, own in by_key.items()]
+    return [Measured(plans[key[0]], key[1], tuple(own)) for key, own in by_key.items()]
 
 
 def _plan_of(store: Repository, run: Run) -> Plan:
@@ -159,15 +195,17 @@ def _plan_of(store: Repository, run: Run) -> Plan:
     return plan_of_texts(document_of(text.encode(), PLAN_FILE).content, cluster)
 
 
-def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book: PriceBook | None) -> WhatIf:
-    levels = group.runs[0].levels
-    before, after = (altered(group.plan, levels, group.workload, some) for some in ((), changes))
+def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:
+    """Return what the measured runs would take with ``changes``.
+
+    Raises SpecificationError for what can't be set, can't be, or does not fit.
+    """
+    group, profile, before = anchor.measured, anchor.profile, anchor.plan
+    after = altered(group.plan, group.levels, group.workload, changes)
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
-    scenarios = [_scenario(plan, profile) for plan in (before, after)]
-    drawn = [_drawn(plan, profile) for plan in (before, after)]
-    results = simulate([tree for side in drawn for tree in side])
-    sides = results[:DRAWS], results[DRAWS:]
+    scenarios = [anchor.scenario, _scenario(after, profile)]
+    sides = list(anchor.simulated), ask(_drawn(after, profile))
     times = [[one.duration_s for one in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
@@ -184,7 +222,7 @@ def _answer(group: _Group, changes: Sequence[Change], profile: CostProfile, book
     costs = _costs(book, (before, after), (measured_s, middle_s))
     return WhatIf(
         workload=group.workload,
-        configuration=" ".join(f"{name}={level}" for name, level in levels.items()),
+        configuration=group.configuration,
         changes=dict(changes),
         measured_s=measured_s,
         n_measured=len(group.runs),
@@ -218,7 +256,7 @@ def _scenario(plan: Plan, profile: CostProfile) -> Scenario:
     return scenario_of(_asked(plan, profile))
 
 
-def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, object]]:
+def _drawn(plan: Plan, profile: CostProfile) -> list[dict[str, Any]]:
     asked = _asked(plan, profile)
     return [
         scenario_of(draw.of(asked)).with_seed(draw.seed, f"draw{number}")

@@ -6,7 +6,8 @@ In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -26,8 +27,10 @@ from assay.web import (
     api_plan,
     api_predict,
     api_quality,
+    api_recommend,
     api_runs,
     api_views,
+    api_whatif,
     api_why,
     pages,
     pages_compare,
@@ -36,8 +39,10 @@ from assay.web import (
     pages_places,
     pages_plan,
     pages_predict,
+    pages_recommend,
     pages_run,
     pages_tuning,
+    pages_whatif,
     pages_why,
 )
 from assay.web.answering import error_page, to_login
@@ -83,6 +88,7 @@ def create_app(
         redoc_url=None,
         openapi_url="/api/v1/openapi.json",
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
+        lifespan=_while_serving,
     )
     app.state.context = Context(
         Store(root),
@@ -102,6 +108,8 @@ def create_app(
         api_quality,
         api_bundles,
         api_why,
+        api_recommend,
+        api_whatif,
         api_predict,
         pages,
         pages_cost,
@@ -112,6 +120,8 @@ def create_app(
         pages_predict,
         pages_run,
         pages_tuning,
+        pages_recommend,
+        pages_whatif,
         pages_why,
     )
     for module in routers:
@@ -123,6 +133,14 @@ def create_app(
     app.add_middleware(Gate)
     app.add_middleware(Compressed)
     return app
+
+
+@asynccontextmanager
+async def _while_serving(app: FastAPI) -> AsyncIterator[None]:
+    """End the simulators with the server."""
+    yield
+    app.state.context.searches.close()
+    app.state.context.simulators.close()
 
 
 class Compressed:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 from fastapi import Depends, Query, Request
 
 from assay import __version__
+from assay.engines.simulated.pool import SimulatorPool
 from assay.errors import AssayError
 from assay.model.price import PriceBook
 from assay.questions.runs import selected
@@ -23,10 +24,13 @@ from assay.repository import Repository
 from assay.statistics.run_table import RunTable
 from assay.web.models import Problem
 from assay.web.rendering import Rendering
+from assay.web.searches import Searches
 from assay.web.security import COOKIE, NO_TOKEN, Guard, Refusal, Role, Roles
 from assay.web.store import Store
 
 API_VERSION = 1
+SIMULATION_S_MAX = 60.0
+"""How long one simulation may take that a page waits for."""
 Kept = TypeVar("Kept")
 
 
@@ -57,6 +61,10 @@ class Context:
     starting: Lock = field(default_factory=Lock)
     started: list[StartedCampaign] = field(default_factory=list)
     """The campaigns that it started, under ``starting``."""
+    simulators: SimulatorPool = field(default_factory=lambda: SimulatorPool(timeout_s=SIMULATION_S_MAX))
+    """Kept warm for what-if questions; none is started before the first, and they end with the server."""
+    searches: Searches = field(default_factory=Searches)
+    """Recommendations that were asked for."""
     version: str = __version__
 
     def ask(self, question: Callable[[Repository, RunTable], Kept], where: Sequence[str], name: Hashable) -> Kept:

@@ -68,11 +68,12 @@ def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
         elif name == "prices":
             text = value.replace("\r\n", "\n") if value.strip() else None
         elif name.startswith(PRICE) and value and len(changes) < _PRICES_MAX:
-            changes[name[len(PRICE) :][:_LONGEST]] = _amount(name[len(PRICE) :], value)
+            changes[name[len(PRICE) :][:_LONGEST]] = amount_of(name[len(PRICE) :], value)
     return CostAsked(state, changes, text)
 
 
-def _amount(name: str, text: str) -> float:
+def amount_of(name: str, text: str) -> float:
+    """Return a price's text as a number. Raises SpecificationError for what is none."""
     try:
         found = Decimal(text[:40])
     except InvalidOperation:

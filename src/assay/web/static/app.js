@@ -145,3 +145,5 @@ drawAll();
 if (document.getElementById("cost-form")) import("./cost.js");
 if (document.getElementById("trace-form")) import("./trace.js");
 if (document.getElementById("plan-form")) import("./plan.js");
+if (document.getElementById("whatif-form")) import("./whatif.js");
+if (document.getElementById("searching")) import("./recommend.js");

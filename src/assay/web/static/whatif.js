@@ -1,0 +1,125 @@
+// What-if sliders: the server answers while one drags, one question at a time and always the latest. The link holds
+// what is other than measured; each finished change is a step of the browser's history.
+import { drawAll } from "./charts.js";
+
+const form = document.getElementById("whatif-form");
+const controls = document.getElementById("controls");
+const answer = document.getElementById("answer");
+const status = document.getElementById("whatif-status");
+const start = document.getElementById("whatif-start");
+let wanted = false;
+let busy = false;
+
+const fields = () => [...controls.querySelectorAll("[data-own]")];
+const differs = (field) => field.value !== "" && (field.type === "number"
+  ? Number(field.value) !== Number(field.dataset.own) : field.value !== field.dataset.own);
+
+function question() {
+  const pairs = [["run", controls.dataset.run]];
+  for (const field of fields()) if (differs(field)) pairs.push([field.name, field.value]);
+  return new URLSearchParams(pairs);
+}
+
+// A slider's thousand places lie evenly on logarithms: from an eighth to eight times what was measured.
+const span = (range) => [Math.log(Number(range.dataset.least)), Math.log(Number(range.dataset.most))];
+
+function valueAt(range) {
+  const [low, high] = span(range);
+  const value = Math.exp(low + (high - low) * Number(range.value) / 1000);
+  return "whole" in range.dataset ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
+}
+
+function placeOf(range, value) {
+  const [low, high] = span(range);
+  return Math.round(1000 * (Math.log(Math.max(Number(value), Number(range.dataset.least))) - low) / (high - low || 1));
+}
+
+function show() {
+  for (const field of fields()) {
+    const control = field.closest(".control");
+    control.classList.toggle("changed", differs(field));
+    const range = control.querySelector("input[type=range]");
+    if (range && document.activeElement !== range) range.value = placeOf(range, field.value);
+  }
+  start.hidden = !fields().some(differs);
+}
+
+function say(text) {
+  status.textContent = text;
+  status.classList.toggle("wrong", Boolean(text));
+}
+
+async function ask() {
+  wanted = true;
+  if (busy) return;
+  busy = true;
+  while (wanted) {
+    wanted = false;
+    try {
+      const told = await fetch("/whatif/results", { method: "POST", body: question() });
+      if (!told.ok) throw new Error(told.status === 401 || told.status === 403 ? "sign in again" : `error ${told.status}`);
+      const html = await told.text();
+      if (wanted) continue;
+      answer.innerHTML = html; // the server's own page, escaped there; scripts in it do not run
+      say("");
+      await drawAll();
+    } catch (error) {
+      say(`The server did not answer (${error.message}): what stands here is from before this change.`);
+    }
+  }
+  busy = false;
+}
+
+function commit() {
+  const next = `/whatif?${question()}`;
+  if (next !== location.pathname + location.search) history.pushState({}, "", next);
+}
+
+function changed(done) {
+  show();
+  if (done) commit();
+  ask();
+}
+
+if (controls) {
+  controls.addEventListener("input", ({ target }) => {
+    const field = target.closest(".control").querySelector("[data-own]");
+    if (target.type === "range") field.value = valueAt(target);
+    if (field.validity.valid && field.value !== "") changed(false);
+  });
+  controls.addEventListener("change", ({ target }) => {
+    const field = target.closest(".control").querySelector("[data-own]");
+    if (field.value === "") field.value = field.dataset.own;
+    if (field.validity.valid) changed(true);
+    else say(`${field.name}: ${field.validationMessage}`);
+  });
+  controls.addEventListener("click", ({ target }) => {
+    const button = target.closest("button.step");
+    if (!button) return;
+    const field = button.closest(".control").querySelector("[data-own]");
+    const by = Number(button.dataset.step);
+    const value = Number(field.value);
+    field.value = field.step === "1" ? Math.max(1, value + by) : Number((value * (by > 0 ? 1.25 : 0.8)).toPrecision(3));
+    changed(true);
+  });
+  addEventListener("popstate", () => {
+    const query = new URLSearchParams(location.search);
+    for (const field of fields()) {
+      const text = query.get(field.name) ?? field.dataset.own;
+      field.value = field.type === "number" ? parseFloat(text) : text;
+    }
+    show();
+    ask();
+  });
+  start.addEventListener("click", (event) => {
+    event.preventDefault();
+    for (const field of fields()) field.value = field.dataset.own;
+    changed(true);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    location.assign(`/whatif?run=${encodeURIComponent(form.elements.run.value)}`);
+  });
+  document.getElementById("whatif-run").addEventListener("change", () => form.requestSubmit());
+  show();
+}
