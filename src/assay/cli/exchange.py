@@ -35,16 +35,37 @@ _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
 
 
 @click.command()
-@click.argument("form", type=click.Choice([*_WRITERS, "parquet"]))
+@click.argument("form", type=click.Choice([*_WRITERS, "parquet"]), required=False)
+@click.option(
+    "--dataset",
+    metavar="DIR|hdfs://…",
+    help="Instead of FORM: add what is new to a dataset of runs, task attempts and traces, for Spark and others.",
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write; else to the terminal."
 )
 @click.option("--workload", help="Only runs of this workload.")
 @click.option("--layout", help="Only runs on this layout.")
 @repository_option
-def export(form: str, output: Path | None, workload: str | None, layout: str | None, repository: Path) -> None:
-    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker's samples or Apache Otava's CSV."""
+def export(
+    form: str | None,
+    dataset: str | None,
+    output: Path | None,
+    workload: str | None,
+    layout: str | None,
+    repository: Path,
+) -> None:
+    """Write runs as CSV, Parquet, JSON lines, PerfKitBenchmarker's samples or Apache Otava's CSV; or a dataset."""
     opened = Repository.open(repository)
+    if dataset is not None:
+        if form or output or workload or layout:
+            raise SpecificationError("a dataset takes all runs, and nothing else is named", where="--dataset")
+        _export_dataset(opened, dataset)
+        return
+    if form is None:
+        raise SpecificationError(
+            "it is not said what to write", hint=f"name one of {', '.join([*_WRITERS, 'parquet'])}, or --dataset"
+        )
     if workload:
         names = opened.table().columns.get("workload")
         workload = workload_named(workload, names.levels if names else ())
@@ -63,6 +84,18 @@ def export(form: str, output: Path | None, workload: str | None, layout: str | N
             with made.open("w", encoding="utf-8", newline="") as file:
                 _WRITERS[form](found, file)
     click.echo(f"wrote {output} from {len(found)} runs", err=True)
+
+
+def _export_dataset(opened: Repository, address: str) -> None:
+    from assay.engines.spark.datasets import store_at  # imported here to keep start-up short
+    from assay.repository.dataset import export_dataset
+
+    done = export_dataset(opened, store_at(address, lambda line: click.echo(line, err=True)))
+    click.echo(
+        f"{address}: {done.bundles} bundles added with {done.runs} runs, {done.tasks} task attempts and "
+        f"{done.samples} samples of traces; {done.already_there} bundles were there already",
+        err=True,
+    )
 
 
 def _token_option(command: Callable[..., None]) -> Callable[..., None]:

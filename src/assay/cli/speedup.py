@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from assay.wording.ratios import format_ratio, interval
 
 if TYPE_CHECKING:
     from assay.compare.speedups import Speedup
+    from assay.repository import Repository
     from assay.statistics.run_table import RunTable
 
 METHODS = ("matched", "aloja", "lisa14")
@@ -41,6 +43,8 @@ METHODS = ("matched", "aloja", "lisa14")
     show_default=True,
     help="matched: runs equal in all else. aloja, lisa14: as those publications define it.",
 )
+@click.option("--dataset", metavar="DIR|hdfs://…", help="Ask a dataset (`assay export --dataset`) by --on.")
+@click.option("--on", metavar="SPARK", help="The Spark that picks a dataset's runs: local, yarn, spark://HOST:PORT.")
 @where_option
 @json_option
 @repository_option
@@ -51,15 +55,21 @@ def speedup(
     ignore: tuple[str, ...],
     deployments: bool,
     method: str,
+    dataset: str | None,
+    on: str | None,
     where: tuple[str, ...],
     as_json: bool,
     repository: Path,
 ) -> None:
     """How much faster the levels of a factor are, over all configurations that were run with both."""
-    opened, table = read_table(repository, where)
+    opened: Repository | None = None
+    if dataset is None and on is None:
+        opened, table = read_table(repository, where)
+    else:
+        table = _dataset_table(dataset, on, where)
     names = [name.strip() for name in factors.split(",")]
     from assay.compare.compression import with_factors
-    from assay.questions.speedup import speedup_view
+    from assay.questions.speedup import speedup_view, speedups_over
 
     table = with_factors(table, names)
     if method != "matched":
@@ -67,7 +77,8 @@ def speedup(
         return
 
     by = None if group == "none" else group
-    view = speedup_view(opened, table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
+    ask = partial(speedup_view, opened) if opened else speedups_over
+    view = ask(table, names, baseline, group=by, ignore=frozenset(ignore), deployments=deployments)
     found, best, warnings = view.speedups, view.best, list(view.warnings)
     if as_json:
         print_json(
@@ -91,6 +102,14 @@ def speedup(
         print_table([header.lstrip("#") for header in told.headers], told.rows)
     for warning in warnings:
         click.echo(f"warning: {warning}")
+
+
+def _dataset_table(dataset: str | None, on: str | None, where: Sequence[str]) -> RunTable:
+    from assay.questions.dataset import dataset_table  # imported here to keep start-up short
+
+    if dataset is None or on is None:
+        raise SpecificationError("a dataset is asked by a Spark: --dataset and --on go together", where="assay speedup")
+    return dataset_table(dataset, on, where, lambda line: click.echo(line, err=True))
 
 
 def _cells(item: Speedup) -> tuple[str, ...]:

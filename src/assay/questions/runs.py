@@ -58,7 +58,7 @@ class RunPage:
     """Every column that runs can be filtered and sorted by."""
 
 
-def _as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
+def as_recorded(conditions: Iterable[str], table: RunTable) -> list[str]:
     """Return the conditions with workloads, which may be given by their titles, as the runs have them."""
     column = table.columns.get("workload")
     said = [(text, *text.partition("=")) for text in conditions]
@@ -77,7 +77,7 @@ def selected(table: RunTable, where: Sequence[str], place: str = "where") -> Run
         raise RepositoryError(
             "there are no runs yet", hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some"
         )
-    return table.taken(matching(table, conditions_of(_as_recorded(where, table), place), place)) if where else table
+    return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
 
 
 def run_page(
@@ -92,7 +92,7 @@ def run_page(
     with_facets: bool = True,
 ) -> RunPage:
     """Return one page of the runs that match, with ``columns``, else those that most have."""
-    conditions = conditions_of(_as_recorded(where, table), "where")
+    conditions = conditions_of(as_recorded(where, table), "where")
     page = page_of(table, matching(table, conditions, "where"), sort=sort, offset=offset, limit=limit)
     shown = [name for name in (COLUMNS_SHOWN if columns is None else columns) if name in table.columns]
     return RunPage(

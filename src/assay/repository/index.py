@@ -253,6 +253,10 @@ class Index:
         except OSError:  # one was replaced in between
             return []
 
+    def over_files(self, query: Callable[[DuckDBPyConnection, Sequence[Path]], Queried]) -> Queried:
+        """Return what ``query`` answers, given a connection and the index's files, the last of which has the coding."""
+        return self._answer(lambda opened, index: query(opened, index.paths))
+
     def _answer(self, query: Callable[[DuckDBPyConnection, _Files], Queried]) -> Queried:
         try:
             with self._current() as last, self.reading() as opened:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 INDEX_VERSION = 6
 """An index of another version is not looked at."""
@@ -215,3 +215,65 @@ def every_value(columns: Mapping[str, str]) -> str:
 def rows_of_run(names: Sequence[str]) -> str:
     """Return the query for one run's rows of an import's tasks or traces, in their order."""
     return f"SELECT {', '.join(names)} FROM {READ} WHERE run_id = ?"
+
+
+NEW_BUNDLES = "CREATE OR REPLACE TEMP TABLE new_bundles AS SELECT unnest(?::VARCHAR[]) AS bundle"
+NEW_WORKLOADS = "CREATE OR REPLACE TEMP TABLE new_workloads AS SELECT DISTINCT run_id, workload FROM new_runs"
+ALL_NEW_RUNS = "SELECT * FROM new_runs"
+
+
+def levels_of(columns: int) -> str:
+    """Return the statement that makes ``levels``: one row, with a list of texts for each column of codes."""
+    listed = ", ".join(f"?::VARCHAR[] AS l{number}" for number in range(columns))
+    return f"CREATE OR REPLACE TEMP TABLE levels AS SELECT {listed or '1 AS nothing'}"
+
+
+def new_runs(columns: Sequence[str], values: Mapping[str, int]) -> str:
+    """Return the statement that makes ``new_runs``: the runs of ``new_bundles`` with their codes as texts in a map."""
+    facts = _map((name, f"CASE WHEN c{n} >= 0 THEN list_extract(l{n}, c{n} + 1) END") for n, name in enumerate(columns))
+    figures = _map((name, f"CASE WHEN NOT isnan(v{n}) THEN v{n} END") for name, n in values.items())
+    texts = ", ".join(name for name in RUN_TEXTS if name not in ("run_json", "environment_json"))
+    numbered = f"SELECT *, row_number() OVER () - 1 AS place FROM {READ}"
+    return (
+        f"CREATE OR REPLACE TEMP TABLE new_runs AS SELECT {texts}, place, {facts} AS facts, {figures} AS figures, "
+        f"run_json FROM ({numbered}) CROSS JOIN levels WHERE bundle IN (SELECT bundle FROM new_bundles)"
+    )
+
+
+def _map(entries: Iterable[tuple[str, str]]) -> str:
+    listed = ", ".join(f"{{'k': {quoted(name)}, 'v': {value}}}" for name, value in entries)
+    return f"map_from_entries(list_filter([{listed}], lambda entry: entry.v IS NOT NULL))"
+
+
+def new_rows(columns: Mapping[str, str], of_runs: Sequence[str], of_imports: Sequence[str]) -> str | None:
+    """Return the query for tasks or traces in these files, with run and workload; None where there is no file."""
+    names = ", ".join(map(_name, columns))
+    parts = []
+    if of_runs:
+        run_id = "regexp_extract(filename, '/bundles/([^/]+)/', 1)"
+        source = f"read_parquet({_listed(of_runs)}, hive_partitioning = false, filename = true)"
+        parts.append(f"SELECT {run_id} AS run_id, {names} FROM {source}")
+    if of_imports:
+        parts.append(f"SELECT run_id, {names} FROM read_parquet({_listed(of_imports)}, hive_partitioning = false)")
+    united = " UNION ALL ".join(parts)
+    return f"SELECT * FROM ({united}) JOIN new_workloads USING (run_id)" if parts else None
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return f"[{', '.join(map(quoted, paths))}]"
+
+
+def copy_by_workload(query: str, folder: str, prefix: str) -> str:
+    """Return the statement that writes a query's rows into a folder for each workload, in files with this prefix."""
+    options = f"FORMAT parquet, COMPRESSION zstd, PARTITION_BY (workload), FILENAME_PATTERN '{prefix}-{{i}}'"
+    return f"COPY ({query}) TO {quoted(folder)} ({options})"
+
+
+def picked_runs(columns: Sequence[str], figures: int) -> str:
+    """Return the query for runs that Spark picked, as codes; its parameters are each column's levels and the files."""
+    codes = [
+        f"(coalesce(list_position(?::VARCHAR[], facts[{quoted(name)}]), 0) - 1)::INTEGER AS c{number}"
+        for number, name in enumerate(columns)
+    ]
+    values = [f"coalesce(figure_{number}, 'nan'::DOUBLE) AS v{number}" for number in range(figures)]
+    return f"SELECT {', '.join([*codes, *values, 'place'])} FROM {READ} ORDER BY place"

@@ -1,0 +1,81 @@
+"""What picking a dataset's runs takes as it grows: DuckDB in one process beside a Spark, over the same files.
+
+    python benchmarks/dataset_growth.py REPOSITORY [--on local] [--times 1 10 100]
+
+The repository's runs are exported, and written 1, 10 and 100 times under other ids. Both read the facts, durations and
+starts of all runs into memory, as a question over matched sets needs them. Printed are seconds of wall time, of Spark
+with the start of its driver, and the machine's load average.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import duckdb
+
+from assay.engines.spark.datasets import picked
+from assay.repository import Repository
+from assay.repository.dataset import DESCRIPTION, LocalStore, described, export_dataset, picked_table
+from assay.statistics.run_table import OWN_VALUES
+
+
+def grown(source: Path, target: Path, times: int) -> int:
+    """Write a dataset's runs so many times, under other ids; return how many there are."""
+    (target / "runs").mkdir(parents=True)
+    shutil.copytree(source / "_assay", target / "_assay")
+    files = f"read_parquet('{source}/runs/**/*.parquet', hive_partitioning = true)"
+    rows = (
+        f"SELECT * REPLACE (run_id || '-' || copy AS run_id, place * {times} + copy AS place) "
+        f"FROM {files} CROSS JOIN range({times}) AS copies(copy)"
+    )
+    options = "FORMAT parquet, COMPRESSION zstd, PARTITION_BY (workload), FILENAME_PATTERN 'grown-{i}'"
+    with duckdb.connect() as opened:
+        found = opened.execute(
+            f"COPY (SELECT * EXCLUDE (copy) FROM ({rows})) TO '{target}/runs' ({options}, OVERWRITE)"
+        )
+        return int((found.fetchone() or (0,))[0])
+
+
+def by_duckdb(dataset: Path, scratch: Path) -> int:
+    """Do in one process what Spark's program does, and read the result as it is read."""
+    figures = ", ".join(f"figures['{name}'] AS figure_{n}" for n, name in enumerate(OWN_VALUES))
+    files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning = true)"
+    first = "QUALIFY bundle = min(bundle) OVER (PARTITION BY run_id)"
+    with duckdb.connect(config={"temp_directory": str(scratch)}) as opened:
+        picking = f"SELECT run_id, place, facts, {figures} FROM {files} {first}"
+        opened.execute(f"COPY ({picking}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
+    return len(picked_table(scratch, described((dataset / DESCRIPTION).read_bytes()), OWN_VALUES))
+
+
+def main() -> None:
+    """Print a row a size."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("repository", type=Path)
+    parser.add_argument("--on", default="local")
+    parser.add_argument("--times", type=int, nargs="+", default=[1, 10, 100])
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="growth-") as scratch:
+        root = Path(scratch)
+        export_dataset(Repository.open(chosen.repository), LocalStore(root / "once"))
+        print("times      runs  DuckDB (s)  Spark (s)  load")
+        for times in chosen.times:
+            dataset, aside = root / f"by-{times}", root / f"aside-{times}"
+            aside.mkdir()
+            runs = grown(root / "once", dataset, times)
+            began = time.monotonic()
+            assert by_duckdb(dataset, aside) == runs
+            duckdb_s, began = time.monotonic() - began, time.monotonic()
+            with picked(str(dataset), chosen.on, {}, OWN_VALUES, lambda _: None) as folder:
+                assert len(picked_table(folder, described((dataset / DESCRIPTION).read_bytes()), OWN_VALUES)) == runs
+            spark_s = time.monotonic() - began
+            print(f"{times:>5} {runs:>9} {duckdb_s:>11.1f} {spark_s:>10.1f}  {os.getloadavg()[0]:.0f}", flush=True)
+            shutil.rmtree(dataset)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Datasets: what goes out of a repository comes whole and once, and a real Spark gives the repository's own answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.main import assay
+from assay.engines.hadoop import jobs
+from assay.engines.spark.datasets import picked
+from assay.engines.spark.distribution import find
+from assay.errors import AssayError, EngineError, RepositoryError, SpecificationError
+from assay.model.run import RunStatus
+from assay.questions.dataset import dataset_table
+from assay.questions.runs import selected
+from assay.questions.speedup import speedups_over
+from assay.repository import Repository
+from assay.repository.dataset import DESCRIPTION, OWN_FOLDER, Exported, LocalStore, export_dataset
+from builders import build_repository, make_run
+from paths import ROOT
+
+
+def asked(query: str) -> list[tuple[Any, ...]]:
+    with duckdb.connect() as opened:
+        return opened.execute(query).fetchall()
+
+
+def rows(dataset: Path, table: str) -> list[tuple[Any, ...]]:
+    source = f"read_parquet('{dataset}/{table}/**/*.parquet', hive_partitioning = true)"
+    return asked(f"SELECT * FROM {source}")
+
+
+def test_each_export_adds_what_is_new_and_nothing_twice(tmp_path: Path) -> None:
+    repository, store = Repository.create(tmp_path / "r"), LocalStore(tmp_path / "dataset")
+    repository.publish(make_run(1))
+    assert export_dataset(repository, store) == Exported(1, 1, 0, 0, 0)
+    repository.publish(make_run(2, workload="sort"))
+    assert export_dataset(repository, store) == Exported(1, 1, 0, 0, 1)
+    assert export_dataset(repository, store) == Exported(0, 0, 0, 0, 2)
+    assert len(rows(store.root, "runs")) == 2
+    assert {path.name for path in (store.root / "runs").iterdir()} == {"workload=sort", "workload=terasort"}
+
+
+@pytest.mark.slow
+def test_tasks_and_traces_go_along_with_their_runs_and_what_an_interruption_left_goes(tmp_path: Path) -> None:
+    repository, store = build_repository(tmp_path / "r"), LocalStore(tmp_path / "dataset")
+    stray = store.root / "runs" / "workload=x" / "0000-0.parquet"
+    done = export_dataset(repository, store)
+    assert (done.runs, done.samples > 0) == (len(repository.runs()), True)
+    assert len(rows(store.root, "runs")) == done.runs
+    assert len(rows(store.root, "traces")) == done.samples
+    stray.parent.mkdir()
+    stray.write_bytes(b"half of it")
+    export_dataset(repository, store)
+    assert not stray.exists()
+    columns = "run_id, facts['layout'], figures['duration_s'], run_json"
+    facts = {row[0]: row for row in asked(f"SELECT {columns} FROM read_parquet('{store.root}/runs/**/*.parquet')")}
+    for run in repository.runs():
+        assert facts[run.run_id][1:3] == (run.layout, run.duration_s)
+        assert json.loads(facts[run.run_id][3])["run_id"] == run.run_id
+
+
+def test_a_folder_of_other_files_and_a_dataset_of_another_version_are_refused(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    repository.publish(make_run(1))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "holiday.jpg").write_bytes(b"x")
+    with pytest.raises(RepositoryError, match="no dataset"):
+        export_dataset(repository, LocalStore(tmp_path / "other"))
+    (tmp_path / "new" / OWN_FOLDER).mkdir(parents=True)
+    (tmp_path / "new" / DESCRIPTION).write_text('{"version": 99}')
+    with pytest.raises(RepositoryError, match="version 99"):
+        export_dataset(repository, LocalStore(tmp_path / "new"))
+
+
+def test_what_the_command_can_not_do_is_told(tmp_path: Path) -> None:
+    Repository.create(tmp_path / "r").publish(make_run(1))
+    here, dataset = ["--repository", str(tmp_path / "r")], str(tmp_path / "dataset")
+
+    def refused(*arguments: str) -> str:
+        error = CliRunner().invoke(assay, [*arguments]).exception
+        assert isinstance(error, AssayError)
+        return str(error)
+
+    assert "not said what to write" in refused("export", *here)
+    assert "takes all runs" in refused("export", "csv", "--dataset", dataset, *here)
+    assert "go together" in refused("speedup", "--by", "layout", "--on", "local", *here)
+    with pytest.raises(RepositoryError, match="no dataset here"):
+        dataset_table(dataset, "local", (), print)
+    CliRunner().invoke(assay, ["export", "--dataset", dataset, *here])
+    with pytest.raises(SpecificationError, match="no run has layout 'SSD9'"):
+        dataset_table(dataset, "local", ("layout=SSD9",), print)
+    with pytest.raises(SpecificationError, match="no Spark"), picked(dataset, "mesos", {}, (), print):
+        pass
+
+
+@pytest.mark.slow
+def test_the_page_names_every_column_of_each_table(tmp_path: Path) -> None:
+    store = LocalStore(tmp_path / "dataset")
+    export_dataset(build_repository(tmp_path / "r"), store)
+    text = (ROOT / "docs" / "dataset.md").read_text()
+    for table in ("runs", "traces"):
+        source = f"read_parquet('{store.root}/{table}/**/*.parquet', hive_partitioning = true)"
+        found = asked(f"DESCRIBE SELECT * FROM {source}")
+        section = text[text.index(f"## `{table}`") :].split("\n## ")[0]
+        assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {name for name, *_ in found}
+
+
+@pytest.mark.hadoop
+def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: Path) -> None:
+    """Over a folder, and over a Hadoop file system, in two batches; runs that are not valid and several figures too."""
+    if find() is None:
+        pytest.skip("there is no Spark here: `assay spark fetch`, or set SPARK_HOME")
+    jobs.require(print)
+    repository = build_repository(tmp_path / "r")
+    folder, address = tmp_path / "dataset", f"file://{tmp_path}/by-hadoop"
+    here = ["--repository", str(repository.root)]
+    for number in range(4):
+        more = make_run(9000 + number, layout=("HD2", "SSD")[number % 2], duration_s=31.7 + number / 3)
+        repository.publish(replace(more, status=RunStatus.INVALID, cause="x") if number == 3 else more)
+        for dataset in (str(folder), address) if number % 3 == 0 else ():
+            done = CliRunner().invoke(assay, ["export", "--dataset", dataset, *here], catch_exceptions=False)
+            assert "bundles added" in done.output
+    for dataset, where in ((str(folder), ("workload=terasort",)), (address, ())):
+        own, told = selected(repository.table(()), where), dataset_table(dataset, "local", where, print)
+        assert len(told) == len(own)
+        assert speedups_over(told, ["layout"]) == speedups_over(own, ["layout"])
+    (folder / "runs").rename(folder / "gone")
+    with pytest.raises(EngineError, match=r"Spark could not pick the runs.*PATH_NOT_FOUND"):
+        dataset_table(str(folder), "local", (), print)
