@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from assay.campaign.journal import begun_campaign
+from assay.planning.plan_reader import load_plan
 from assay.questions.coverage_map import coverage_map
 from assay.repository import Repository
 from assay.statistics.run_table import table_of
 from builders import make_run
 from learning import configured, learning_runs
+from paths import ROOT
 from web_support import client_of
 
 MISSING = ("sort", "SSD", "IB")
@@ -52,6 +56,28 @@ def test_a_prediction_stands_among_measured_runs_as_predicted(client: TestClient
     answer = client.get("/api/v1/predict", params={"where": ["workload=sort,layout=SSD,network=IB,cluster=c8"]}).json()
     assert f"{answer['expected_s']:,.0f} s" in page.text
     assert answer["origin"] == "predicted"
+
+
+@pytest.mark.slow
+def test_a_cell_that_was_never_measured_has_a_plan_that_measures_it(client: TestClient, tmp_path: Path) -> None:
+    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=c8"]}
+    none = client.get("/api/v1/missing", params=asked)
+    assert none.status_code == 400
+    assert "no plan was carried out on c8" in none.text
+    root = tmp_path / "repository"
+    made = Repository.create(root)
+    for run in learning_runs():
+        made.publish(replace(run, cluster="bsc-2015"))
+    plan = load_plan(ROOT / "examples" / "bsc-2015" / "plan.yaml")
+    begun_campaign(made.folders.campaigns, plan, 1)
+    other = client_of(root)
+    asked = {"where": ["workload=sort", "layout=SSD", "network=IB", "cluster=bsc-2015"]}
+    found = other.get("/api/v1/missing", params=asked)
+    assert found.status_code == 200, found.text
+    assert "plan: missing" in found.text
+    assert "- workload: sort" in found.text
+    assert "layout: SSD" in found.text
+    assert "/api/v1/missing?where=workload%3Dsort" in other.get("/predict", params=asked).text
 
 
 @pytest.mark.slow

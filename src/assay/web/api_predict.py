@@ -9,10 +9,13 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from fastapi.responses import PlainTextResponse
 
+from assay.questions.configuration_asked import conditions
 from assay.questions.coverage_map import CoverageMap, coverage_map
 from assay.questions.explained import WhatMatters, what_matters_by
 from assay.questions.learned import Learned, learned
+from assay.questions.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.prediction import Prediction, predicted_by
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
@@ -68,6 +71,14 @@ def get_next(
     return context.store.answer(
         ("next", tuple(where), about, runs), lambda _: next_runs_by(known, where, about, budget_of(f"{runs}runs"))
     )
+
+
+@router.get("/missing", response_class=PlainTextResponse)
+def get_missing(context: ContextOf, where: Where) -> str:
+    """Send the plan file that measures a configuration, by the newest campaign's plan on its cluster."""
+    named = conditions(where, kept_model(context).model.encoding)
+    base = newest_plan(context.store.repository, named.get(CLUSTER))
+    return next_plan([named], base, "missing").plan.source
 
 
 @router.get("/map")

@@ -57,6 +57,8 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         found=found,
         matters=matters,
         refused=refused,
+        planned=any(context.store.repository.folders.campaigns.glob("*/plan.yaml")),
+        asked=[("where", condition) for condition in asked],
         chart=combinations(matters.cells, [column_title(name) for name in matters.by])
         if matters is not None and matters.cells
         else None,
