@@ -16,7 +16,7 @@ from assay.cli.main import assay
 from assay.engines.hadoop import jobs
 from assay.engines.spark.datasets import picked
 from assay.engines.spark.distribution import find
-from assay.errors import AssayError, EngineError, RepositoryError, SpecificationError
+from assay.errors import AssayError, RepositoryError, SpecificationError
 from assay.model.run import RunStatus
 from assay.questions.dataset import dataset_table
 from assay.questions.runs import selected
@@ -115,7 +115,7 @@ def test_the_page_names_every_column_of_each_table(tmp_path: Path) -> None:
 
 @pytest.mark.hadoop
 def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: Path) -> None:
-    """Over a folder, and over a Hadoop file system, in two batches; runs that are not valid and several figures too."""
+    """In two batches, runs that are not valid among them; the same export goes out by Hadoop's shell."""
     if find() is None:
         pytest.skip("there is no Spark here: `assay spark fetch`, or set SPARK_HOME")
     jobs.require(print)
@@ -128,10 +128,7 @@ def test_a_real_spark_gives_the_repositorys_answers_to_the_last_digit(tmp_path: 
         for dataset in (str(folder), address) if number % 3 == 0 else ():
             done = CliRunner().invoke(assay, ["export", "--dataset", dataset, *here], catch_exceptions=False)
             assert "bundles added" in done.output
-    for dataset, where in ((str(folder), ("workload=terasort",)), (address, ())):
-        own, told = selected(repository.table(()), where), dataset_table(dataset, "local", where, print)
-        assert len(told) == len(own)
-        assert speedups_over(told, ["layout"]) == speedups_over(own, ["layout"])
-    (folder / "runs").rename(folder / "gone")
-    with pytest.raises(EngineError, match=r"Spark could not pick the runs.*PATH_NOT_FOUND"):
-        dataset_table(str(folder), "local", (), print)
+    where = ("workload=terasort",)
+    own, told = selected(repository.table(()), where), dataset_table(str(folder), "local", where, print)
+    assert len(told) == len(own)
+    assert speedups_over(told, ["layout"]) == speedups_over(own, ["layout"])
