@@ -1,0 +1,129 @@
+"""A long campaign with readers beside it: does anything grow? Prints a fitted slope for each thing that could.
+
+`assay run --simulate` makes 500 runs of a plan into a new repository while `assay serve` answers 10,000 requests over
+it, by one reader. Looked at all the while: descriptors and memory of both processes, assay's entries in the system's
+temporary folder, entries of the repository's `partial/`, how long a request takes. ``--runs``, ``--requests``: fewer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.client
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).parents[1]
+PATHS = ("/api/v1/runs?limit=20", "/api/v1/runs?status=valid&limit=5", "/", "/api/v1/bundles")
+LOOK_EVERY = 50
+"""Requests between two looks."""
+
+
+def process_facts(pid: int) -> tuple[float, float]:
+    """Return a process's descriptors and MB of memory; NaN where it has ended."""
+    try:
+        resident = re.search(r"^VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+        if resident:  # one that has ended has none
+            return float(len(list(Path(f"/proc/{pid}/fd").iterdir()))), int(resident[1]) / 1e3
+    except OSError:
+        pass
+    return float("nan"), float("nan")
+
+
+def plan_of(folder: Path, runs: int) -> Path:
+    """Write a plan of so many runs of small jobs for the lab's example cluster."""
+    cluster = (ROOT / "examples" / "lab" / "cluster.yaml").read_text()
+    (folder / "cluster.yaml").write_text(cluster)
+    body = "plan: soak\ncluster: cluster.yaml\nengine: hadoop\nlayout: HDD\nworkloads:\n  - teragen: {data: 100MB}\n"
+    path = folder / "plan.yaml"
+    path.write_text(f"{body}repetitions: {runs}\n")
+    return path
+
+
+def answers(port: int, count: int) -> Iterator[tuple[int, float]]:
+    """Ask one request after the other and yield each one's number and seconds. Raises for an answer that is none."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    for number in range(count):
+        began = time.monotonic()
+        connection.request("GET", PATHS[number % len(PATHS)])
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"request {number}: HTTP {answer.status}")
+        yield number, time.monotonic() - began
+
+
+def port_of(server: subprocess.Popen[str], log: Path) -> int:
+    """Wait for the server's address and return its port."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and server.poll() is None:
+        if found := re.search(r"http://127\.0\.0\.1:(\d+)", log.read_text()):
+            return int(found[1])
+        time.sleep(0.1)
+    raise RuntimeError(f"the server did not start: {log.read_text()}")
+
+
+def slope(values: list[float]) -> str:
+    """Return the middle, and the change over the whole soak by a straight line, without the first quarter."""
+    seen = np.array(values[len(values) // 4 :])
+    seen = seen[~np.isnan(seen)]
+    if len(seen) < 3:
+        return "too few looks"
+    per_look, _ = np.polyfit(np.arange(len(seen)), seen, 1)
+    return f"median {np.median(seen):.3f}, change {per_look * len(seen):+.3f} (n = {len(seen)} looks)"
+
+
+def main() -> int:
+    """Soak and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--requests", type=int, default=10_000)
+    asked = parser.parse_args()
+    looks: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory(prefix="soak-") as scratch:
+        folder = Path(scratch)
+        repository, log = folder / "repository", folder / "serve.log"
+        assay = [sys.executable, "-m", "assay"]
+        seed = plan_of(folder, 1)
+        subprocess.run([*assay, "run", seed, "--simulate", "--repository", repository], check=True, capture_output=True)
+        plan = plan_of(folder, asked.runs)
+        with log.open("w") as out, (folder / "run.log").open("w") as said:
+            serve = [*assay, "serve", "--port", "0", "--repository", str(repository)]
+            server = subprocess.Popen(serve, stdout=out, stderr=out, text=True)
+            command = [*assay, "run", str(plan), "--simulate", "--repository", str(repository)]
+            campaign = subprocess.Popen(command, stdout=said, stderr=said, text=True)
+            try:
+                taken: list[float] = []
+                for number, seconds in answers(port_of(server, log), asked.requests):
+                    taken.append(seconds)
+                    if number % LOOK_EVERY == 0:
+                        look = {
+                            "request, s": float(np.median(taken)),
+                            "partial": len(list((repository / "partial").iterdir())),
+                        }
+                        for name, pid in (("serve", server.pid), ("run", campaign.pid)):
+                            look[f"{name}: descriptors"], look[f"{name}: MB"] = process_facts(pid)
+                        look["temporary entries"] = float(len(list(Path(tempfile.gettempdir()).glob("assay-*"))))
+                        for name, value in look.items():
+                            looks.setdefault(name, []).append(value)
+                        taken.clear()
+                status = campaign.wait(1800)
+            finally:
+                for process in (server, campaign):
+                    process.terminate()
+                    process.wait(60)
+        bundles = len(list((repository / "bundles").iterdir()))
+    sys.stdout.write(f"{bundles} bundles, {asked.requests} requests, exit code {status}\n")
+    for name, values in looks.items():
+        sys.stdout.write(f"{name}: {slope(values)}\n")
+    return 0 if status == 0 and bundles >= asked.runs else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
