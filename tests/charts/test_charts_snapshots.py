@@ -23,6 +23,7 @@ from assay.charts.speedups import named_speedups, speedup_domain, speedup_forest
 from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
+from assay.charts.tuning import tuning_course
 from assay.charts.whatif import Place, limit_bars, moved
 from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
@@ -36,6 +37,7 @@ from assay.explain.traffic import disk_traffic
 from assay.model.run import Phase
 from assay.questions.job_cost import cost_view
 from assay.questions.places import HistoryPoint
+from assay.questions.tuning import Trial
 from assay.statistics.run_table import table_of
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
@@ -120,6 +122,14 @@ def specs() -> dict[str, Spec]:
         "moved unpriced": moved(Place("measured", 50.0, None), Place("then", 30.0, None, 25.0, 36.0), ""),
         "limit_bars": limit_bars(
             [("as measured", {"cpu": 0.4, "disk:hdfs": 0.6}), ("then", {"cpu": 0.9, "network": 0.1})]
+        ),
+        "tuning_course": tuning_course(
+            [
+                Trial(1, "a", {}, True, False, "valid", 60.0, None, 60.0),
+                Trial(2, "b", {"containers": "4"}, False, False, "valid", 50.0, None, 50.0),
+                Trial(3, "c", {"containers": "8"}, False, False, "failed", None, "out of memory", 50.0),
+                Trial(4, "d", {"containers": "4"}, False, True, "valid", 52.0, None, 50.0),
+            ]
         ),
         "storage_costs": storage_costs([Stored("SS2", 0.7, 50.0), Stored("HS2", 0.8, None)], "HD2", palette),
     }
