@@ -71,8 +71,10 @@ def _read(source: Source) -> Iterator[Found | Left]:
     if not starts:
         raise FormatError("holds no JSON report of fio", where=source.name, hint="run fio with --output-format=json")
     reports: list[tuple[str, FioReport]] = []
+    line, counted = 1, 0
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        where = f"{source.name}:{text.count(chr(10), 0, begin) + 1}"
+        line, counted = line + text.count("\n", counted, begin), begin
+        where = f"{source.name}:{line}"
         try:
             reports.append((where, parse_fio(text[begin:end].encode())))
         except (FormatError, UnicodeError) as error:

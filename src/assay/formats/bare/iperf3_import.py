@@ -63,8 +63,10 @@ def _read(source: Source) -> Iterator[Found | Left]:
     starts = [match.start() for match in _REPORT.finditer(text)]
     if not starts:
         raise FormatError("holds no JSON report of iperf3", where=source.name, hint="run iperf3 with --json")
+    line, counted = 1, 0
     for begin, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        where = f"{source.name}:{text.count(chr(10), 0, begin) + 1}"
+        line, counted = line + text.count("\n", counted, begin), begin
+        where = f"{source.name}:{line}"
         try:
             yield _found(where, text[begin:end])
         except FormatError as error:
