@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,8 @@ from assay.model.run import Origin, Phase
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from builders import PRICES_YAML, make_run
-from web_support import client_of
+from detail_support import hybrid_run
+from web_support import client_of, filled
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
@@ -115,3 +117,15 @@ def test_what_the_chart_of_leaders_leaves_out_is_said_and_quality_begins_with_wh
     heads = re.findall(r"<h2>([^<]*)</h2>", quality)
     assert heads[0] == "Runs that are odd for their configuration"
     assert "more runs would be needed" in quality
+
+
+def test_years_of_runs_of_labs_beside_others_that_tell_no_scale_have_a_page(tmp_path: Path) -> None:
+    """A run without a lab's scale beside runs that have one is named so, and is no error."""
+    repository = filled(tmp_path / "r")
+    repository.publish(replace(hybrid_run(), run_id=make_run(950).run_id))
+    page = client_of(repository.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get(
+        "/cost", params={"view": "years", "cluster": "lab-small"}
+    )
+    assert page.status_code == 200
+    assert "years of use" in page.text
+    assert "Jobs are told apart by" in page.text

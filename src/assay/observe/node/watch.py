@@ -121,6 +121,25 @@ def room(directories: Dict[str, str]) -> Dict[str, List[int]]:
     return found
 
 
+def seen(directories: Dict[str, str], missing: Dict[str, str]) -> Dict[str, str]:
+    """Return those that can be looked at, and add the others to ``missing``.
+
+    A directory that is not there from the start, or may not be entered, as on hosts whose engine is somebody else's,
+    tells nothing of its device: only one that stops answering does.
+    """
+    found = {}
+    for name, directory in directories.items():
+        try:
+            os.statvfs(directory)
+        except (FileNotFoundError, PermissionError) as error:
+            missing[name] = str(error)
+            continue
+        except OSError:
+            pass
+        found[name] = directory
+    return found
+
+
 def device_names(directories: Dict[str, str]) -> List[str]:
     """Return the kernel's names of the devices that directories lie on."""
     names = []
@@ -149,6 +168,7 @@ def main() -> None:
     options = json.loads(sys.argv[1])
     directories, cgroup = options["directories"], options["cgroup"]
     missing: Dict[str, str] = {}
+    directories = seen(directories, missing)
     links = None
     kernel = None
     try:
