@@ -15,6 +15,7 @@ import vl_convert
 
 import assay.charts
 from assay.charts import one_run, plane
+from assay.charts.combinations import combinations
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.history import run_history
 from assay.charts.money import cost_bars
@@ -35,6 +36,7 @@ from assay.explain.series import Series
 from assay.explain.tasks import lanes
 from assay.explain.traffic import disk_traffic
 from assay.model.run import Phase
+from assay.predict.explaining import Cell
 from assay.questions.job_cost import cost_view
 from assay.questions.places import HistoryPoint
 from assay.questions.tuning import Trial
@@ -122,6 +124,15 @@ def specs() -> dict[str, Spec]:
         "moved unpriced": moved(Place("measured", 50.0, None), Place("then", 30.0, None, 25.0, 36.0), ""),
         "limit_bars": limit_bars(
             [("as measured", {"cpu": 0.4, "disk:hdfs": 0.6}), ("then", {"cpu": 0.9, "network": 0.1})]
+        ),
+        "combinations": combinations(
+            [
+                Cell((layout, network, containers), 100.0 / len(layout + containers), int(network == "ETH"))
+                for layout in ("HDD", "SSD")
+                for network in ("ETH", "IB")
+                for containers in ("4", "16")
+            ],
+            ["Layout", "Network", "Containers"],
         ),
         "tuning_course": tuning_course(
             [

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
-from fastapi.responses import PlainTextResponse
+from fastapi.responses import PlainTextResponse, Response
 
 from assay.questions.configuration_asked import conditions
 from assay.questions.coverage_map import CoverageMap, coverage_map
@@ -73,12 +73,14 @@ def get_next(
     )
 
 
-@router.get("/missing", response_class=PlainTextResponse)
-def get_missing(context: ContextOf, where: Where) -> str:
+@router.get(
+    "/missing", response_class=Response, responses={200: {"content": {"text/plain": {}}, "description": "A plan file."}}
+)
+def get_missing(context: ContextOf, where: Where) -> Response:
     """Send the plan file that measures a configuration, by the newest campaign's plan on its cluster."""
     named = conditions(where, kept_model(context).model.encoding)
     base = newest_plan(context.store.repository, named.get(CLUSTER))
-    return next_plan([named], base, "missing").plan.source
+    return PlainTextResponse(next_plan([named], base, "missing").plan.source)
 
 
 @router.get("/map")
