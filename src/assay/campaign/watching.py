@@ -4,8 +4,8 @@ In: what an attempt shares, its engine, and the work to guard. Out: the work's e
 when it can't end well any more. What was seen beside that (:class:`Seen`) decides later whose fault a failure was.
 
 Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
-:data:`SILENT_S` + :data:`ANSWER_S`; both are below 15 s. Cost: a look on each node every two seconds, which takes some
-0.3 ms of a CPU, and no request to any daemon of assay's own.
+:data:`SILENT_S` + :data:`ANSWER_S`; both are below 15 s. Cost: a look on each node every two seconds, and no
+request to any daemon of assay's own.
 """
 
 from __future__ import annotations
