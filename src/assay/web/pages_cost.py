@@ -300,14 +300,17 @@ def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...]
     names = list(dict.fromkeys(name for one in parts.values() for name in one))
     varied = [name for name in names if len({one.get(name) for one in parts.values()}) > 1]
     first = next(iter(parts.values()))
-    alike = tuple(f"{column_title(name)} {level_text(name, first[name])}" for name in names if name not in varied)
+    alike = tuple(f"{column_title(name)} {_told(name, first[name])}" for name in names if name not in varied)
     titles = {
-        name: workload_title(
-            found[name].workload, " · ".join(level_text(key, one[key]) for key in varied if key in one)
-        )
+        name: workload_title(found[name].workload, " · ".join(_told(key, one[key]) for key in varied if key in one))
         for name, one in parts.items()
     }
     return titles, (tuple(map(column_title, varied)), alike)
+
+
+def _told(name: str, level: str) -> str:
+    """Return a level as people read it; a run that has none, beside others that have, is told so."""
+    return "none" if level == str(None) else level_text(name, level)
 
 
 def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
