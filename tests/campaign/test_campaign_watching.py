@@ -279,3 +279,13 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     untold = Seen("worker1")
     untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
     assert of_memory([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
+
+
+@pytest.mark.slow
+async def test_a_directory_that_was_never_there_is_no_device_that_died(tmp_path: Path) -> None:
+    """Hosts of somebody else's engine have folders that assay neither makes nor may enter."""
+    options = WatchOptions({}, {"ssd1": str(tmp_path), "hdd1": str(tmp_path / "theirs")})
+    watch = await NodeWatch.start(LocalTransport("worker1"), options)
+    await asyncio.sleep(1.5)
+    await watch.stop()
+    assert watch.seen.devices == []
