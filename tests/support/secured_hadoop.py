@@ -111,10 +111,12 @@ def secured_hadoop(folder: Path) -> Iterator[Secured]:
         _start(made, processes, values)
         yield made
     finally:
-        for process in reversed(processes):
+        for process in reversed(processes):  # a NodeManager that is asked to end ends its containers
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(15)
             process.kill()
-        for process in processes:
-            process.wait(20)
+            process.wait(5)
 
 
 def _kdc(folder: Path, processes: list[subprocess.Popen[bytes]]) -> Secured:
