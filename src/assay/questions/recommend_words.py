@@ -52,9 +52,12 @@ def headline(found: Recommendation) -> Iterator[str]:
         return
     one = found.chosen
     yield f"Recommended: {chosen_text(one, found)} (simulated)."
-    keeps = f" It keeps every limit ({kept}) in {probability(one.keeps_probability)}." if kept else ""
-    sure = probability(one.hardware_probability)
-    yield f"It has {LEAST[found.least]} in {sure} of {found.draws:,} draws of all that is uncertain.{keeps}"
+    sure, all_kept = probability(one.hardware_probability), probability(one.keeps_probability)
+    keeps = f" With these settings it keeps every limit ({kept}) in {all_kept}." if kept else ""
+    yield (
+        f"Its hardware, whatever the settings, has {LEAST[found.least]} in {sure} of {found.draws:,} draws of all that "
+        f"is uncertain.{keeps}"
+    )
     if found.runner_up is not None:
         other = found.runner_up
         yield f"Runner-up: {chosen_text(other, found)}; the best in {probability(other.hardware_probability)}."
