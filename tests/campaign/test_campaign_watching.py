@@ -25,6 +25,7 @@ from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts import LocalTransport
 from assay.model.program import Outcome
 from assay.model.run import FailureClass, RunStatus
+from assay.observe.node import watch
 from assay.observe.scripts import source
 from assay.observe.watching import NodeWatch, Seen, WatchOptions
 from assay.planning.limits import NO_HISTORY
@@ -289,3 +290,22 @@ async def test_a_directory_that_was_never_there_is_no_device_that_died(tmp_path:
     await asyncio.sleep(1.5)
     await watch.stop()
     assert watch.seen.devices == []
+
+
+def test_the_kernels_words_of_other_devices_are_not_the_runs() -> None:
+    every = ["vda", "vda1", "loop0", "loop3", "dm-0", "sda", "nvme0n1"]
+    for line, ours, counts in (
+        ("I/O error, dev loop3, sector 17039360 op 0x1:(WRITE) flags 0x9800", {"vda"}, False),
+        ("JBD2: I/O error when updating journal superblock for loop0-8.", {"vda"}, False),
+        ("JBD2: I/O error when updating journal superblock for loop0-8.", {"loop0"}, True),
+        ("EXT4-fs error (device vda1): __ext4_find_entry:1613: inode #2: comm dd", {"vda", "vda1"}, True),
+        ("Buffer I/O error on dev dm-0, logical block 7, async page read", {"dm-0", "sda"}, True),
+        ("Buffer I/O error on dev nvme0n1, logical block 7", {"sda"}, False),
+        ("eth0: Link is Down", {"vda"}, True),
+    ):
+        assert watch.of_devices(line, ours, every) is counts, line
+
+
+def test_the_devices_under_a_folder_are_in_the_kernels_list(tmp_path: Path) -> None:
+    known = {device.name for device in Path("/sys/class/block").iterdir()}
+    assert watch.stack_of([str(tmp_path)]) <= known

@@ -2,7 +2,8 @@
 
 In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directories``: device name to a directory on
 it; ``cgroup``: memory control group's directory or null; ``shared``: whether the kernel's log is other nodes' as well,
-as in a lab, so that only lines count that name this node's devices, links or control group.
+as in a lab, so that only lines count that name this node's devices, links or control group. Elsewhere a line that names
+block devices counts when one of them is under a directory or under ``/``: another disk's errors are not the run's.
 Out: a header with what can't be watched and why, then lines with ``daemons`` (name to "dead" or "stopped", of those
 that are either), ``links`` (name to [has carrier, changes of it since the start]), ``room`` (device to [bytes free,
 bytes, inodes free]), ``oom`` (processes that the kernel ended for lack of memory since the start) and ``kernel`` (what
@@ -18,13 +19,14 @@ import re
 import select
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List, Optional, Set
 
 TELLING = re.compile(
     "I/O error|EXT4-fs error|EXT4-fs warning.*error|XFS.*(error|hut ?down)|BTRFS.*(error|critical)|read-only|"
     "oom-kill:|Link is Down|link down|Medium Error|uncorrectable|timed out, abort",
     re.I,
 )
+BLOCK = "/sys/class/block"
 LINES_MAX = 20
 KERNEL_BYTES_MAX = 1 << 20
 
@@ -73,8 +75,9 @@ class Links:
 class Kernel:
     """What the kernel's log says from now on."""
 
-    def __init__(self, marks: Optional[List[str]]) -> None:
+    def __init__(self, marks: Optional[List[str]], devices: Set[str]) -> None:
         self.marks = marks
+        self.devices = devices
         self.fd = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK)
         os.lseek(self.fd, 0, os.SEEK_END)
 
@@ -92,10 +95,15 @@ class Kernel:
                 continue
             read_bytes += len(record)
             line = record.partition(b";")[2].split(b"\n")[0].decode("utf-8", "replace")
-            ours = self.marks is None or any(mark in line for mark in self.marks)
-            if ours and TELLING.search(line) and len(found) < LINES_MAX:
+            if TELLING.search(line) and len(found) < LINES_MAX and self.ours(line):
                 found.append(line[:300])
         return found
+
+    def ours(self, line: str) -> bool:
+        """Say whether a line is of this node: its marks where the log is other nodes' too, else its devices."""
+        if self.marks is not None:
+            return any(mark in line for mark in self.marks)
+        return not self.devices or of_devices(line, self.devices, os.listdir(BLOCK))
 
 
 def killed(cgroup: Optional[str]) -> int:
@@ -153,6 +161,31 @@ def device_names(directories: Dict[str, str]) -> List[str]:
     return names
 
 
+def of_devices(line: str, ours: Set[str], every: List[str]) -> bool:
+    """Say whether a line of the log names one of ``ours``, or no block device at all of ``every``."""
+    words = set(re.findall("[a-z][a-z0-9!]*", line))  # loop0-8 is loop0
+    words |= set(re.findall("dm-[0-9]+|nvme[0-9a-z]+", line))
+    named = words.intersection(every)
+    return not named or bool(named & ours)
+
+
+def stack_of(directories: List[str]) -> Set[str]:
+    """Return the kernel's names of devices that directories lie on: partitions, disks, and what mappers stand on."""
+    found: Set[str] = set()
+    left = device_names({path: path for path in directories})
+    while left:
+        name = left.pop()
+        if name in found or not os.path.exists(os.path.join(BLOCK, name)):
+            continue
+        found.add(name)
+        path = os.path.realpath(os.path.join(BLOCK, name))
+        if os.path.exists(os.path.join(path, "partition")):
+            left.append(os.path.basename(os.path.dirname(path)))
+        slaves = os.path.join(path, "slaves")
+        left += os.listdir(slaves) if os.path.isdir(slaves) else []
+    return found
+
+
 def stdin_ended(wait_s: float) -> bool:
     """Wait so long at most for the end of stdin."""
     until = time.monotonic() + wait_s
@@ -185,7 +218,7 @@ def main() -> None:
             for mark in (name + " ", name + ",", name + ")", name + ":", name + "-")
         ]
     try:
-        kernel = Kernel(marks)
+        kernel = Kernel(marks, stack_of([*directories.values(), "/"]))
     except OSError as error:
         missing["kernel log"] = str(error)
     killed_before = killed(cgroup)
