@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import io
+import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from _pytest.mark.expression import Expression
@@ -65,14 +68,53 @@ def test_no_property_has_a_fixed_number_of_examples() -> None:
     "marked", [(), ("alone",), ("lab",), ("lab", "alone"), ("hadoop",), ("hadoop", "lab"), ("hadoop", "later")]
 )
 def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
-    spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
+    tool = tools_test()
 
     def is_marked(name: str, /, **_: object) -> bool:
         return name in marked
 
     sets = [Expression.compile(words) for words in (tool.ALONE, *tool.BESIDE.values())]
     assert sum(one.evaluate(is_marked) for one in sets) == 1
+
+
+def tools_test() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")
+    assert spec is not None
+    assert spec.loader is not None
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    return tool
+
+
+ONCE = """
+import pathlib
+def test_a(): pass
+def test_b():
+    seen = pathlib.Path(__file__).with_name("seen")
+    first = not seen.exists()
+    seen.touch()
+    assert not first
+"""
+TWICE = ONCE + "def test_c(): assert False\n"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tests", "code", "last"),
+    [
+        (ONCE, 0, "tests passed; 0 min N s; passed only alone: test_it.py::test_b"),
+        (TWICE, 1, "tests failed: everything else; 0 min N s; passed only alone: test_it.py::test_b"),
+        ("\n".join(f"def test_{n}(): assert False" for n in range(7)), 1, "tests failed: everything else; 0 min N s"),
+    ],
+)
+def test_what_failed_is_tried_once_more_alone_and_named(
+    tests: str, code: int, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tool = tools_test()
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    monkeypatch.setattr(tool.sys, "stdout", io.TextIOWrapper(io.BytesIO()))
+    (tmp_path / "test_it.py").write_text(tests)
+    assert tool.main(["-q"]) == code
+    tool.sys.stdout.seek(0)
+    said = tool.sys.stdout.read().splitlines()[-1]
+    assert re.sub(r"[0-9]+ s", "N s", said) == last

@@ -12,7 +12,7 @@ import pytest
 from assay.errors import SpecificationError
 from assay.planning.plan_reader import load_plan
 from assay.spec import document, load_cluster, load_prices
-from assay.spec.document import NODES_MAX, SIZE_BYTES_MAX, read_document
+from assay.spec.document import NODES_MAX, SIZE_BYTES_MAX, Problems, read_document
 from paths import ROOT
 
 LOADERS = (load_cluster, load_plan, load_prices)
@@ -52,6 +52,17 @@ def test_anchors_and_aliases_work(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("a: &x {k: 1}\nb: *x\n")
     assert read_document(file).content == {"a": {"k": "1"}, "b": {"k": "1"}}
+
+
+def test_what_a_key_is_called_does_not_break_the_line_of_what_is_said_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text('"a\\n b\\u2028": 1\n', encoding="utf-8")
+    document = read_document(file)
+    problems = Problems(document)
+    problems.add((*document.content,), f"{next(iter(document.content))}: unknown")
+    with pytest.raises(SpecificationError) as refused:
+        problems.raise_if_any()
+    assert str(refused.value) == f"{file}:1: a\\n b\\u2028: unknown"
 
 
 def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:

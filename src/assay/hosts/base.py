@@ -156,13 +156,15 @@ class ForegroundProcess:
         """End its process group; raises HostError when something of it is still there afterwards."""
         if self._status is not None:
             return
-        gone = await self._owner.kill(await self.started(START_TIMEOUT_S))
-        if not gone:
+        try:
+            if not await self._owner.kill(await self.started(START_TIMEOUT_S)):
+                raise HostError(
+                    "could not be ended: it survived SIGKILL, or the node is out of reach", where=self._where
+                )
+            with contextlib.suppress(HostError):  # what left the group may hold its pipes open
+                await self.wait(REAP_TIMEOUT_S)
+        finally:  # also when whoever ends it has no more time for that
             self.abandon()
-            raise HostError("could not be ended: it survived SIGKILL, or the node is out of reach", where=self._where)
-        with contextlib.suppress(HostError):  # what left the group may hold its pipes open
-            await self.wait(REAP_TIMEOUT_S)
-        self.abandon()
 
     async def communicate(self, stdin: Iterable[bytes]) -> tuple[int, bytes, bytes]:
         """Feed ``stdin``, read everything, and return status, stdout and the end of stderr."""
@@ -234,12 +236,16 @@ class BaseTransport:
         """End process group ``pid`` on the node. Return whether nothing of it is left."""
         if pid is None:
             return True
+        killer = None
         try:
             async with asyncio.timeout(KILL_TIMEOUT_S):
                 killer = await self._launch(shell.kill_command(pid))
                 status, _, _ = await killer.communicate(())
         except (HostError, TimeoutError):
             return False
+        finally:
+            if killer is not None:
+                killer.abandon()
         return status == 0
 
     async def run(

@@ -37,6 +37,7 @@ VALUES_MAX = 50_000
 NODES_MAX = 20_000
 """Keys, values and list items as written: reading one takes a tenth of a millisecond."""
 _TAG = "tag:yaml.org,2002:"
+_UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 _SCALAR_TAGS = {_TAG + name for name in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")}
 
 
@@ -64,8 +65,8 @@ class Problems:
     found: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, at: Location, message: str) -> None:
-        """Note ``message`` about the value at ``at``."""
-        self.found.append((self.document.line(at), message))
+        """Note ``message`` about the value at ``at``; of what a key is called, nothing may break the line."""
+        self.found.append((self.document.line(at), _on_one_line(message)))
 
     def raise_if_any(self) -> None:
         """Raise one :class:`SpecificationError` for all problems: ``where`` is the first one's, a line for each."""
@@ -74,6 +75,10 @@ class Problems:
         (first_line, first), *others = sorted(dict.fromkeys(self.found), key=lambda problem: problem[0])
         rest = [f"{self.document.path}:{line}: {message}" for line, message in others]
         raise SpecificationError("\n".join([first, *rest]), where=f"{self.document.path}:{first_line}")
+
+
+def _on_one_line(message: str) -> str:
+    return "".join(repr(c)[1:-1] if unicodedata.category(c) in _UNSEEN else c for c in message)
 
 
 def read_document(path: str | Path) -> Document:
