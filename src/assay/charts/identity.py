@@ -1,20 +1,20 @@
 """What a configuration looks like wherever it is drawn: its colour and its shape, told by its name alone.
 
 In: names of levels, such as storage layouts. Out: colours and Vega's names of shapes. The order in which levels were
-found does not matter, so a configuration keeps its colour when runs are added. Layout codes (``model.layout_code``)
-get their family's hue: hard disks blue, SSDs orange-red, mixtures green, NVMe amber, remote volumes pink; how many
-disks there are is told by lightness and shape. Any other name takes the first free hue from a place that its own text
-gives. More hues than the palette has can't be told apart (see ``charts.style``), so then lightness changes.
+found does not matter, so a configuration keeps its colour when runs are added. The usual layout codes
+(``model.layout_code``) have a colour each, that no other has: one disk, two and five are as easily told apart as a disk
+and an SSD. Any other name takes the first colour that is still free, from a place that its own text gives. There are
+nineteen; who draws more than that can't tell them by colour, so names and shapes stand beside them everywhere.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from assay.charts.style import PALETTE
-from assay.model.layout_code import beginning
+from assay.model.layout_code import beginning, parse
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 SHAPE_PATHS: Final[Mapping[str, str]] = {
@@ -26,24 +26,45 @@ SHAPE_PATHS: Final[Mapping[str, str]] = {
     "triangle-down": "M5 9.6 0 .6h10z",
 }
 """The same shapes as SVG paths in a square of 10."""
-_FAMILY: Final = {
-    "HD": (0, 0),
-    "SS": (1, 0),
-    "HS": (2, 0),
-    "SH": (2, 1),
-    "HY": (2, 2),
-    "HN": (2, 1),
-    "RL": (3, 0),
-    "RR": (3, 1),
-    "RS": (3, 2),
-    "R": (3, 2),
-    "NFS": (3, 1),
-    "NVE": (4, 0),
+OTHERS: Final = (
+    "#C024B4",
+    "#5490CC",
+    "#C08454",
+    "#307854",
+    "#CC1878",
+    "#9030FC",
+    "#60783C",
+    "#7884A8",
+    "#D80C18",
+    "#84786C",
+    "#D86090",
+    "#906090",
+    "#FC18F0",
+)
+"""More colours beside the palette's, for who shows more than six levels."""
+_HUES: Final = PALETTE[:-1]
+_OF_CODES: Final[Mapping[tuple[str, int], str]] = {
+    ("HD", 1): "#0072B2",
+    ("HD", 2): "#5490CC",
+    ("HD", 3): "#7884A8",
+    ("HD", 4): "#9030FC",
+    ("HD", 5): "#9078FC",
+    ("HD", 6): "#906090",
+    ("SS", 1): "#D55E00",
+    ("SS", 2): "#C024B4",
+    ("NVE", 1): "#D80C18",
+    ("HS", 5): "#009C3C",
+    ("R", 1): "#84906C",
+    ("R", 2): "#60783C",
+    ("R", 3): "#307854",
+    ("RL", 1): "#A8849C",
+    ("RL", 2): "#CC1878",
+    ("RL", 3): "#D86090",
+    ("RR", 1): "#C08454",
+    ("RR", 2): "#FC18F0",
+    ("RR", 3): "#84786C",
 }
-"""A code's family: its hue in the palette, and a step of lightness."""
-_LIGHTNESS: Final = (0.145, 0.21, 0.29)
-"""Relative luminances (WCAG 2) that keep a contrast of 3:1 on white and on the dark theme's cards."""
-_ROUNDS: Final = len(_LIGHTNESS)
+"""Family and number of disks of the codes that ALOJA's and SanDisk's studies show together."""
 
 
 def _linear(channel: int) -> float:
@@ -57,59 +78,38 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def _mixed(colour: str, share: float) -> str:
-    """Return ``colour`` with a share of white, or of black where it is negative."""
-    end = 255 if share > 0 else 0
-    channels = (int(colour[place : place + 2], 16) for place in (1, 3, 5))
-    return "#" + "".join(f"{round(value + (end - value) * abs(share)):02X}" for value in channels)
-
-
-def _of_luminance(colour: str, wanted: float) -> str:
-    low, high = -1.0, 1.0
-    for _ in range(12):
-        middle = (low + high) / 2
-        low, high = (middle, high) if luminance(_mixed(colour, middle)) < wanted else (low, middle)
-    return _mixed(colour, (low + high) / 2)
-
-
-def _shade(hue: int, step: int) -> str:
-    """Return a hue of the palette: as it is at step 0, then at luminances far from that, the farthest first."""
-    colour = PALETTE[hue % len(PALETTE)]
-    steps = sorted(_LIGHTNESS, key=lambda wanted: -abs(wanted - luminance(colour)))
-    return colour if step % _ROUNDS == 0 else _of_luminance(colour, steps[step % _ROUNDS - 1])
-
-
 def _number(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
 
 
-def _coded(name: str) -> tuple[int, int, int] | None:
-    """Return a layout code's hue, step of lightness and number of disks; None for any other name."""
+def shape_of(name: str) -> str:
+    """Return the shape of a configuration's points: of layouts it tells how many disks."""
     found = beginning(name)
     if found is None:
-        return None
+        return SHAPES[_number(name) % len(SHAPES)]
     code, rest = found
-    hue, step = _FAMILY[code.family]
-    disks = (code.disks or 1) + (_number(rest) % len(SHAPES) if rest else 0)
-    return hue, step if step or hue == _FAMILY["RL"][0] else disks - 1, disks
+    return SHAPES[((code.disks or 1) - 1 + (_number(rest) if rest else 0)) % len(SHAPES)]
 
 
-def shape_of(name: str) -> str:
-    """Return the shape of a configuration's points."""
-    coded = _coded(name)
-    return SHAPES[(coded[2] - 1 if coded else _number(name)) % len(SHAPES)]
+def _own(name: str) -> str | None:
+    """Return the colour of the usual layout code that ``name`` begins with; None for any other name."""
+    found = beginning(name)
+    return _OF_CODES.get((found[0].family, found[0].disks or 1)) if found is not None else None
+
+
+def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
+    place = first % len(colours)
+    return (*colours[place:], *colours[:place])
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each name: the same for the same set of names, whatever their order."""
     given = list(dict.fromkeys(names))
-    found = {name: _shade(coded[0], coded[1]) for name in given if (coded := _coded(name)) is not None}
-    taken: set[tuple[int, int]] = set()
-    hues = len(PALETTE) - 1  # grey is for what has no colour of its own
+    found = {name: own for name in given if parse(name) is not None and (own := _own(name)) is not None}
+    taken = set(found.values())
     for name in sorted(name for name in given if name not in found):
-        first = _number(name)
-        places = ((step, (first + shift) % hues) for step in range(_ROUNDS) for shift in range(hues))
-        step, hue = next((place for place in places if place not in taken), (first % _ROUNDS, first % hues))
-        taken.add((step, hue))
-        found[name] = _shade(hue, step)
+        first, own = _number(name), _own(name)
+        wanted = (*([own] if own else []), *_turned(_HUES, first), *_turned(OTHERS, first))
+        found[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
+        taken.add(found[name])
     return {name: found[name] for name in given}

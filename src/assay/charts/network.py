@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from assay.charts.identity import shape_of
-from assay.charts.style import HALF_PX, INK, Spec, chart, colour_scale
+from assay.charts.style import HALF_PX, INK, PALETTE, Spec, chart, colour_scale
 from assay.compare.together import LevelNetwork
 
 _LINES_NUMBERED_MAX = 15
@@ -28,7 +28,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     points: list[Spec] = [{"level": level, "a": place} for level, place in levels.items()]
     few = len(lines) <= _LINES_NUMBERED_MAX
     numbered = lines if few else sorted(lines, key=lambda line: line["sets"], reverse=True)[:_NUMBERED]
-    colours = {level: palette.get(level, "#8A8A8A") for level in levels}
+    colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(
         f"Matched sets that have both of two levels: {described}",

@@ -105,7 +105,7 @@ def _spans(rows: Sequence[tuple[str, str, Phase]], seen: OverTime) -> list[Spec]
 
 def _bars(title: str, rows: Sequence[Spec], y: Spec, step_px: float, seen: OverTime, width_px: int) -> Spec:
     names = list(dict.fromkeys(row["phase"] for row in rows))
-    colours = {name: PHASE_COLOURS.get(name, "#8A8A8A") for name in names}
+    colours = {name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in names}
     return {
         "title": {"text": title},
         "width": width_px - LABELS_PX,

@@ -1,8 +1,9 @@
 """How every chart looks: one theme, one colour for one configuration.
 
-Colours are Okabe and Ito's (M. Okabe and K. Ito, "Color Universal Design", 2008), which people with any colour vision
-can tell apart, in the order that keeps a contrast of 3:1 on white and on near-black. Text and rules use
-``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
+Colours begin with the blue and the vermilion of M. Okabe and K. Ito ("Color Universal Design", 2008); the others were
+searched for, so that each has a contrast of 3:1 on the light and on the dark theme, and any two lie far apart
+(CIEDE2000) as anybody sees them: with normal vision, and without one kind of cones (G. M. Machado et al., 2009). Text
+and rules use ``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ Spec = dict[str, Any]
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 VEGA_LITE_VERSION = "5.21"
 """The version that charts are written for, and that renders them."""
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A8A")
+PALETTE = ("#0072B2", "#D55E00", "#009C3C", "#A8849C", "#9078FC", "#84906C", "#6C6C78")
+"""The seven that lie farthest apart; the last is for what has no colour of its own."""
 PHASE_COLOURS = {
     "overhead": "#8F8F8F",
-    "setup": "#A89F91",
+    "setup": "#9C8C70",
     "map": "#3A9C8C",
     "shuffle": "#A08A28",
     "merge": "#7A6FD0",
     "reduce": "#CC6677",
     "waste": "#6A6A6A",
-    "cleanup": "#A89F91",
+    "cleanup": "#9C8C70",
     "task": "#3A9C8C",
     "shuffle_map": "#3A9C8C",
     "result": "#CC6677",
@@ -44,7 +46,7 @@ def colour_scale(levels_colours: dict[str, str]) -> Spec:
 
 def phase_scale(names: Sequence[str]) -> Spec:
     """Return the scale that gives each phase its colour; what is not Hadoop's has a neutral one."""
-    return colour_scale({name: PHASE_COLOURS.get(name, "#8A8A8A") for name in dict.fromkeys(names)})
+    return colour_scale({name: PHASE_COLOURS.get(name, PALETTE[-1]) for name in dict.fromkeys(names)})
 
 
 def grouped_bars(

@@ -1,0 +1,74 @@
+"""How different two colours look, as CIEDE2000 measures it, to eyes with all cones and without one kind of them.
+
+Sources: G. Sharma, W. Wu, E. Dalal, "The CIEDE2000 color-difference formula", Color Research and Application 30 (2005),
+with some of its test data; G. M. Machado, M. Oliveira, L. Fernandes, "A physiologically-based model for simulation of
+color vision deficiency", IEEE TVCG 15 (2009), its matrices for severity 1.
+"""
+
+from __future__ import annotations
+
+import math
+
+Lab = tuple[float, float, float]
+Rows = tuple[tuple[float, float, float], ...]
+SHARMA: list[tuple[Lab, Lab, float]] = [
+    ((50.0, 2.6772, -79.7751), (50.0, 0.0, -82.7485), 2.0425),
+    ((50.0, -1.3802, -84.2814), (50.0, 0.0, -82.7485), 1.0),
+    ((50.0, 2.5, 0.0), (73.0, 25.0, -18.0), 27.1492),
+    ((50.0, 2.5, 0.0), (61.0, -5.0, 29.0), 22.8977),
+    ((60.2574, -34.0099, 36.2677), (60.4626, -34.1751, 39.4387), 1.2644),
+    ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
+]
+_XYZ: Rows = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.072175), (0.0193339, 0.119192, 0.9503041))
+_WHITE = (0.95047, 1.0, 1.08883)
+_EYES: dict[str, Rows] = {
+    "normal": ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    "without red": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
+    "without green": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.01182, 0.04294, 0.968881)),
+    "without blue": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602), (0.004733, 0.691367, 0.3039)),
+}
+
+
+def _times(rows: Rows, values: Lab) -> Lab:
+    first, second, third = (sum(a * b for a, b in zip(row, values, strict=True)) for row in rows)
+    return first, second, third
+
+
+def _linear(channel: int) -> float:
+    share = channel / 255
+    return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
+
+
+def lab(colour: str, eyes: str = "normal") -> Lab:
+    """Return a colour of sRGB in CIELAB (D65), as ``eyes`` see it."""
+    red, green, blue = (_linear(int(colour[place : place + 2], 16)) for place in (1, 3, 5))
+    seen = _times(_EYES[eyes], (red, green, blue))
+    first, second, third = (min(max(value, 0.0), 1.0) for value in seen)
+    shares = (value / white for value, white in zip(_times(_XYZ, (first, second, third)), _WHITE, strict=True))
+    x, y, z = (math.cbrt(v) if v > 216 / 24389 else (24389 / 27 * v + 16) / 116 for v in shares)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def _hue(a: float, b: float) -> float:
+    return math.degrees(math.atan2(b, a)) % 360
+
+
+def ciede2000(one: Lab, other: Lab) -> float:
+    """Return how different two colours look; about 2 is the least that is seen."""
+    seventh = ((math.hypot(*one[1:]) + math.hypot(*other[1:])) / 2) ** 7
+    wider = 1.5 - 0.5 * math.sqrt(seventh / (seventh + 25.0**7))
+    chroma_1, chroma_2 = math.hypot(one[1] * wider, one[2]), math.hypot(other[1] * wider, other[2])
+    hue_1, hue_2 = _hue(one[1] * wider, one[2]), _hue(other[1] * wider, other[2])
+    turn = (hue_2 - hue_1 + 180) % 360 - 180 if chroma_1 * chroma_2 else 0.0
+    light, chroma = (one[0] + other[0]) / 2, (chroma_1 + chroma_2) / 2
+    hue = (hue_1 + turn / 2) % 360 if chroma_1 * chroma_2 else hue_1 + hue_2
+    t = 1.0
+    for weight, times, shift in ((-0.17, 1, -30), (0.24, 2, 0), (0.32, 3, 6), (-0.2, 4, -63)):
+        t += weight * math.cos(math.radians(times * hue + shift))
+    off = (light - 50) ** 2
+    in_light = (other[0] - one[0]) / (1 + 0.015 * off / math.sqrt(20 + off))
+    in_chroma = (chroma_2 - chroma_1) / (1 + 0.045 * chroma)
+    in_hue = 2 * math.sqrt(chroma_1 * chroma_2) * math.sin(math.radians(turn / 2)) / (1 + 0.015 * chroma * t)
+    rotation = 2 * math.sqrt(chroma**7 / (chroma**7 + 25.0**7))
+    rotation *= -math.sin(math.radians(60 * math.exp(-(((hue - 275) / 25) ** 2))))
+    return math.sqrt(in_light**2 + in_chroma**2 + in_hue**2 + rotation * in_chroma * in_hue)
