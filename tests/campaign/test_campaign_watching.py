@@ -288,7 +288,7 @@ async def test_a_directory_that_was_never_there_is_no_device_that_died(tmp_path:
     options = WatchOptions({}, {"ssd1": str(tmp_path), "hdd1": str(tmp_path / "theirs")})
     watch = await NodeWatch.start(LocalTransport("worker1"), options)
     await asyncio.sleep(1.5)
-    await watch.stop()
+    await watch.end()
     assert watch.seen.devices == []
 
 

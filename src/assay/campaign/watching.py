@@ -104,7 +104,7 @@ class Vigil:
 
     async def stop(self) -> None:
         """End all watches."""
-        await asyncio.gather(*(watch.stop() for watch in self._watches.values()))
+        await asyncio.gather(*(watch.end() for watch in self._watches.values()))
 
     async def _until_trouble(self) -> AssayError:
         while True:

@@ -7,7 +7,6 @@ in ``node/sampler.py``.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import time
@@ -19,9 +18,8 @@ from assay.errors import HostError
 from assay.hosts.transport import RemoteProcess, Transport
 from assay.model.trace import Trace
 from assay.model.warning import CodedWarning, WarningCode
-from assay.observe.scripts import command, words_for
+from assay.observe.stream import NodeStream
 
-START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 5.0
 CLOCK_TOLERANCE_S = 0.5
 """A node's clock may differ by this much from ours before it is worth a warning."""
@@ -59,16 +57,15 @@ class SamplerOptions:
     """``{"cpu": directory, "memory": directory}`` as the node sees them, of cgroup v1 (cpuacct) or v2."""
 
 
-class Sampler:
+class Sampler(NodeStream):
     """A sampler that runs on a node until :meth:`stop`, or until the connection or assay dies."""
 
+    script, title, stop_timeout_s = "sampler", "the sampler", STOP_TIMEOUT_S
+
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
-        self._transport = transport
-        self._process = process
         self._lines: list[bytes] = []
-        self._ready = asyncio.Event()
         self._header_unix_s: float | None = None
-        self._reading = asyncio.create_task(self._read())
+        super().__init__(transport, process)
 
     @classmethod
     async def start(cls, transport: Transport, options: SamplerOptions) -> Sampler:
@@ -79,46 +76,26 @@ class Sampler:
             "nics": list(options.nics) if options.nics is not None else None,
             "cgroup": dict(options.cgroup) if options.cgroup else None,
         }
-        sampler = cls(transport, await transport.start(command("sampler", arguments)))
-        try:
-            async with asyncio.timeout(START_TIMEOUT_S):
-                await sampler._ready.wait()
-        except BaseException as error:
-            await sampler.stop()
-            if isinstance(error, TimeoutError):
-                raise HostError("the sampler says nothing", where=f"{transport.name}: sampler") from error
-            raise
-        if sampler._header_unix_s is None:
-            with contextlib.suppress(HostError):
-                await sampler._process.wait(STOP_TIMEOUT_S)
-            status = sampler._process.exit_status
-            raise words_for("sampler", transport.name, -1 if status is None else status, sampler._process.stderr_tail)
-        return sampler
+        return await cls.begun(transport, arguments)
 
-    async def _read(self) -> None:
-        try:
-            async for line in self._process.stdout:
-                self._lines.append(line)
-                if self._header_unix_s is None:
-                    self._header_unix_s = time.time()
-                    self._ready.set()
-        except HostError:  # a lost connection: what came until then is kept
-            pass
-        finally:
-            self._ready.set()
+    @property
+    def said(self) -> bool:
+        """Whether the header came."""
+        return self._header_unix_s is not None
+
+    def take(self, line: bytes) -> bool:
+        """Keep a line."""
+        self._lines.append(line)
+        if self._header_unix_s is None:
+            self._header_unix_s = time.time()
+        return True
+
+    def ended(self, error: HostError | None) -> None:
+        """Keep what came until then, whatever ended it."""
 
     async def stop(self) -> bytes:
         """End sampling and return all lines. Never raises for a sampler or node that died: its lines just end early."""
-        self._process.close_stdin()
-        try:
-            async with asyncio.timeout(STOP_TIMEOUT_S):
-                await asyncio.shield(self._reading)
-                await self._process.wait(STOP_TIMEOUT_S)
-        except (HostError, TimeoutError):
-            with contextlib.suppress(HostError):
-                await self._process.terminate()
-        finally:
-            self._reading.cancel()
+        await self.end()
         return b"".join([*self._lines, self._clock_line()])
 
     def _clock_line(self) -> bytes:

@@ -17,11 +17,10 @@ from typing import Any
 
 from assay.errors import HostError
 from assay.hosts.transport import RemoteProcess, Transport
-from assay.observe.scripts import command, words_for
+from assay.observe.stream import NodeStream
 from assay.units import format_bytes
 
 INTERVAL_S = 2.0
-START_TIMEOUT_S = 20.0
 STOP_TIMEOUT_S = 2.0
 LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
 """Room is low below a tenth of a device or 256 MiB, whichever is less: less than what a few HDFS blocks need."""
@@ -123,17 +122,16 @@ class Seen:
             self.low[name] = Change(words, now_unix_s)
 
 
-class NodeWatch:
-    """A watch that goes on on a node until :meth:`stop`, or until the connection or assay dies."""
+class NodeWatch(NodeStream):
+    """A watch that goes on on a node until :meth:`end`, or until the connection or assay dies."""
+
+    script, title, stop_timeout_s = "watch", "the watch", STOP_TIMEOUT_S
 
     def __init__(self, transport: Transport, process: RemoteProcess) -> None:
-        self.transport = transport
         self.seen = Seen(transport.name)
         self.heard_s = time.monotonic()
         self.lost: HostError | None = None
-        self._process = process
-        self._looked = asyncio.Event()
-        self._reading = asyncio.create_task(self._read())
+        super().__init__(transport, process)
 
     @classmethod
     async def start(cls, transport: Transport, options: WatchOptions) -> NodeWatch:
@@ -145,52 +143,28 @@ class NodeWatch:
             "cgroup": options.cgroup,
             "shared": options.shared,
         }
-        watch = cls(transport, await transport.start(command("watch", arguments)))
-        try:
-            async with asyncio.timeout(START_TIMEOUT_S):
-                await watch._looked.wait()
-        except BaseException as error:
-            await watch.stop()
-            if isinstance(error, TimeoutError):
-                raise HostError("the watch says nothing", where=f"{transport.name}: watch") from error
-            raise
-        if not watch.seen.looks:
-            with contextlib.suppress(HostError):
-                await watch._process.wait(STOP_TIMEOUT_S)
-            status = watch._process.exit_status
-            raise words_for("watch", transport.name, -1 if status is None else status, watch._process.stderr_tail)
-        return watch
+        return await cls.begun(transport, arguments)
 
-    async def _read(self) -> None:
-        try:
-            async for line in self._process.stdout:
-                with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
-                    self.seen.take(json.loads(line), time.time())
-                    self.heard_s = time.monotonic()
-                    self._looked.set()
-            self.lost = HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
-        except HostError as error:
-            self.lost = error
-        finally:
-            self._looked.set()
+    @property
+    def said(self) -> bool:
+        """Whether there was a look."""
+        return self.seen.looks > 0
+
+    def take(self, line: bytes) -> bool:
+        """Take a look."""
+        with contextlib.suppress(ValueError, KeyError, TypeError):  # a line cut off by a lost connection
+            self.seen.take(json.loads(line), time.time())
+            self.heard_s = time.monotonic()
+            return True
+        return False
+
+    def ended(self, error: HostError | None) -> None:
+        """Take note that it is lost."""
+        self.lost = error or HostError("the watch ended by itself", where=f"{self.transport.name}: watch")
 
     async def look(self, timeout_s: float) -> None:
         """Wait for the next look, so long at most."""
-        self._looked.clear()
+        self._came.clear()
         if self.lost is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._looked.wait(), timeout_s)
-
-    async def stop(self) -> None:
-        """End it. Never raises: it ends with its connection in any case."""
-        self._process.close_stdin()
-        try:
-            async with asyncio.timeout(STOP_TIMEOUT_S):
-                await asyncio.shield(self._reading)
-                await self._process.wait(STOP_TIMEOUT_S)
-        except (HostError, TimeoutError):
-            with contextlib.suppress(HostError, TimeoutError):
-                async with asyncio.timeout(STOP_TIMEOUT_S):
-                    await self._process.terminate()
-        finally:
-            self._reading.cancel()
+                await asyncio.wait_for(self._came.wait(), timeout_s)

@@ -8,7 +8,7 @@ Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.engines.hadoop.access import Access
@@ -154,31 +154,37 @@ async def read_site(edge: Transport, folder: str) -> Site:
 
 async def active_namenode(edge: Transport, site: Site) -> Endpoint:
     """Return the NameNode that serves. Raises EngineError when none does."""
-    said = []
-    for host, port in site.namenodes():
-        endpoint = Endpoint(edge, host, port, site.access, site.hdfs_tls)
-        try:
-            state = (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
-        except (EngineError, HostError) as error:
-            said.append(f"{host}:{port}: {error.message}")
-            continue
-        if state in ("active", None):
-            return endpoint
-        said.append(f"{host}:{port}: {state}")
-    raise EngineError(f"no NameNode is active ({'; '.join(said) or 'none is named'})", where=site.where)
+
+    async def state(endpoint: Endpoint) -> str | None:
+        return (await endpoint.bean("Hadoop:service=NameNode,name=NameNodeStatus")).get("State")
+
+    found = [Endpoint(edge, host, port, site.access, site.hdfs_tls) for host, port in site.namenodes()]
+    return await _active("NameNode", found, state, site)
 
 
 async def active_resourcemanager(edge: Transport, site: Site) -> Endpoint:
     """Return the ResourceManager that serves. Raises EngineError when none does."""
+
+    async def state(endpoint: Endpoint) -> str | None:
+        return ((await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo") or {}).get("haState")
+
+    found = [Endpoint(edge, host, port, site.access, site.yarn_tls) for host, port in site.resourcemanagers()]
+    return await _active("ResourceManager", found, state, site)
+
+
+async def _active(
+    what: str, endpoints: Sequence[Endpoint], state_of: Callable[[Endpoint], Awaitable[str | None]], site: Site
+) -> Endpoint:
+    """Return the first that says that it is active, or that knows no such states: it is alone then."""
     said = []
-    for host, port in site.resourcemanagers():
-        endpoint = Endpoint(edge, host, port, site.access, site.yarn_tls)
+    for endpoint in endpoints:
+        name = f"{endpoint.host}:{endpoint.port}"
         try:
-            state = (await endpoint.get("/ws/v1/cluster/info")).get("clusterInfo", {}).get("haState")
+            state = await state_of(endpoint)
         except (EngineError, HostError) as error:
-            said.append(f"{host}:{port}: {error.message}")
+            said.append(f"{name}: {error.message}")
             continue
-        if state in ("ACTIVE", None):
+        if state is None or state.lower() == "active":
             return endpoint
-        said.append(f"{host}:{port}: {state}")
-    raise EngineError(f"no ResourceManager is active ({'; '.join(said) or 'none is named'})", where=site.where)
+        said.append(f"{name}: {state}")
+    raise EngineError(f"no {what} is active ({'; '.join(said) or 'none is named'})", where=site.where)
