@@ -13,6 +13,7 @@ from hypothesis import settings
 
 from browser_support import Watched, opened_browser, watched_page
 from effort import FAST_COPIES, NOT_FAST, examples
+from selection import SET_MARKS, can_be_asked_for, set_marks_named
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -39,8 +40,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave a module out of the fast loop before it is imported, where a line of it says that none of it is fast."""
-    if not config.getoption("--fast") or not collection_path.match("test_*.py"):
+    """Leave a module out before it is imported: of the fast loop, where a line of it says that none of it is fast, and
+    where ``-m`` asks for markers that it does not name.
+    """
+    if not collection_path.match("test_*.py"):
+        return None
+    if not can_be_asked_for(collection_path, config.option.markexpr):
+        return True
+    if not config.getoption("--fast"):
         return None
     marks = re.findall(
         r"^pytestmark = \[?pytest\.mark\.(\w+)", collection_path.read_text(encoding="utf-8"), re.MULTILINE
@@ -54,6 +61,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for name in MARKED_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKED_BY_FIXTURE[name])
+        if unnamed := {mark.name for mark in item.iter_markers()} & SET_MARKS - set_marks_named(item.path):
+            raise pytest.UsageError(f"{item.nodeid} has {unnamed}, which its module does not name: `-m` would miss it")
         if _marked(item, "root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root: NOT tested"))
     if config.getoption("--fast"):

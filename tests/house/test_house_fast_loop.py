@@ -13,6 +13,7 @@ from _pytest.mark.expression import Expression
 
 from effort import EXAMPLES_MIN, NOT_FAST, examples
 from paths import ROOT, TESTS
+from selection import can_be_asked_for
 
 ROOMS = sorted(path.parent.name for path in (ROOT / "src" / "assay").glob("*/__init__.py"))
 SUBJECTS_BESIDE_ROOMS = {"house", "support", "data", "faults"}
@@ -75,6 +76,25 @@ def test_make_test_runs_every_test_once(marked: tuple[str, ...]) -> None:
 
     sets = [Expression.compile(words) for words in (tool.ALONE, *tool.BESIDE.values())]
     assert sum(one.evaluate(is_marked) for one in sets) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "asked_for_by"),
+    [
+        ("def test_a(): ...\n", {"everything else"}),
+        ("pytestmark = pytest.mark.lab\n", {"on labs", "everything else"}),
+        ("@pytest.mark.alone\n@pytest.mark.lab\n", {"alone", "on labs", "everything else"}),
+        ("from contract_subjects import SUBJECTS\n", {"on this machine's Hadoop", "everything else"}),
+    ],
+)
+def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by: set[str], tmp_path: Path) -> None:
+    tool, module = tools_test(), tmp_path / "test_it.py"
+    module.write_text(text)
+    sets = {"alone": tool.ALONE, **tool.BESIDE}
+    assert {name for name, words in sets.items() if can_be_asked_for(module, words)} == asked_for_by
+    assert can_be_asked_for(module, "")
+    assert can_be_asked_for(module, "slow and not lab")
+    assert not can_be_asked_for(module, "slow and later")
 
 
 def tools_test() -> ModuleType:

@@ -1,0 +1,44 @@
+"""Which modules of tests an expression of ``-m`` can ask for, by their text: what it can't is not even imported.
+
+Of the sets of ``make test``, three are in a tenth of the modules, and importing the others took each of them longer
+than some of its tests.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from functools import cache
+from pathlib import Path
+
+from _pytest.mark.expression import Expression
+
+SET_MARKS = frozenset({"lab", "hadoop", "alone", "later"})
+"""Markers that a module, or what it imports of ``tests/support``, names wherever one of its tests has them."""
+SUPPORT = Path(__file__).parent
+OPERATORS = {"and", "or", "not"}
+
+
+@cache
+def set_marks_named(module: Path) -> frozenset[str]:
+    """Return those of :data:`SET_MARKS` that tests of ``module`` may have."""
+    text = module.read_text(encoding="utf-8")
+    named = re.findall(r"\bmark\.(\w+)", text)
+    for support in re.findall(r"^from (\w+) import", text, re.MULTILINE):
+        file = SUPPORT / f"{support}.py"
+        named += re.findall(r"\bmark\.(\w+)", file.read_text(encoding="utf-8")) if file.exists() else []
+    return SET_MARKS & {*named}
+
+
+def can_be_asked_for(module: Path, words: str) -> bool:
+    """Return whether a test of ``module`` can have markers of which the expression ``words`` is true."""
+    if not words:
+        return True
+    absent = SET_MARKS - set_marks_named(module)
+    open_ones = sorted({*re.findall(r"\w+", words)} - OPERATORS - absent)
+    expression = Expression.compile(words)
+    for values in itertools.product((False, True), repeat=len(open_ones)):
+        present = {name for name, value in zip(open_ones, values, strict=True) if value}
+        if expression.evaluate(lambda name, /, **_: name in present):  # noqa: B023 - asked at once
+            return True
+    return False
