@@ -25,7 +25,7 @@ from assay.planning.tuning_space import Space, space_of
 from assay.predict.tuner import Strategy, Tuner
 from assay.predict.tuning import Tried
 from assay.questions.learning import shipped_profile
-from assay.questions.tuning import simulated_logs
+from assay.questions.tuning_estimates import simulated_logs
 
 ROOT = Path(__file__).parents[1]
 SCATTER = 0.05

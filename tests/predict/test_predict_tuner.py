@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from assay.campaign.journal import begun_campaign
 from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
 from assay.model.run import FailureClass, Origin, Run, RunStatus
@@ -20,8 +21,9 @@ from assay.planning.plan_reader import load_plan
 from assay.planning.tuning_space import LEVELS_MAX, Space, space_of
 from assay.predict.tuner import HOPELESS_LEAST_S, Strategy, Tuner
 from assay.predict.tuning import Tried, first_ones
-from assay.questions.tuning import TuningAsked, tuning_made, tuning_state
+from assay.questions.tuning import TuningAsked, Warm, tuning_made, tuning_state
 from assay.repository import Repository
+from assay.repository.ids import new_run_id
 from builders import make_run
 from paths import ROOT
 from simulator_support import needs_simulator
@@ -223,3 +225,73 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     assert state.complete
     other = json.loads(CliRunner().invoke(assay, [*arguments, "--strategy", "random"]).stdout)
     assert other["campaign_id"] != told["campaign_id"]
+
+
+def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
+    """Return a repository with runs of another campaign on the plan's cluster, of the bowl."""
+    repository, known = Repository.create(folder), space()
+    for at in range(runs):
+        planned = known.run(1 + at * 37 % (len(known.points) - 1), 1, at, at)
+        if planned is None:
+            continue
+        workload = planned.workload
+        told: dict[str, object] = {
+            "run_id": new_run_id(),
+            "campaign_id": "another",
+            "cluster": known.plan.cluster.name,
+            "lab_scale": known.plan.cluster.scale,
+            "workload": workload.key,
+            "workload_parameters": {"program": workload.name, **workload.parameters},
+            "layout": planned.configuration.layout.name,
+            "levels": dict(planned.configuration.levels),
+            "parameters": dict(planned.configuration.parameters),
+            "data_bytes": round(workload.data_bytes * known.plan.cluster.scale),
+            "position": at,
+            "duration_s": bowl(planned),
+        }
+        repository.publish(make_run(**{"origin": Origin.MEASURED, **told, **fields}))
+    return repository
+
+
+def test_a_prediction_from_other_runs_is_what_a_search_can_begin_with(tmp_path: Path) -> None:
+    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    tuning = tuning_made(load_plan(PLAN), asked, repository_of(tmp_path, 60), None, Origin.MEASURED)
+    estimate = tuning.tuner.estimate
+    assert estimate is not None
+    assert "from" in tuning.lines()[-1]
+    assert "measured runs" in tuning.lines()[-1]
+    planned = tuning.tuner.space.run(int(np.argmin(estimate)), 1, 1, 1)
+    assert planned is not None
+    assert bowl(planned, scatter=0.0) < 1.15 * 100.0
+    first = tuning.tuner(tuning.plan, (), [made(tuning.tuner._search_run(0, 1, (), 0), 100.0)])[0]
+    assert tuning.tuner.space.candidate_of(dict(first.configuration.levels)) == int(np.argmin(estimate))
+
+
+def test_a_prediction_of_what_nothing_is_known_of_is_refused_in_words(tmp_path: Path) -> None:
+    asked = TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    other = repository_of(tmp_path / "other", 40, workload="wordcount", workload_parameters={"program": "wordcount"})
+    few = repository_of(tmp_path / "few", 5)
+    for repository, origin, words in (
+        (None, Origin.MEASURED, "there is no repository to learn from"),
+        (few, Origin.MEASURED, "5 valid runs are too few to learn from"),
+        (few, Origin.SIMULATED, "0 valid runs are too few to learn from"),
+        (other, Origin.MEASURED, "tell nothing of these configurations: no run has workload terasort"),
+    ):
+        with pytest.raises(SpecificationError) as told:  # which words is asserted below
+            tuning_made(load_plan(PLAN), asked, repository, None, origin)
+        assert words in str(told.value)
+        assert "--warm simulation" in str(told.value)
+
+
+def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> None:
+    plan, asked = load_plan(PLAN), TuningAsked(OVER, "terasort", 8, warm=Warm.PREDICTION)
+    repository = repository_of(tmp_path, 60)
+    before = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    journal = begun_campaign(repository.folders.campaigns, before.plan, 8)
+    before.keep(journal)
+    first = before.tuner(before.plan, (), [])[0]
+    repository.publish(replace(made(first, 1.0), run_id=new_run_id(), campaign_id=journal.campaign_id))
+    after = tuning_made(plan, asked, repository, None, Origin.MEASURED)
+    assert before.tuner.estimate is not None
+    assert after.tuner.estimate is not None
+    assert np.array_equal(before.tuner.estimate, after.tuner.estimate)

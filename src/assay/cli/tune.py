@@ -47,10 +47,11 @@ SHOWN = 10
 )
 @click.option(
     "--warm",
-    type=click.Choice(["nothing", "repository", "simulation"]),
+    type=click.Choice(["nothing", "repository", "prediction", "simulation"]),
     default="nothing",
     show_default=True,
-    help="What it knows before the first run: like runs of the repository, or the simulator's word.",
+    help="What it knows before the first run: like runs of the repository, what is predicted "
+    "from its runs, or the simulator's word.",
 )
 @click.option(
     "--until", metavar="TIME|DURATION|N runs", help="Start no more runs after that; the same command goes on."

@@ -23,23 +23,24 @@ import numpy as np
 from assay.campaign.journal import Journal
 from assay.compare.comparison import log_ratio
 from assay.compare.verdict import Basis, judge
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.plan import Plan
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.workload_profile import CostProfile
 from assay.output import write_whole
 from assay.planning.estimate import like_runs
-from assay.planning.inputs import size_of
 from assay.planning.tuning_space import space_of
 from assay.predict.tuner import BUDGET_MIN, Strategy, Tuner
 from assay.predict.tuning import Tried
+from assay.questions.tuning_estimates import predicted_logs, simulated_logs
 from assay.repository import Repository
-from assay.statistics.keys import Floats
 
 TUNING = "tuning.json"
 DEFAULTS, TUNED = "the plan's own configuration", "the one that was found"
+
+
+class NoTuningError(RepositoryError):
+    """No campaign that is a tuning is meant."""
 
 
 class Warm(StrEnum):
@@ -47,6 +48,7 @@ class Warm(StrEnum):
 
     NOTHING = "nothing"
     REPOSITORY = "repository"
+    PREDICTION = "prediction"
     SIMULATION = "simulation"
 
 
@@ -72,6 +74,8 @@ class TuningMade:
     plan: Plan
     tuner: Tuner
     asked: TuningAsked
+    estimated: str | None = None
+    """What an estimate made beforehand rests on, in words."""
 
     def lines(self) -> list[str]:
         """Return what will be done, in words."""
@@ -85,7 +89,7 @@ class TuningMade:
         found += [f"{count:,} can't be: {words}" for words, count in why.most_common(3)]
         if self.tuner.before:
             found.append(f"{len(self.tuner.before)} runs of such configurations are in the repository, and count")
-        return found
+        return [*found, self.estimated] if self.estimated else found
 
     def keep(self, journal: Journal) -> None:
         """Write down beside the campaign what it tunes, for whoever asks how it stands."""
@@ -124,24 +128,15 @@ def tuning_made(
         tuner = replace(tuner, estimate=simulated_logs(tuner, profile))
     elif asked.warm is Warm.REPOSITORY and repository is not None:
         tuner = replace(tuner, before=_measured(tuner, plan, repository, origin))
+    elif asked.warm is Warm.PREDICTION:
+        told = predicted_logs(tuner, repository, origin, _own(plan, repository) if repository else ())
+        return TuningMade(plan, replace(tuner, estimate=told.log_s), asked, told.words)
     return TuningMade(plan, tuner, asked)
-
-
-def simulated_logs(tuner: Tuner, profile: CostProfile) -> Floats:
-    """Return the logarithm of each candidate's simulated time; the longest of those that can't be run."""
-    runs = [(one, run) for one in np.flatnonzero(tuner.possible).tolist() if (run := tuner.space.run(one, 1, 0, 0))]
-    plan = tuner.space.plan
-    asked = [Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile) for _, run in runs]
-    told = simulate([scenario_of(one).with_seed(plan.seed, "estimate") for one in asked])
-    found = np.full(len(tuner.possible), math.log(max(one.duration_s for one in told)))
-    for (candidate, _), one in zip(runs, told, strict=True):
-        found[candidate] = math.log(one.duration_s)
-    return found
 
 
 def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) -> tuple[Tried, ...]:
     """Return the runs of the candidates that other campaigns made, of the same work on the same cluster."""
-    own = {folder.parent.name for folder in repository.folders.campaigns.glob(f"*/{TUNING}") if _is_of(folder, plan)}
+    own = _own(plan, repository)
     every = repository.runs(environment=False)
     history = [
         run for run in every if run.cluster == plan.cluster.name and run.origin is origin and run.campaign_id not in own
@@ -152,6 +147,11 @@ def _measured(tuner: Tuner, plan: Plan, repository: Repository, origin: Origin) 
         assert run is not None
         found += [Tried(candidate, math.log(like.duration_s)) for like in like_runs(run, plan, history)]
     return tuple(found)
+
+
+def _own(plan: Plan, repository: Repository) -> set[str]:
+    """Return the ids of the campaigns that are this tuning: what they run is learned from as it goes."""
+    return {folder.parent.name for folder in repository.folders.campaigns.glob(f"*/{TUNING}") if _is_of(folder, plan)}
 
 
 def _is_of(told: Path, plan: Plan) -> bool:
@@ -222,12 +222,12 @@ class TuningState:
 
 
 def tuning_state(repository: Repository, prefix: str | None = None) -> TuningState:
-    """Return how a tuning stands: that whose id begins so, or the newest. RepositoryError where there is none."""
+    """Return how a tuning stands: that whose id begins so, or the newest. NoTuningError where there is none."""
     folders = sorted(path.parent for path in repository.folders.campaigns.glob(f"*/{TUNING}"))
     chosen = [folder for folder in folders if prefix is None or folder.name.startswith(prefix)]
     if not chosen:
         words = "no campaign here is a tuning" if prefix is None else f"no tuning's id begins with {prefix!r}"
-        raise RepositoryError(words, where=str(repository.root), hint="`assay tune PLAN --over …` begins one")
+        raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` begins one")
     folder = chosen[-1]
     told, described = _object(folder / TUNING), _object(folder / "campaign.json")
     if not all(isinstance(told.get(name), kind) for name, kind in _FORM.items()):

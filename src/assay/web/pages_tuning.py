@@ -9,12 +9,21 @@ from fastapi.responses import HTMLResponse, Response
 
 from assay.charts.tuning import tuning_course
 from assay.questions.campaigns import campaigns_named
-from assay.questions.tuning import TuningState, tuning_state
+from assay.questions.tuning import NoTuningError, TuningState, tuning_state
 from assay.web.answering import READERS, page_of
-from assay.web.context import PROBLEMS, ContextOf, require
+from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
 router = APIRouter()
+
+
+def _state(context: Context, campaign: str) -> TuningState:
+    """Return the tuning whose campaign's id begins so. NotFoundError when there is none."""
+    try:
+        return tuning_state(context.store.repository, campaign)
+    except NoTuningError as error:
+        raise NotFoundError(error.message, hint="the list of campaigns has all ids") from error
 
 
 @router.get(
@@ -22,13 +31,13 @@ router = APIRouter()
 )
 def get_tuning(context: ContextOf, campaign: str) -> TuningState:
     """Tell how a tuning stands, or what came of it, by the beginning of its campaign's id."""
-    return tuning_state(context.store.repository, campaign)
+    return _state(context, campaign)
 
 
 @router.get("/tuning/{campaign}", include_in_schema=False, response_class=HTMLResponse, dependencies=READERS)
 def tuning(request: Request, context: ContextOf, campaign: str) -> Response:
     """Show the runs of a tuning in their order, the fastest configurations, and the comparison."""
-    state = tuning_state(context.store.repository, campaign)
+    state = _state(context, campaign)
     [status] = campaigns_named(context.store.repository, state.campaign_id, time.time())
     timed = [one for one in state.trials if one.duration_s is not None]
     return page_of(
