@@ -117,7 +117,7 @@ def main() -> None:
         replay = Replay(encoding.of(theirs), others.logs, plan, encoding.of(plan), own.logs)
         replayed(f"cluster {name}, nothing known of it", replay, (5, 10, 20, 40, 80), 0, options.draws)
     nothing = np.zeros((0, len(encoding.names)), np.float32)
-    for place, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe_read"), ("al-02", "dfsioe_write")):
+    for place, job in (("m1000-01", "terasort"), ("m1000-01", "dfsioe-read"), ("al-02", "dfsioe-write")):
         picked = (cluster.codes == cluster.code(place)) & (workload.codes == workload.code(job))
         own = Learning.of(table.taken(picked))
         plan = own.configurations()

@@ -13,7 +13,9 @@ from assay.errors import RepositoryError
 from assay.model.imported import Found, foreign_run
 from assay.repository import Repository
 from assay.repository.coded import read_before
+from assay.repository.exchange import wide
 from assay.repository.tables import connection
+from assay.wording.titles import workload_named
 from builders import make_run
 from effort import examples
 
@@ -141,3 +143,21 @@ def test_runs_that_several_imports_hold_count_once(tmp_path: Path) -> None:
     name = imported(other, "b", list(range(35, 45)))
     repository.place_copy(other.folders.bundles / name)
     assert len(repository.table()) == 45
+
+
+def test_a_workload_has_one_name_whatever_an_import_called_it(tmp_path: Path) -> None:
+    """ALOJA's ``dfsioe_write`` is the enhanced DFSIO; bundles of older versions have its runs under that name."""
+    repository = Repository.create(tmp_path / "repository")
+    repository.publish(make_run(1, workload="dfsioe_write"))
+    repository.publish(make_run(2, workload="dfsioe-write"))
+    repository.publish(make_run(3, workload="own_job"))
+    table = repository.table()
+    workload = table.columns["workload"]
+    assert sorted(str(workload.text(row)) for row in range(len(table))) == ["dfsioe-write", "dfsioe-write", "own_job"]
+    assert len(set(workload.levels)) == len(workload.levels) == 2
+    assert [run.workload for run in repository.runs(workload="dfsioe-write")] == ["dfsioe-write"] * 2
+    assert [run.workload for run in repository.runs(workload="own_job")] == ["own_job"]
+    assert repository.run(make_run(1).run_id).workload == "dfsioe-write"
+    assert {row[1] for row in zip(*wide(repository.runs())[1], strict=True)} == {"dfsioe-write", "own_job"}
+    for told in ("dfsioe_write", "DFSIOE-Write", "enhanced dfsio write"):
+        assert workload_named(told, workload.levels) == "dfsioe-write"

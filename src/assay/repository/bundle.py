@@ -34,6 +34,7 @@ from assay.model.trace import Trace
 from assay.model.warning import recognised
 from assay.repository import queries
 from assay.repository.tables import Reading, add_columns, check_table, connection, read_table, write_table
+from assay.workloads.catalogue import known_name
 
 RUN_FILE = "run.json"
 TASKS_FILE = "tasks.parquet"
@@ -102,8 +103,15 @@ def encode_run(run: Run) -> bytes:
 def run_of_json(encoded: bytes | str) -> Run:
     """Return a run that any version of assay wrote. Raises ValueError, MsgspecError or RecursionError when it is none.
 
-    Warnings of schema 1 are words; which codes they are is recognised here.
+    Warnings of schema 1 are words; which codes they are is recognised here. A workload has the one name that is
+    declared, whatever an import of an older version called it.
     """
+    run = _run_of_json(encoded)
+    name = known_name(run.workload)
+    return run if name == run.workload else dataclasses.replace(run, workload=name)
+
+
+def _run_of_json(encoded: bytes | str) -> Run:
     try:
         return msgspec.json.decode(encoded, type=Run)
     except msgspec.ValidationError:

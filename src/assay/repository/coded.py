@@ -27,6 +27,7 @@ from assay.errors import RepositoryError
 from assay.model.run import Run
 from assay.repository import queries
 from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
+from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -218,6 +219,8 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
         name: Column(np.concatenate([codes[number] for _, codes, _ in loaded]), tuple(levels))
         for number, (name, levels) in enumerate(coding.columns.items())
     }
+    if (workload := columns.get("workload")) is not None:
+        columns["workload"] = _under_known_names(workload)
     values = {
         name: np.concatenate([found[name] for _, _, found in loaded]) for name in dict.fromkeys((*OWN_VALUES, *metrics))
     }
@@ -225,6 +228,15 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
     started = values["started_unix_s"]
     in_order = bool(np.all(started[:-1] <= started[1:]))  # false where one is NaN
     return table if in_order else table.taken(np.argsort(started, kind="stable"))
+
+
+def _under_known_names(workload: Column) -> Column:
+    """Return the column with one code for a workload, whatever older imports called it."""
+    codes: dict[str, int] = {}
+    mapping = [codes.setdefault(known_name(level), len(codes)) for level in workload.levels]
+    if len(codes) == len(mapping):
+        return Column(workload.codes, tuple(codes))
+    return Column(np.array([*mapping, ABSENT], dtype=np.int32)[workload.codes], tuple(codes))
 
 
 def _load(

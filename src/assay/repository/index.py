@@ -56,6 +56,7 @@ from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
 from assay.statistics.run_table import RunTable
+from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -121,9 +122,11 @@ class Index:
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
         statement = queries.NEWEST_RUNS if environment else queries.NEWEST_RUNS_WITHOUT_ENVIRONMENT
+        other = (filters.workload or "").replace("-", "_")  # as ALOJA writes it, which older imports kept
+        there = other if known_name(other) == filters.workload else filters.workload
 
         def query(opened: DuckDBPyConnection, index: _Files) -> list[Run]:
-            opened.execute(statement, {"index": index.names, **dataclasses.asdict(filters)})
+            opened.execute(statement, {"index": index.names, "workload_there": there, **dataclasses.asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             found: list[Run] = []
             while rows := opened.fetchmany(_ROWS_AT_ONCE):

@@ -8,7 +8,7 @@ from assay.model.run import Origin, Run
 from assay.units import format_bytes
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING
-from assay.workloads.catalogue import workloads
+from assay.workloads.catalogue import known_name, workloads
 
 COLUMN_TITLES = {
     "workload": "Workload",
@@ -43,7 +43,7 @@ def workload_title(name: str, context: str = "") -> str:
 
     One that is not assay's is called what its plan or its source called it.
     """
-    declared = workloads().get(name)
+    declared = workloads().get(known_name(name))
     title = declared.title if declared else name
     return f"{title} ({context})" if context else title
 
@@ -77,7 +77,8 @@ def workload_named(told: str, names: Iterable[str]) -> str:
     if told in known:
         return told
     wanted = told.casefold()
-    same = [name for name in known if wanted in (name.casefold(), workload_title(name).casefold())]
+    declared = known_name(told).casefold()
+    same = [n for n in known if n.casefold() in (wanted, declared) or wanted == workload_title(n).casefold()]
     return same[0] if len(same) == 1 else told
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 import assay.workloads
 from assay.workloads.workload import Workload
@@ -17,6 +17,16 @@ from assay.workloads.workload import Workload
 def workloads() -> Mapping[str, Workload]:
     """Return name to workload, by module and in the order of each module."""
     return _declared(tuple(assay.workloads.__path__))
+
+
+@lru_cache(maxsize=10_000)
+def known_name(told: str) -> str:
+    """Return the name under which a workload is declared here, of one that others write otherwise: ``dfsioe_write``.
+
+    What is not declared comes back as it is.
+    """
+    name = told.casefold().replace("_", "-")
+    return name if name in workloads() else told
 
 
 @cache

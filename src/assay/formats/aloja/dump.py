@@ -31,6 +31,7 @@ from assay.formats.tables.mysqldump import DumpRow, is_dump, rows_of
 from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
 from assay.model.layout_code import devices_of_code
 from assay.model.run import Phase, RunStatus, Task
+from assay.workloads.catalogue import known_name
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
 _ALOJA: Final = (b"`execs`", b"`JOB_details`", b"`JOB_tasks`", b"`SAR_cpu`", b"`BWM`", b"`BWM2`", b"Database: aloja")
@@ -285,7 +286,7 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
         sources["trace"] = " ".join(observed.tables)
     level = network(row.get("net", ""))
     run = foreign_run(
-        workload=bench.lower(),
+        workload=known_name(bench.lower()),
         duration_s=times.duration_s,
         cluster=cluster,
         layout=layout_name(row.get("disk", "")),

@@ -23,6 +23,7 @@ from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run,
 from assay.model.layout_code import devices_of_code
 from assay.model.run import Run, RunStatus
 from assay.model.warning import CodedWarning, WarningCode
+from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0
 """No run that ALOJA calls valid is shorter."""
@@ -273,7 +274,7 @@ class Table:
     def _labelled(self, cells: tuple[str, ...]) -> Run:
         """Return the run that all rows with these labels are copies of."""
         fields = self.labels.fields(cells)
-        workload = codes.known(fields["bench"]).lower()
+        workload = known_name(codes.known(fields["bench"]).lower())
         if not workload:
             raise ValueError("has no benchmark")
         valid = _VALID.get(fields.get("valid", "1").lower())

@@ -41,6 +41,7 @@ from assay.model.imported import Found, Left, foreign_run
 from assay.model.layout_code import devices_of_code
 from assay.model.run import RunStatus
 from assay.model.warning import CodedWarning, WarningCode
+from assay.workloads.catalogue import known_name
 
 _CONFIG = "config.sh"
 _ARCHIVE: Final = (".tar.bz2", ".tar.gz", ".tgz")
@@ -267,7 +268,7 @@ def _found(
     except ValueError as error:
         return Left(where, f"{folder.text}/{execution.bench}: {error}")
     run = foreign_run(
-        workload=execution.bench.lower(),
+        workload=known_name(execution.bench.lower()),
         duration_s=execution.duration_s,
         status=status,
         cause=cause,

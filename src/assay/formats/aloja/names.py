@@ -22,6 +22,7 @@ from typing import Self
 
 from assay.formats.aloja.codes import known
 from assay.model.run import Run
+from assay.workloads.catalogue import known_name
 
 _STAMP = r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])_[0-2][0-9][0-5][0-9][0-6][0-9]"
 _LEGACY = re.compile(
@@ -109,7 +110,7 @@ class FolderName:
         """Return, in words, where the name and a run of the row differ; empty when they agree."""
         folder, slash, bench = self.text.partition("/")
         differ = []
-        if slash and bench.lower() != run.workload:
+        if slash and known_name(bench.lower()) != run.workload:
             differ.append("benchmark")
         network, layout = run.levels.get("network", ""), run.layout
         if self.stamp and network and layout and f"_{network}_{layout}_" not in folder:

@@ -33,6 +33,7 @@ from assay.model.run import Origin, RunStatus
 from assay.model.spreadsheet import meant_text
 from assay.spec.fields import unknown
 from assay.units import parse_bytes
+from assay.workloads.catalogue import known_name
 
 _DURATIONS: Final = {"duration_ms": 0.001, "duration_s": 1.0, "duration_min": 60.0, "duration_h": 3600.0}
 FIELDS: Final = (
@@ -313,7 +314,7 @@ def _run(where: str, values: Mapping[str, str], origin: Origin, decimal_comma: b
         key,
         where,
         foreign_run(
-            workload=values["workload"],
+            workload=known_name(values["workload"]),
             duration_s=duration_s,
             status=status,
             cause=cause,
