@@ -24,7 +24,7 @@ from assay.engines.contract import Engine, Finished
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts import LocalTransport
 from assay.model.program import Outcome
-from assay.model.run import FailureClass, RunStatus
+from assay.model.run import Check, FailureClass, RunStatus
 from assay.observe.node import watch
 from assay.observe.scripts import source
 from assay.observe.watching import NodeWatch, Seen, WatchOptions
@@ -215,8 +215,6 @@ def line(**told: Any) -> dict[str, Any]:
 
 
 def ended(*passed: bool) -> Gathered:
-    from assay.model.run import Check
-
     checks = tuple(Check("replicas", one, "2 of 2" if one else "1 of 2") for one in passed)
     gathered = Gathered(finished=Finished(Outcome(0, "", {}, 0, 30.0), 1000.0))
     gathered.judgement = Judgement(checks)
@@ -280,6 +278,33 @@ def test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once() -> None
     untold = Seen("worker1")
     untold.take(line(oom=1), 1.0)  # a node whose user may not read the kernel's log
     assert of_memory([untold]) == ["the kernel ended a process on worker1 for lack of memory"]
+
+
+@pytest.mark.parametrize(
+    ("exit_status", "trouble", "words", "wants"),
+    [
+        (1, None, "the client ended with 1: ", FailureClass.WORKLOAD),
+        (-9, None, "the client was ended by SIGKILL: ", FailureClass.ENGINE),
+        (-200, None, "the client was ended by signal 200: ", FailureClass.ENGINE),
+        (1, "executor 2 on worker1 was lost", "executor 2 on worker1 was lost; the client ended", FailureClass.ENGINE),
+        (0, "executor 2 on worker1 was lost", "executor 2 on worker1 was lost during", FailureClass.ENGINE),
+        (0, None, "event log: cut off", FailureClass.ENGINE),
+    ],
+)
+def test_what_the_engine_lost_is_no_fault_of_the_jobs(
+    exit_status: int, trouble: str | None, words: str, wants: FailureClass
+) -> None:
+    gathered = ended(True)
+    log = Check("event log", False, "cut off")
+    gathered.finished = Finished(Outcome(exit_status, "", {}, 0, 30.0), 1000.0, checks=(log,))
+    gathered.trouble = trouble
+    status, why, failure_class = status_of(gathered, None, NO_HISTORY)
+    assert status is (RunStatus.FAILED if exit_status else RunStatus.INVALID)
+    assert str(why).startswith(words)
+    assert failure_class is wants
+    gathered.judgement = ended(False).judgement
+    if exit_status == 0 and trouble is None:
+        assert status_of(gathered, None, NO_HISTORY)[2] is FailureClass.VALIDATION, "the output is wrong, too"
 
 
 @pytest.mark.slow

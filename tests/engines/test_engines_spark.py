@@ -270,3 +270,37 @@ def test_a_standalone_master_is_told_of_as_many_cores_as_the_executors_have(clus
     assert "-Dassay.deployment=mark" in on_yarn["spark.executor.extraJavaOptions"]
     alone = settings.program_settings(deployment, {**given, "spark.master": "standalone"}, {})
     assert alone["spark.cores.max"] == "12"
+
+
+def removed(executor: str, why: str) -> dict[str, object]:
+    return {"Event": "SparkListenerExecutorRemoved", "Executor ID": executor, "Removed Reason": why}
+
+
+@pytest.mark.parametrize(
+    ("why", "words"),
+    [
+        ("Container from a bad node. Exit status: 137", "executor 1 on w1 was lost: Container from a bad node"),
+        ("Executor killed by driver.", None),
+        ("Container exited with a non-zero exit code 52. Error file: prelaunch.err", None),
+        ("Container killed by YARN for exceeding physical memory limits", None),
+    ],
+)
+def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_let_go(
+    why: str, words: str | None
+) -> None:
+    added = {
+        "Event": "SparkListenerExecutorAdded",
+        "Executor ID": "1",
+        "Executor Info": {"Host": "w1", "Total Cores": 2},
+    }
+    told = recorded(log([*EVENTS[:2], added, EVENTS[2], removed("1", why), *EVENTS[3:]]), 0.0)
+    assert words is None if told.trouble is None else words is not None and told.trouble.startswith(words)
+    after = recorded(log([*EVENTS[:2], added, *EVENTS[2:6], removed("1", why), *EVENTS[6:]]), 0.0)
+    assert after.trouble is None, "its jobs had ended"
+
+
+def test_stages_of_jobs_that_a_program_calls_alike_are_one_phase() -> None:
+    named = [{**event, "Properties": {"spark.job.description": "question 14"}} for event in EVENTS[2:3]]
+    told = recorded(log([*EVENTS[:2], *named, *EVENTS[3:]]), 1_700_000_000.0)
+    assert [(phase.name, phase.start_s, phase.end_s) for phase in told.phases][1] == ("question 14", 3.0, 4.0)
+    assert [stage.stage_id for stage in told.stages] == [0], "stages are told one by one"

@@ -79,7 +79,7 @@ class _Attempt:
         manifest = await self._input(needed, engine)
         finished = await self._observed_job(needed, engine)
         self.gathered.logs |= finished.logs
-        self.gathered.trouble = await engine.trouble()
+        self.gathered.trouble = await engine.trouble() or finished.trouble
         if finished.outcome.exit_status == 0:
             with self.around.step("validation"):
                 await self._judge(needed, manifest, engine, finished)

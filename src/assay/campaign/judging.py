@@ -6,6 +6,7 @@ In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgemen
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 
@@ -98,11 +99,13 @@ def _told(
         return RunStatus.FAILED, why, class_of_error(cause, full_disk) if cause else FailureClass.ENGINE
     outcome = gathered.finished.outcome
     if outcome.exit_status != 0:
-        why = f"the client ended with {outcome.exit_status}: {' | '.join(outcome.last_words())}"
+        ended = f"the client {_end_of(outcome.exit_status)}"
+        why = f"{ended}: {' | '.join(outcome.last_words())}"
         if outcome.timed_out:
             why = f"it did not end within its time limit of {limit}"
         lost = outcome.host_lost
-        failure_class = class_of_end(outcome.output, trouble=gathered.trouble, lost=lost, full_disk=full_disk)
+        trouble = gathered.trouble or (ended if outcome.exit_status < 0 else None)
+        failure_class = class_of_end(outcome.output, trouble=trouble, lost=lost, full_disk=full_disk)
         return RunStatus.FAILED, f"{gathered.trouble}; {why}" if gathered.trouble else why, failure_class
     if gathered.trouble:
         return RunStatus.INVALID, f"{gathered.trouble} during the run", FailureClass.ENGINE
@@ -112,8 +115,19 @@ def _told(
         why = "; ".join(f"{check.name}: {check.detail}" for check in broken) or "not validated"
         unjudged = gathered.judgement.unjudged if gathered.judgement else None
         if unjudged is None:
-            return RunStatus.INVALID, why, FailureClass.VALIDATION
+            own = set(broken) <= set(gathered.finished.checks) and gathered.judgement is not None
+            return RunStatus.INVALID, why, FailureClass.ENGINE if own else FailureClass.VALIDATION
         # It is the engine that could not run the check's program: there is nothing to say of the output.
         lost = unjudged.host_lost
         return RunStatus.INVALID, why, class_of_end(unjudged.output, trouble=why, lost=lost, full_disk=full_disk)
     return RunStatus.VALID, None, None
+
+
+def _end_of(exit_status: int) -> str:
+    """Return how a client ended that did not end well, in words."""
+    if exit_status >= 0:
+        return f"ended with {exit_status}"
+    try:
+        return f"was ended by {signal.Signals(-exit_status).name}"
+    except ValueError:
+        return f"was ended by signal {-exit_status}"

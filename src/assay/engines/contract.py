@@ -119,6 +119,8 @@ class Finished:
     """Where ``duration_s``, ``phases``, ``tasks`` and the engine's ``metrics`` come from, in words."""
     checks: tuple[Check, ...] = ()
     """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
+    trouble: str | None = None
+    """What of the engine was lost while the program ran, by its own record: the run is of no use then."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the engine counted over the whole program, by the names of metrics."""
     stages: tuple[Stage, ...] = ()

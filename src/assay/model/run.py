@@ -42,7 +42,9 @@ class FailureClass(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     """A host out of reach, a link that was down, a full or failing disk, a lab that is gone."""
     ENGINE = "engine"
-    """Daemons that died or did not start, an input that could not be made, a check that could not run."""
+    """Daemons, executors or a client that died, daemons that did not start, an input that could not be made, a check
+    that could not run, a record of the job that has gaps.
+    """
     WORKLOAD = "workload"
     """The job itself failed, or was stopped at its time limit."""
     VALIDATION = "validation"

@@ -213,6 +213,7 @@ def _with(ended: Finished, told: Recorded) -> Finished:
     return replace(
         ended,
         outcome=replace(ended.outcome, counters=counters, failed_tasks=told.failed_tasks),
+        trouble=told.trouble,
         jobs=told.jobs,
         tasks=told.tasks,
         phases=told.phases,

@@ -7,8 +7,9 @@ times in seconds from that start.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec.structs import replace
@@ -21,6 +22,10 @@ from assay.model.run import Check, Executor, Job, Phase, Stage, Task
 
 _CHECK = "event log"
 _NAME_MAX = 120
+_LOST_MAX = 3
+# Spark's exit code for a heap that a task used up (SparkExitCode.OOM), and YARN's words for a container that outgrew
+# what it asked for: another attempt with the same settings ends alike.
+_OF_THE_PROGRAM = re.compile(r"(?i)exit ?code:? 52\b|OutOfMemoryError|(exceeding|beyond) .*memory limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ class Recorded:
     metrics: Mapping[str, float] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     failed_tasks: int = 0
+    trouble: str | None = None
 
 
 def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
@@ -52,7 +58,7 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
         replace(task, start_s=task.start_s + shift_s, end_s=task.end_s + shift_s) for task in application.tasks
     )
     ended_s = application.duration_s if application.duration_s is not None else max((t.end_s for t in tasks), default=0)
-    phases = phases_of(application, ended_s, begin_s=-shift_s)
+    phases = _described(phases_of(application, ended_s, begin_s=-shift_s), application)
     metrics, _ = metrics_of(application)
     failed = sum(task.status == "failed" for task in tasks)
     return Recorded(
@@ -65,7 +71,30 @@ def recorded(files: Mapping[str, bytes], started_unix_s: float) -> Recorded:
         metrics=metrics,
         checks=tuple(_checks(application)),
         failed_tasks=failed,
+        trouble=_lost(application),
     )
+
+
+def _described(phases: Iterable[Phase], application: Application) -> list[Phase]:
+    """Return the phases with those stages as one whose jobs the program calls alike: hundreds, of many questions."""
+    jobs = reversed(application.jobs.values())  # a stage runs in the first of the jobs that need it
+    names = {f"stage {number}": job.description for job in jobs for number in job.stage_ids}
+    found: dict[str, Phase] = {}
+    for phase in phases:
+        name = names.get(phase.name.split(".", 1)[0]) or phase.name
+        begun = found.get(name, phase)
+        found[name] = Phase(name, min(begun.start_s, phase.start_s), max(begun.end_s, phase.end_s))
+    return list(found.values())
+
+
+def _lost(application: Application) -> str | None:
+    """Return which executors were lost while a job was under way; of one that the program itself has ended, none."""
+    told = [
+        f"executor {one.executor_id} on {one.node} was lost: {one.words}"
+        for one in application.lost
+        if not _OF_THE_PROGRAM.search(one.words)
+    ]
+    return "; ".join(told[:_LOST_MAX]) or None
 
 
 def _shifted(stage: Stage, shift_s: float) -> Stage:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 Number = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 TimeMs = Annotated[int, Meta(ge=0, le=2**53)]
-_WORDS_MAX: Final = 300
+WORDS_MAX: Final = 300
 
 
 def _named(name: str, default: Any = msgspec.NODEFAULT) -> Any:
@@ -59,6 +59,7 @@ class ExecutorInfo(Struct):
     """What an executor has."""
 
     cores: Number = _named("Total Cores")
+    host: str = _named("Host", "")
 
 
 class ExecutorAdded(Struct):
@@ -68,12 +69,26 @@ class ExecutorAdded(Struct):
     info: ExecutorInfo = _named("Executor Info")
 
 
+class ExecutorRemoved(Struct):
+    """An executor is gone."""
+
+    executor_id: str = _named("Executor ID")
+    reason: str = _named("Removed Reason", "")
+
+
+class JobProperties(Struct):
+    """What a program said of a job."""
+
+    description: str = _named("spark.job.description", "")
+
+
 class JobStart(Struct):
     """A job is submitted."""
 
     job_id: Number = _named("Job ID")
     submitted_ms: TimeMs | None = _named("Submission Time", None)
     stage_ids: list[Number] = msgspec.field(name="Stage IDs", default_factory=list)
+    properties: JobProperties | None = _named("Properties", None)
 
 
 class Failure(Struct):
@@ -194,7 +209,7 @@ class Reason(Struct):
         """Return why an attempt failed, in one line."""
         told = self.description or self.loss or self.message or ""
         first = next((line.strip() for line in told.splitlines() if line.strip()), "")
-        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:_WORDS_MAX]
+        return f"{': '.join(part for part in (self.class_name or self.reason, first) if part)}"[:WORDS_MAX]
 
 
 class ExecutorPeaks(Struct):

@@ -22,11 +22,13 @@ import msgspec
 
 from assay.errors import FormatError
 from assay.formats.spark.event_forms import (
+    WORDS_MAX,
     AnyEvent,
     ApplicationEnd,
     ApplicationStart,
     Environment,
     ExecutorAdded,
+    ExecutorRemoved,
     JobEnd,
     JobStart,
     LogStart,
@@ -42,6 +44,7 @@ from assay.formats.spark.stages import executors_of, stages_of
 from assay.model.run import Executor, Stage, Task
 
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
+_LET_GO: Final = ("Executor killed by driver", "Executor decommission")
 _KINDS: Final = {"ShuffleMapTask": "shuffle_map", "ResultTask": "result"}
 
 
@@ -54,6 +57,17 @@ class SparkJob:
     end_s: float | None = None
     failure: str | None = None
     """Why it failed: empty when it succeeded, None when it had not ended."""
+    description: str = ""
+    """What the program calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostExecutor:
+    """An executor that went away, and why, in Spark's words."""
+
+    executor_id: str
+    node: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,8 @@ class Application:
     """Every executor that was added."""
     executors: tuple[Executor, ...]
     """What those did that had task attempts."""
+    lost: tuple[LostExecutor, ...]
+    """Those that were removed while a job was under way, but for those that the driver let go."""
     totals: dict[str, int]
     """Sums over all attempts that tell, in the units of their names; what no attempt tells is absent."""
     missing_ends: int
@@ -117,6 +133,8 @@ class _Reader:
     ended: dict[int, TaskEnd] = field(default_factory=dict)
     resubmitted: set[int] = field(default_factory=set)
     executor_cores: dict[str, int] = field(default_factory=dict)
+    executor_hosts: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, LostExecutor] = field(default_factory=dict)
 
     def take(self, line: bytes, where: str) -> None:
         """Note one event. Raises :class:`FormatError` when it is none, or contradicts what was before."""
@@ -152,11 +170,22 @@ class _Reader:
 
     def on_executor(self, event: ExecutorAdded) -> None:
         self.executor_cores[event.executor_id] = event.info.cores
+        self.executor_hosts[event.executor_id] = event.info.host
+
+    def on_executor_removed(self, event: ExecutorRemoved) -> None:
+        """Note one that was lost: after the last job all go, and dynamic allocation lets go of those that idle."""
+        under_way = any(job.failure is None for job in self.jobs.values())
+        if under_way and not event.reason.startswith(_LET_GO):
+            words = " ".join(event.reason.split())[:WORDS_MAX] or "nothing says why"
+            node = self.executor_hosts.get(event.executor_id, "an unknown host")
+            self.lost[event.executor_id] = LostExecutor(event.executor_id, node, words)
 
     def on_job_start(self, event: JobStart) -> None:
         if event.job_id in self.jobs:
             raise _ContradictionError(f"job {event.job_id} starts a second time")
-        self.jobs[event.job_id] = SparkJob(tuple(event.stage_ids), self._since_start_s(event.submitted_ms))
+        description = event.properties.description if event.properties else ""
+        submit_s = self._since_start_s(event.submitted_ms)
+        self.jobs[event.job_id] = SparkJob(tuple(event.stage_ids), submit_s, description=description)
         for stage_id in event.stage_ids:
             self.job_of_stage.setdefault(stage_id, event.job_id)
 
@@ -206,6 +235,7 @@ class _Reader:
             executors=tuple(executors_of(self.executor_cores, self.ended.values())),
             tasks=tuple(self._tasks(start.time_ms, self.end.time_ms if self.end else None)),
             executor_cores=self.executor_cores,
+            lost=tuple(self.lost.values()),
             totals=_totals(event.metrics for event in self.ended.values() if event.metrics),
             missing_ends=self._missing_ends(),
             first_failure=next((event.reason.words() for event in self.ended.values() if event.info.failed), ""),
@@ -305,6 +335,7 @@ _TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_Reader, Any
         ("ApplicationEnd", ApplicationEnd, _Reader.on_application_end),
         ("EnvironmentUpdate", Environment, _Reader.on_environment),
         ("ExecutorAdded", ExecutorAdded, _Reader.on_executor),
+        ("ExecutorRemoved", ExecutorRemoved, _Reader.on_executor_removed),
         ("JobStart", JobStart, _Reader.on_job_start),
         ("JobEnd", JobEnd, _Reader.on_job_end),
         ("StageCompleted", StageCompleted, _Reader.on_stage),

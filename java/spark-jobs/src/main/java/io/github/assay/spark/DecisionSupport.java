@@ -42,7 +42,7 @@ public final class DecisionSupport {
             Map<String, String> answers = new TreeMap<>();
             for (String[] question : questions) {
                 long began = System.nanoTime();
-                answers.put(question[0], answer(session, question, "power"));
+                answers.put(question[0], answer(session, question, "question " + question[0]));
                 Counts.tell("QUESTION_" + question[0] + "_MS", (System.nanoTime() - began) / NANOS_OF_A_MILLI);
             }
             if (streams > 0) {
@@ -89,9 +89,9 @@ public final class DecisionSupport {
         }
     }
 
-    /** Returns the answer as a line a row, with tabs between columns. */
-    private static String answer(SparkSession session, String[] question, String asker) {
-        session.sparkContext().setJobDescription("question " + question[0] + ", " + asker);
+    /** Returns the answer as a line a row, with tabs between columns. {@code jobs}: what its jobs are called. */
+    private static String answer(SparkSession session, String[] question, String jobs) {
+        session.sparkContext().setJobDescription(jobs);
         StringBuilder text = new StringBuilder();
         for (Row row : session.sql(question[1]).collectAsList()) {
             for (int column = 0; column < row.length(); column++) {
