@@ -13,15 +13,18 @@ from assay.engines.catalogue import engine_kind
 from assay.engines.contract import ProviderKind
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Asked
+from assay.explain.learning import learned_profile
 from assay.model.environment import Environment
 from assay.model.plan import Configuration
 from assay.model.run import Origin, RunStatus
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
-from assay.spec.profiles import shipped_profile
+from assay.spec.profiles import profile_text, shipped_profile
 from assay.workloads.workload import Size
 from simulator_support import needs_simulator
+from staged_samples import watched_stages
 
+SHIPPED = Path(__file__).parents[2] / "examples" / "profiles" / "lab.yaml"
 CLUSTER = """
 cluster: nobodys
 provider: simulated
@@ -122,3 +125,29 @@ def test_a_simulations_results_are_no_difference_between_hosts_but_its_profile_i
     assert environment_warnings(facts(0.1, "a"), facts(0.2, "a")) == []
     [warned] = environment_warnings(facts(0.1, "a"), facts(0.2, "b"))
     assert "simulation.profile" in warned.words
+
+
+@needs_simulator
+def test_spark_is_simulated_with_its_stages_and_executors_beside_hadoop(plan: Path) -> None:
+    root, profile = plan.parent / "r", plan.parent / "spark.yaml"
+    profile.write_text(profile_text(learned_profile([watched_stages() for _ in range(3)], "sorted-on-spark")))
+    text = plan.read_text().replace("  layout: [HD2, SSD]", "  layout: [HD2, SSD]\n  engine: [hadoop, spark]")
+    plan.write_text(text.replace("engine: hadoop\n", ""))
+    arguments = ["run", str(plan), "--repository", str(root)]
+    refused = CliRunner().invoke(assay, arguments)
+    assert "is of hadoop, and this is to run on spark" in str(refused.exception)
+    assert not list(root.glob("bundles/*")), "nothing is begun"
+    done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
+    assert done.exit_code == 0, (done.output, done.exception)
+    runs = Repository.open(root).runs()
+    on_spark = [run for run in runs if run.engine == "spark"]
+    assert len(on_spark) == len(runs) / 2
+    assert {(run.origin, run.status) for run in runs} == {(Origin.SIMULATED, RunStatus.VALID)}
+    for run in on_spark:
+        assert [stage.parents for stage in run.stages] == [(), (0,)]
+        assert run.stages[0].shuffle_write_bytes == pytest.approx(0.5 * 1.2 * 10e9, rel=0.01), "lz4, as nothing is said"
+        assert (run.stages[1].start_s or 0.0) >= (run.stages[0].end_s or 1e9), "one begins when the other has ended"
+        assert len(run.executors) == 5
+        assert [phase.name for phase in run.phases] == ["setup", "stage 0", "stage 1", "cleanup"]
+    times = {(run.layout, run.engine): run.duration_s for run in runs}
+    assert times["SSD", "spark"] < times["HD2", "spark"]

@@ -15,18 +15,21 @@ if TYPE_CHECKING:
     from assay.model.workload_profile import CostProfile, Uncertain
 
 
-def profile_from(file: Path | None, learn_from: Path | None, where: Sequence[str]) -> CostProfile:
-    """Return the profile of a file, or what a repository teaches, or the one that is shipped.
+def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:
+    """Return the profile of a file, those of other engines beside it, or what a repository teaches, or the shipped one.
 
-    Raises SpecificationError where both are named.
+    Raises SpecificationError where both are named, and where two files are of one engine.
     """
     from assay.questions.learning import learned_from, shipped_profile
     from assay.spec.profiles import load_profile
 
-    if file is not None and learn_from is not None:
+    if files and learn_from is not None:
         raise SpecificationError("--profile and --learn-from both say what workloads cost; keep one")
-    if file is not None:
-        return load_profile(file)
+    if files:
+        found = [load_profile(file) for file in files]
+        if len({one.engine for one in found}) < len(found):
+            raise SpecificationError("--profile names two profiles of one engine; keep one for each engine")
+        return found[0].together_with(found[1:])
     return learned_from(learn_from, where) if learn_from is not None else shipped_profile()
 
 
@@ -48,18 +51,24 @@ def learn(where: tuple[str, ...], name: str | None, output: Path | None, as_json
     from assay.spec.profiles import profile_text
 
     found = learned_from(repository, where, name)
+    if output is not None and found.beside:
+        engines = ", ".join(one.engine for one in (found, *found.beside))
+        hint = "choose one with --where engine=NAME, and write a file for each"
+        raise SpecificationError(f"the runs are of several engines, and a file is of one: {engines}", hint=hint)
     if output is not None:
         write_whole(output, profile_text(found).encode())
     if as_json:
         print_json(json_value(found))
         return
-    _show(found)
+    for one in (found, *found.beside):
+        _show(one)
     if output is not None:
         click.echo(f"profile: {output}")
 
 
 def _show(found: CostProfile) -> None:
-    click.echo(f"{found.name}: {found.learned.source}, CPU seconds of {found.cpu_model or 'an unnamed processor'}")
+    cpu = found.cpu_model or "an unnamed processor"
+    click.echo(f"{found.name}, of {found.engine}: {found.learned.source}, CPU seconds of {cpu}")
     costs = found.costs
     rows = [
         ("client, before the job", _seconds(costs.client_start_s)),

@@ -96,7 +96,7 @@ def recommend(
 
     works, hardware, book = parse_mix(mix), load_catalogue(catalogue), load_prices(prices)
     limits = _limits(book, budget, deadline, capacity, years)
-    known = profile_from(profile, learn_from, where)
+    known = profile_from([profile] if profile else [], learn_from, where)
     asked = RecommendQuestion(works, limits, Least(least) if least else None, surely, simulations, seed)
     with SimulatorPool(jobs) as pool, _progress() as progress:
         found = answered(asked, hardware, book, known, pool, progress)

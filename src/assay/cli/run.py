@@ -49,7 +49,10 @@ LABS_MAX = 4
 @click.option("--baseline/--no-baseline", default=True, help="Measure devices and links first (not on localhost).")
 @click.option("--simulate", is_flag=True, help="Simulate the runs instead: without hosts, root or Java.")
 @click.option(
-    "--profile", type=click.Path(path_type=Path), help="With --simulate: what workloads cost; assay's own if left out."
+    "--profile",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="With --simulate: what workloads cost, assay's own if left out; repeatable, a file for each engine.",
 )
 @click.option(
     "--learn-from",
@@ -67,7 +70,7 @@ def run(
     until: str | None,
     baseline: bool,
     simulate: bool,
-    profile: Path | None,
+    profile: tuple[Path, ...],
     learn_from: Path | None,
     where: tuple[str, ...],
 ) -> None:
@@ -156,7 +159,7 @@ def _is_simulated(path: Path) -> bool:
 class _Costs:
     """Where the profile of a simulation comes from."""
 
-    profile: Path | None
+    profiles: tuple[Path, ...]
     learn_from: Path | None
     where: tuple[str, ...]
 
@@ -175,13 +178,14 @@ def _simulate_plan(
     from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
 
-    profile = profile_from(costs.profile, costs.learn_from, costs.where)
+    profile = profile_from(costs.profiles, costs.learn_from, costs.where)
     plan = simulated_plan(load_plan(path), profile)
     stop = parse_stop(until, datetime.now().astimezone()) if until else None
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
-        display.say(f"plan {plan.name}, simulated with profile {profile.name}: {profile.learned.source}")
+        for one in (profile, *profile.beside):
+            display.say(f"plan {plan.name}, simulated with profile {one.name} of {one.engine}: {one.learned.source}")
         if not todo.left:
             display.say("nothing is left to simulate; --again simulates the plan once more")
             return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": 0}

@@ -122,7 +122,7 @@ def _budget(text: str) -> int:
 def _costs(file: Path | None) -> CostProfile:
     from assay.cli.profiles import profile_from
 
-    return profile_from(file, None, ())
+    return profile_from([file] if file else [], None, ())
 
 
 def _carried_out(

@@ -59,7 +59,7 @@ def whatif(
 
     asked = WhatIfQuestion(parse_changes(changes), where, target)
     book = load_prices(prices) if prices else None
-    known = profile_from(profile, learn_from, where) if profile or learn_from else None
+    known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
     answers = what_if(Repository.open(repository), asked, book, known)
     if as_json:
         print_json([json_value(answer) for answer in answers])

@@ -35,7 +35,9 @@ def _kinds() -> dict[str, EngineKind]:
     hadoop = HadoopRules()
     return {
         "hadoop": EngineKind(hadoop, _HADOOP),
-        "spark": EngineKind(SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark}),
+        "spark": EngineKind(
+            SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark, ProviderKind.SIMULATED: _simulated_spark}
+        ),
     }
 
 
@@ -45,10 +47,18 @@ def all_rules() -> dict[str, Rules]:
 
 
 def _simulated_hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    return _simulated(HadoopRules(), cluster, transports)
+
+
+def _simulated_spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    return _simulated(SparkRules(HadoopRules()), cluster, transports)
+
+
+def _simulated(rules: Rules, cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     from assay.engines.simulated.engine import simulator_of
     from assay.spec.profiles import shipped_profile
 
-    return simulator_of(HadoopRules(), shipped_profile())(cluster, transports)
+    return simulator_of(rules, shipped_profile())(cluster, transports)
 
 
 def _hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:

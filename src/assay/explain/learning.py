@@ -22,6 +22,7 @@ import numpy as np
 from assay.errors import SpecificationError
 from assay.explain.counters import counter_increases
 from assay.explain.devices import workers
+from assay.explain.learning_stages import Staged, codecs_left, most_frequent, stage_profiles, staged
 from assay.explain.run_detail import replication_of
 from assay.model.plan import MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
 from assay.model.run import Origin, Run, RunStatus, Task
@@ -43,6 +44,10 @@ USUAL = (3.0, 1.4, 5e-9)
 USUAL_SPREAD = (2.0, 0.6, 5e-9)
 IDLE_TASK_CPU_S = 0.3
 """What an attempt counts of itself that has nothing to do."""
+USUAL_STAGED = (4.0, 0.05, 5e-9)
+"""On Spark, of an executor's JVM while tasks run (it compiles and collects), of a task, of a byte moved."""
+USUAL_STAGED_SPREAD = (3.0, 0.05, 5e-9)
+IDLE_STAGED_CPU_S = 0.02
 _NOISE = 0.1
 _SMALL = 0.01
 """Bytes below this share of the data count as none: control files, reports."""
@@ -70,6 +75,8 @@ class _Facts:
     job_start_s: float
     job_end_s: float
     client_end_s: float
+    holders: int
+    """What lives as long as a job does and uses CPU: ApplicationMasters, or executors."""
     maps: int
     reduces: int
     attempts: int
@@ -85,6 +92,8 @@ class _Facts:
     written: float
     moved: float
     """Bytes over disks and links, by the counters, all copies."""
+    staged: Staged | None = None
+    """Of an engine of stages."""
 
 
 def learned_profile(watched: Sequence[Watched], name: str, machine_cores: int | None = None) -> CostProfile:
@@ -159,6 +168,45 @@ def _machine_cores(watched: Sequence[Watched]) -> int | None:
 
 
 def _facts(each: Watched, cores: int | None) -> _Facts:
+    return _staged_facts(each, cores) if each.run.stages else _mapped_facts(each, cores)
+
+
+def _staged_facts(each: Watched, cores: int | None) -> _Facts:
+    """Return what a run of stages tells: those that read storage, or nothing, count as maps, the others as reduces."""
+    run, own = each.run, staged(each.run, each.tasks)
+    first = {stage.stage_id for stage in own.stages if not stage.parents}
+    counts = [sum(stage.tasks for stage in own.stages if (stage.stage_id in first) is kind) for kind in (True, False)]
+    cpu_s = [sum(s for stage, s in own.cpu_s.items() if (stage in first) is kind) for kind in (True, False)]
+    read = float(sum(stage.read_bytes for stage in own.stages if not stage.parents))
+    written = float(sum(stage.written_bytes for stage in own.stages))
+    shuffled = float(sum(stage.shuffle_write_bytes for stage in own.stages))
+    spilled = sum(stage.spilled_bytes for stage in own.stages)
+    submit_s, job_start_s, job_end_s, client_end_s, span = _times(each)
+    return _Facts(
+        run=run,
+        program=run.workload_parameters.get("program", run.workload),
+        submit_s=submit_s,
+        job_start_s=job_start_s,
+        job_end_s=job_end_s,
+        client_end_s=client_end_s,
+        holders=max(1, len(run.executors)),
+        maps=counts[0],
+        reduces=counts[1],
+        attempts=len(each.tasks),
+        map_cpu_s=cpu_s[0],
+        reduce_cpu_s=cpu_s[1],
+        other_cpu_s=_other_cpu_s(each, span, sum(cpu_s), cores),
+        background_cores=_background_cores(each, span),
+        read=read,
+        map_output=shuffled,
+        shuffled=shuffled,
+        written=written,
+        moved=read + written * (replication_of(run) or 1) + 2.0 * shuffled + 2.0 * spilled,
+        staged=own,
+    )
+
+
+def _mapped_facts(each: Watched, cores: int | None) -> _Facts:
     run, metrics = each.run, each.run.metrics
     maps, reduces = int(metrics.get("map_tasks", 0)), int(metrics.get("reduce_tasks", 0))
     counted_s = metrics.get("cpu_s", 0.0)
@@ -177,6 +225,7 @@ def _facts(each: Watched, cores: int | None) -> _Facts:
         job_start_s=job_start_s,
         job_end_s=job_end_s,
         client_end_s=client_end_s,
+        holders=max(1, len(run.jobs)),
         maps=maps,
         reduces=reduces,
         attempts=len(each.tasks) or maps + reduces,
@@ -249,13 +298,15 @@ def _least_background(facts: Sequence[_Facts]) -> float:
 def _fitted(facts: Sequence[_Facts]) -> tuple[Uncertain, Uncertain, Uncertain]:
     """Return the CPU seconds of a job, an attempt and a moved byte that explain the workers' CPU best."""
     told = [one for one in facts if one.other_cpu_s is not None]
+    stages = any(one.staged for one in facts)
+    leaning, spreads = (USUAL_STAGED, USUAL_STAGED_SPREAD) if stages else (USUAL, USUAL_SPREAD)
     if not told:
-        job, task, byte = (Uncertain.assumed(value) for value in USUAL)
+        job, task, byte = (Uncertain.assumed(value) for value in leaning)
         return job, task, byte
-    rows = np.asarray([[max(1, len(one.run.jobs)), one.attempts, one.moved] for one in told], dtype=float)
+    rows = np.asarray([[one.holders, one.attempts, one.moved] for one in told], dtype=float)
     found = np.asarray([one.other_cpu_s for one in told], dtype=float)
     noise = np.maximum(_NOISE * found, 0.5)
-    usual, spread = np.asarray(USUAL), np.asarray(USUAL_SPREAD)
+    usual, spread = np.asarray(leaning), np.asarray(spreads)
     scaled = rows * spread / noise[:, None]
     precision = np.eye(3) + scaled.T @ scaled
     shift = np.linalg.solve(precision, scaled.T @ ((found - rows @ usual) / noise))
@@ -271,10 +322,16 @@ def _idle_task_s(facts: Sequence[_Facts]) -> float:
     """Return what an attempt counts of itself that does nothing: the least that any kind of task did."""
     means = [one.map_cpu_s / one.maps for one in facts if one.maps]
     means += [one.reduce_cpu_s / one.reduces for one in facts if one.reduces]
-    return min([IDLE_TASK_CPU_S, *(mean for mean in means if mean > 0)])
+    most = IDLE_STAGED_CPU_S if any(one.staged for one in facts) else IDLE_TASK_CPU_S
+    return min([most, *(mean for mean in means if mean > 0)])
 
 
-def _workload(program: str, own: Sequence[_Facts], idle_s: float) -> WorkloadProfile:
+def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadProfile:
+    graphs = [one.staged for one in given if one.staged]
+    alike = most_frequent(graphs) if graphs else []
+    own = [one for one in given if one.staged in alike] if graphs else given
+    left = codecs_left(alike) if graphs else _compression(own)
+
     def ratio(of: Mapping[int, float]) -> float:
         return fmean(of.values())
 
@@ -312,7 +369,8 @@ def _workload(program: str, own: Sequence[_Facts], idle_s: float) -> WorkloadPro
             max(0.0, one.reduce_cpu_s - idle_s * one.reduces) / handled[k] if shuffles else 0.0
             for k, one in enumerate(own)
         ),
-        compression=_compression(own),
+        compression=left,
+        stages=stage_profiles(alike, left, _follows_staged, _estimate, idle_s) if alike else (),
     )
 
 
@@ -346,9 +404,22 @@ def _follows(counted: Sequence[tuple[Run, int]], *, splits: bool = True) -> str:
     return SPLITS if splits else str(round(median(count for _, count in counted)))
 
 
+def _follows_staged(counted: Sequence[tuple[Run, int]]) -> str:
+    """Return which option a stage's number of tasks follows in all runs, else the number."""
+    if all(_splits(run) == count for run, count in counted):
+        return SPLITS
+    options = (name for name in ("reduces", "maps", "files") if _is_option(name, counted))
+    return next(options, str(max(1, round(median(count for _, count in counted)))))
+
+
+def _is_option(name: str, counted: Sequence[tuple[Run, int]]) -> bool:
+    return all(run.workload_parameters.get(name) == str(count) for run, count in counted)
+
+
 def _splits(run: Run) -> int | None:
     """Return how many splits the input has, where it was generated by so many maps as the run says."""
     files, block = run.workload_parameters.get("maps"), run.parameters.get("dfs.blocksize")
-    if not files or not run.data_bytes or not run.metrics.get("hdfs_read_bytes", 0.0) > run.data_bytes / 2:
+    read_bytes = run.metrics.get("hdfs_read_bytes", run.metrics.get("input_bytes", 0.0))
+    if not files or not run.data_bytes or not read_bytes > run.data_bytes / 2:
         return None
     return splits_of(run.data_bytes, int(files), parse_bytes(block) if block else BLOCK_BYTES)

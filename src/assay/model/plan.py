@@ -22,6 +22,7 @@ CONTAINERS = "containers"
 COMPRESSION = "compression"
 MAP_OUTPUT_COMPRESS = "mapreduce.map.output.compress"
 MAP_OUTPUT_CODEC = "mapreduce.map.output.compress.codec"
+SHUFFLE_COMPRESS, SHUFFLE_CODEC = "spark.shuffle.compress", "spark.io.compression.codec"
 HADOOP_TARGETS = {
     CONTAINERS: (
         "yarn.nodemanager.resource.memory-mb",
@@ -30,7 +31,7 @@ HADOOP_TARGETS = {
     ),
     COMPRESSION: (MAP_OUTPUT_COMPRESS, MAP_OUTPUT_CODEC),
 }
-SPARK_COMPRESSION = ("spark.shuffle.compress", "spark.shuffle.spill.compress", "spark.io.compression.codec")
+SPARK_COMPRESSION = (SHUFFLE_COMPRESS, "spark.shuffle.spill.compress", SHUFFLE_CODEC)
 TARGETS = {**HADOOP_TARGETS, COMPRESSION: (*HADOOP_TARGETS[COMPRESSION], *SPARK_COMPRESSION)}
 """Words that stand for several parameters of an engine, to these: in plans, and in runs that were made by them, whose
 levels say what these parameters are.

@@ -8,14 +8,29 @@ simulator needs of a workload. Seconds of CPU are those of one core of the machi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assay.model.plan import SHUFFLE_CODEC, SHUFFLE_COMPRESS
 
 SPLITS = "splits"
 BLOCK_BYTES = 128 * 2**20
 """HDFS's own block size (hdfs-default.xml)."""
 _SPLIT_SLOP = 1.1
 """The last split of a file may be so much longer than a block (FileInputFormat)."""
+
+
+DEFAULT_CODEC = "lz4"
+"""What Spark compresses shuffle files with, where nothing is said."""
+USUALLY_LEFT: Mapping[str, float] = {"lz4": 0.5, "lzf": 0.5, "snappy": 0.45, "zstd": 0.35}
+"""Codec to the share that it leaves of shuffled bytes, where no measured run tells: assumed."""
+
+
+def shuffle_codec(parameters: Mapping[str, str]) -> str:
+    """Return the codec of Spark's shuffle files; empty for none."""
+    if parameters.get(SHUFFLE_COMPRESS) == "false":
+        return ""
+    return parameters.get(SHUFFLE_CODEC, DEFAULT_CODEC)
 
 
 def splits_of(data_bytes: int, files: int, block_bytes: int) -> int:
@@ -53,11 +68,36 @@ class EngineCosts:
     client_end_s: Uncertain
     """From the last job's end to the client's end."""
     task_cpu_s: Uncertain
-    """CPU of a task that has nothing to do: its JVM, its set-up, its commit."""
+    """CPU of a task that has nothing to do: its JVM where it has one, its set-up, its commit."""
     job_cpu_s: Uncertain
-    """CPU of the ApplicationMaster while tasks run."""
+    """CPU of what lives as long as a job, while tasks run: its ApplicationMaster, on Spark each executor's JVM."""
     io_cpu_s_per_byte: Uncertain
     """CPU of daemons and kernel for each byte that crosses a disk or a link for a task."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageProfile:
+    """One stage of a workload on an engine of stages (Spark), for each byte of the workload's data.
+
+    A stage reads storage, or what the stages that it comes after have shuffled, and puts out one of both.
+    """
+
+    tasks: str
+    """What their number follows: ``files``, ``maps``, ``splits``, ``reduces``, or a number."""
+    job: int = 0
+    """Which of the run's jobs it belongs to: those of a later one wait for it."""
+    parents: tuple[int, ...] = ()
+    """The stages whose shuffle files it reads, by their places."""
+    read: float = 0.0
+    """Read from storage."""
+    shuffled: float = 0.0
+    """Put into shuffle files, before a codec."""
+    written: float = 0.0
+    """Written to storage, one copy."""
+    memory: float = 0.0
+    """The most execution memory of a task, for each byte that it handles; 0: it holds nothing."""
+    cpu_s_per_byte: Uncertain = field(default_factory=lambda: Uncertain.assumed(2e-8))
+    """Per byte that it handles: what it reads or fetches, and puts out where it does neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +133,8 @@ class WorkloadProfile:
     """Per byte that reduces handle."""
     compression: Mapping[str, Uncertain] = field(default_factory=dict)
     """Codec to stored over uncompressed bytes of map output."""
+    stages: tuple[StageProfile, ...] = ()
+    """On an engine of stages: all of them, in order; what stands above are their sums. Empty: maps, then reduces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,3 +167,13 @@ class CostProfile:
     learned: Learned
     background_cores: float = 0.0
     """In a lab: of these cores, what its master, its disks' emulation and the machine itself always take."""
+    beside: tuple[CostProfile, ...] = ()
+    """Profiles of other engines that are known together with this one."""
+
+    def of_engine(self, name: str) -> CostProfile:
+        """Return the profile of the engine ``name``, or this one where there is none of it."""
+        return next((one for one in (self, *self.beside) if one.engine == name), self)
+
+    def together_with(self, others: Sequence[CostProfile]) -> CostProfile:
+        """Return this profile with those of other engines beside it."""
+        return replace(self, beside=(*self.beside, *(one for one in others if one.engine != self.engine)))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.explain.learning import Watched, learned_profile
-from assay.model.run import Run
+from assay.model.run import Origin, Run, RunStatus
 from assay.model.workload_profile import CostProfile
 from assay.questions.runs import selected
 from assay.questions.whole_run import whole_run
@@ -33,8 +33,16 @@ def learned_from(root: Path, where: Sequence[str] = (), name: str | None = None)
 
 
 def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile:
-    """Return the profile of these runs."""
-    return learned_profile([_watched(store, run) for run in runs], name)
+    """Return the profile of these runs; of several engines, the first's with those of the others beside it."""
+    engines = sorted({run.engine for run in runs if run.origin is Origin.MEASURED})
+    if len(engines) < 2:
+        return learned_profile([_watched(store, run) for run in runs], name)
+    each = [
+        learned_profile([_watched(store, run) for run in runs if run.engine == engine], name)
+        for engine in engines
+        if any(run.engine == engine and run.status is RunStatus.VALID for run in runs)
+    ]
+    return each[0].together_with(each[1:])
 
 
 def _watched(store: Repository, run: Run) -> Watched:

@@ -138,7 +138,8 @@ def what_if(
     """
     runs = _asked_runs(store, asked)
     profile = profile or profile_of(store, runs, "these runs")
-    anchors = [anchored(measured, profile, simulate) for measured in measured_of(store, runs)]
+    groups = measured_of(store, runs)
+    anchors = [anchored(group, profile.of_engine(group.runs[0].engine), simulate) for group in groups]
     return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
 
 

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from assay.errors import HostError
 from assay.installation import installation
-from assay.model.workload_profile import CostProfile, EngineCosts, Learned, Uncertain, WorkloadProfile
+from assay.model.workload_profile import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
 from assay.spec.document import Document, document_of, read_document
 from assay.spec.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of, whole
 from assay.spec.section import Section, parse
@@ -88,9 +88,30 @@ class CostsSection(Section):
     task_cpu_s: UncertainSection
     """CPU of a task that has nothing to do."""
     job_cpu_s: UncertainSection
-    """CPU of the ApplicationMaster while tasks run."""
+    """CPU of the ApplicationMaster, on Spark of each executor's JVM, while tasks run."""
     io_cpu_s_per_byte: UncertainSection
     """CPU of daemons and kernel per byte over a disk or a link."""
+
+
+class StageSection(Section):
+    """One stage of a workload on an engine of stages, for each byte of the workload's data."""
+
+    tasks: Tasks
+    """What the number of its tasks follows."""
+    job: Runs = 0
+    """Which of the run's jobs it belongs to, from 0."""
+    parents: list[Runs] = Field(default_factory=list)
+    """The stages whose shuffle files it reads, by their places from 0."""
+    read: Amount = 0.0
+    """Read from storage."""
+    shuffled: Amount = 0.0
+    """Put into shuffle files, before a codec."""
+    written: Amount = 0.0
+    """Written to storage, one copy."""
+    memory: Amount = 0.0
+    """Execution memory of a task, for each byte that it handles."""
+    cpu_s_per_byte: UncertainSection
+    """CPU per byte that it handles."""
 
 
 class WorkloadSection(Section):
@@ -126,6 +147,15 @@ class WorkloadSection(Section):
     """CPU per byte that reduces handle."""
     compression: dict[Label, UncertainSection] = Field(default_factory=dict)
     """Codec to what it leaves of map output."""
+    stages: list[StageSection] = Field(default_factory=list)
+    """On an engine of stages: all of them, in order."""
+
+    @model_validator(mode="after")
+    def _parents_before(self) -> WorkloadSection:
+        for place, stage in enumerate(self.stages):
+            if any(parent >= place or not self.stages[parent].shuffled for parent in stage.parents):
+                raise ValueError(f"stage {place} can only read what a stage before it has shuffled")
+        return self
 
 
 class LearnedSection(Section):
@@ -226,6 +256,20 @@ def _workload(name: str, section: WorkloadSection) -> WorkloadProfile:
         map_cpu_s_per_byte=_uncertain(section.map_cpu_s_per_byte),
         reduce_cpu_s_per_byte=_uncertain(section.reduce_cpu_s_per_byte),
         compression={codec: _uncertain(one) for codec, one in section.compression.items()},
+        stages=tuple(map(_stage, section.stages)),
+    )
+
+
+def _stage(section: StageSection) -> StageProfile:
+    return StageProfile(
+        tasks=section.tasks,
+        job=section.job,
+        parents=tuple(section.parents),
+        read=section.read,
+        shuffled=section.shuffled,
+        written=section.written,
+        memory=section.memory,
+        cpu_s_per_byte=_uncertain(section.cpu_s_per_byte),
     )
 
 
@@ -266,7 +310,16 @@ def _workload_lines(one: WorkloadProfile) -> list[str]:
     lines = [f"  {one.workload}:", *(f"    {name}: {value}" for name, value in plain.items())]
     if one.compression:
         lines += ["    compression:", *(f"      {name}: {_inline(value)}" for name, value in one.compression.items())]
-    return lines
+    return lines + (["    stages:", *map(_stage_line, one.stages)] if one.stages else [])
+
+
+def _stage_line(one: StageProfile) -> str:
+    amounts = "".join(
+        f", {name}: {value:.6g}" for name in ("read", "shuffled", "written", "memory") if (value := getattr(one, name))
+    )
+    parents = f", parents: [{', '.join(map(str, one.parents))}]" if one.parents else ""
+    cpu = _inline(one.cpu_s_per_byte)
+    return f"      - {{tasks: {one.tasks}, job: {one.job}{parents}{amounts}, cpu_s_per_byte: {cpu}}}"
 
 
 def _inline(value: Uncertain) -> str:

@@ -23,6 +23,7 @@ from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import Simulated, carried_out, simulate
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.results import told
+from assay.engines.simulated.results_stages import staged
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.engines.skeleton import HeldProvider, ListedStorage
 from assay.errors import EngineError
@@ -83,9 +84,15 @@ class SimulatedEngine:
         configuration: Configuration,
     ) -> None:
         self.facts, self.storage = facts, storage
-        self.configuration = configuration
-        self._rules, self._cluster, self._profile = rules, cluster, profile
+        self._rules, self._cluster, self._known = rules, cluster, profile
+        self.use(configuration)
         self._spreads: dict[str, tuple[float, float]] = {}
+
+    def use(self, configuration: Configuration) -> None:
+        """Go on with ``configuration``, which may be of another engine."""
+        self.facts = replace(self.facts, name=configuration.engine or self._rules.name)
+        self.configuration = configuration
+        self._profile = self._known.of_engine(self.facts.name)
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -134,11 +141,14 @@ class SimulatedEngine:
 
     def asked(self, workload: str, size: Size) -> Asked:
         """Return what is asked of the simulator."""
-        return Asked(self._cluster, self.configuration, workload, size, self._profile)
+        configuration = replace(self.configuration, engine=self.facts.name)
+        return Asked(self._cluster, configuration, workload, size, self._profile)
 
     async def _spread(self, name: str, asked: Asked) -> tuple[float, float]:
         """Return the middle of the times that draws give, and the spread of a run's logarithm about it."""
-        key = f"{name} {asked.size} {sorted(asked.configuration.parameters.items())} {asked.configuration.network}"
+        configuration = asked.configuration
+        told = (configuration.engine, name, asked.size, sorted(configuration.parameters.items()), configuration.network)
+        key = " ".join(map(str, told))
         if key not in self._spreads:
             made = [
                 scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(self._profile, DRAWS, SEED)
@@ -154,6 +164,8 @@ class SimulatedEngine:
     ) -> Finished:
         pool = scenario.tree["cluster"].get("cpu_pool")
         found = told(result, pool["cores"] if pool else None)
+        if self._profile.workloads[result.tree["id"]].stages:
+            found = staged(found, result.tree, scenario.tree)
         middle_s, sigma = spread
         assumptions = list(dict.fromkeys((*scenario.assumptions, *result.assumptions)))
         counters = {group: dict(counts) for job in found.jobs[-1:] for group, counts in job.counters.items()}
@@ -164,10 +176,13 @@ class SimulatedEngine:
             jobs=found.jobs,
             tasks=found.tasks,
             phases=found.phases,
+            stages=found.stages,
+            executors=found.executors,
             trace=found.trace,
             logs={f"{label}.log": said.encode()},
             sources=self._sources(),
             metrics={
+                **found.metrics,
                 "duration_low_s": middle_s * math.exp(-Z90 * sigma),
                 "duration_high_s": middle_s * math.exp(Z90 * sigma),
             },
@@ -218,7 +233,7 @@ class Simulator(HeldProvider[SimulatedEngine]):
 
     async def install(self, show: Show) -> EngineFacts:
         """Return the engine that the profile is of; nothing is brought anywhere."""
-        return EngineFacts(self._profile.engine, VERSION, origin=Origin.SIMULATED)
+        return EngineFacts(self.rules.name, VERSION, origin=Origin.SIMULATED)
 
     async def engine_for(self, configuration: Configuration) -> SimulatedEngine:
         """Return the engine, with what was written under this layout before."""
@@ -228,7 +243,7 @@ class Simulator(HeldProvider[SimulatedEngine]):
 
     async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
         """Let it go on with what differs in parameters that jobs carry."""
-        engine.configuration = configuration
+        engine.use(configuration)
 
 
 def simulator_of(rules: Rules, profile: CostProfile) -> MakeProvider:

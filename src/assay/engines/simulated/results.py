@@ -7,11 +7,11 @@ carry the names that Hadoop gives them, so that every view of a measured run is 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from assay.engines.simulated.process import Simulated
-from assay.model.run import Job, Phase, Task
+from assay.model.run import Executor, Job, Phase, Stage, Task
 from assay.model.trace import Trace
 
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
@@ -30,6 +30,9 @@ class Told:
     tasks: tuple[Task, ...]
     phases: tuple[Phase, ...]
     trace: Trace
+    stages: tuple[Stage, ...] = ()
+    executors: tuple[Executor, ...] = ()
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 def told(simulated: Simulated, pool_cores: float | None = None) -> Told:

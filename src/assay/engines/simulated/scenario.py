@@ -15,8 +15,10 @@ from typing import Any
 from assay.devices.numbers import dirty_seconds, model_numbers
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.defaults import BY_DEFAULT
+from assay.engines.simulated import stages
 from assay.engines.simulated.error_model import time_shares
 from assay.engines.simulated.process import Simulated
+from assay.engines.spark import settings
 from assay.errors import SpecificationError
 from assay.model.cluster import Cluster, DeviceKind, Disks, NodeType
 from assay.model.layout import Layout
@@ -80,6 +82,7 @@ def scenario_of(asked: Asked) -> Scenario:
     Raises SpecificationError where the profile has no such workload, is another engine's, or there is nothing to run.
     """
     wanted = asked.configuration.engine or asked.profile.engine
+    asked = replace(asked, profile=asked.profile.of_engine(wanted))
     if wanted != asked.profile.engine:
         raise SpecificationError(
             f"the profile {asked.profile.name} is of {asked.profile.engine}, and this is to run on {wanted}",
@@ -100,6 +103,7 @@ def scenario_of(asked: Asked) -> Scenario:
         )
     cluster = asked.cluster.using(asked.configuration.workers)
     parameters = _parameters(asked.configuration)
+    staged = _staged(asked, cluster, profile, parameters, assumptions)
     tree: dict[str, Any] = {
         "fidelity": "flows",
         "cluster": _cluster(asked, cluster, parameters, assumptions),
@@ -108,14 +112,28 @@ def scenario_of(asked: Asked) -> Scenario:
         "jobs": [],
         "datasets": [],
     }
-    jobs = _Jobs(asked, profile, parameters, assumptions)
+    if staged is not None:
+        tree["engine"] |= stages.engine_parts(parameters, staged.jobs, tree["engine"]["am_start_s"])
+    jobs = staged or _Jobs(asked, profile, parameters, assumptions)
     tree["jobs"], tree["datasets"] = jobs.made(), jobs.datasets()
     return Scenario(tree, tuple(dict.fromkeys(assumptions)))
 
 
+def _staged(
+    asked: Asked, cluster: Cluster, profile: WorkloadProfile, parameters: Mapping[str, str], assumptions: list[str]
+) -> stages.StagedJob | None:
+    """Return the job of an engine of stages; None for maps and reduces."""
+    if not profile.stages:
+        return None
+    executors = settings.executors(parameters, len(cluster.workers))
+    costs = asked.profile
+    return stages.StagedJob(asked.workload, asked.size, profile, costs, parameters, executors, assumptions)
+
+
 def shares_of(asked: Asked, simulated: Sequence[Simulated]) -> dict[str, float]:
     """Return the shares of the time by resource, mean over simulations of ``asked``."""
-    costs, layout = asked.profile.costs, asked.configuration.layout
+    own = asked.profile.of_engine(asked.configuration.engine or asked.profile.engine)
+    costs, layout = own.costs, asked.configuration.layout
     fixed_s = sum(one.value for one in (costs.client_start_s, costs.job_start_s, costs.job_end_s, costs.client_end_s))
     kinds = {device.name: device.kind for device in asked.cluster.workers[0].type.devices}
     disks = {
@@ -139,12 +157,15 @@ def _number(parameters: Mapping[str, str], name: str, default: float) -> float:
 
 
 def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
-    types: dict[str, list[str]] = {}
+    types: dict[tuple[str, int | None], list[str]] = {}
     by_name: dict[str, NodeType] = {}
+    executors: Mapping[str, int] = {}
+    if asked.profile.workloads[asked.workload].stages:
+        executors = stages.executors_by_node(parameters, [node.name for node in cluster.workers])
     for node in cluster.workers:
-        types.setdefault(node.type.name, []).append(node.name)
+        types.setdefault((node.type.name, executors.get(node.name)), []).append(node.name)
         by_name[node.type.name] = node.type
-    nodes = [_node(asked, cluster, by_name[name], names, parameters) for name, names in types.items()]
+    nodes = [_node(asked, cluster, by_name[name], names, (parameters, own)) for (name, own), names in types.items()]
     found: dict[str, Any] = {"nodes": nodes}
     if cluster.lab is not None:
         cores = asked.profile.machine_cores
@@ -161,18 +182,21 @@ def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assu
 
 
 def _node(
-    asked: Asked, cluster: Cluster, kind: NodeType, names: list[str], parameters: Mapping[str, str]
+    asked: Asked, cluster: Cluster, kind: NodeType, names: list[str], given: tuple[Mapping[str, str], int | None]
 ) -> dict[str, Any]:
+    parameters, executors = given
     memory = kind.memory_bytes * cluster.scale
     if cluster.lab is not None:
         memory = max(memory, cluster.lab.memory_floor_bytes)
-    given_mb = containers.node_memory_mb(parameters)
-    asks_mb = containers.allocation_mb(parameters, containers.MAP_MEMORY)
+    asks: float = containers.allocation_mb(parameters, containers.MAP_MEMORY) * MIB
     at_once = containers.containers_per_node(parameters, containers.MAP_MEMORY)
-    resident = DAEMONS_RSS_BYTES + at_once * max(CONTAINER_RSS_BYTES, 0.5 * asks_mb * MIB)
-    vcores = {}
-    if parameters.get(containers.CALCULATOR) == containers.DOMINANT:
-        vcores = {"cores": int(_number(parameters, containers.NODE_VCORES, 16))}
+    room: dict[str, Any] = {"memory_bytes": containers.node_memory_mb(parameters) * MIB}
+    if executors is not None:  # whose cores take tasks, whatever memory these need
+        at_once, asks = executors, stages.resident_bytes(parameters)
+        room = {"memory_bytes": 1e15, "cores": max(1e-6, executors * stages.cores_of(parameters))}
+    elif parameters.get(containers.CALCULATOR) == containers.DOMINANT:
+        room["cores"] = int(_number(parameters, containers.NODE_VCORES, 16))
+    resident = DAEMONS_RSS_BYTES + at_once * max(CONTAINER_RSS_BYTES, 0.5 * asks)
     return {
         "name": kind.name,
         "names": names,
@@ -181,7 +205,7 @@ def _node(
         "memory_bytes": memory,
         "cache_bytes": max(0.05 * memory, memory - resident),
         "nic_in_bytes_per_s": _link(asked, cluster, kind),
-        "containers": {"memory_bytes": given_mb * MIB, **vcores},
+        "containers": room,
         "devices": _devices(asked, cluster, kind),
     }
 
@@ -295,12 +319,12 @@ class _Jobs:
         maps, reduces = self._count(self.profile.maps), self._count(self.profile.reduces)
         job_cpu = self.asked.profile.costs.job_cpu_s.value / max(1, maps + reduces)
         share = 1 / max(1, self._repeated)
-        stages = [self._map(maps, job_cpu, share)]
+        own = [self._map(maps, job_cpu, share)]
         if reduces:
-            stages.append(self._reduce(reduces, job_cpu, share))
+            own.append(self._reduce(reduces, job_cpu, share))
         memory = containers.allocation_mb(self.parameters, containers.MASTER_MEMORY) * MIB
         return [
-            {"name": f"job{number}", "am_memory_bytes": memory, "stages": stages}
+            {"name": f"job{number}", "am_memory_bytes": memory, "stages": own}
             for number in range(1, self._repeated + 1)
         ]
 

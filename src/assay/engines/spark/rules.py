@@ -14,7 +14,7 @@ from assay.engines.hadoop.rules import CODECS, HadoopRules
 from assay.engines.spark import settings
 from assay.model.cluster import Cluster, NodeType
 from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION, TARGETS, Configuration
+from assay.model.plan import COMPRESSION, SHUFFLE_COMPRESS, TARGETS, Configuration
 from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import unknown
 
@@ -57,7 +57,7 @@ class SparkRules:
         if word not in CODECS:
             del given[COMPRESSION]
         codec = _CODECS.get(word)
-        switches = dict.fromkeys((settings.SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
+        switches = dict.fromkeys((SHUFFLE_COMPRESS, settings.SPILL_COMPRESS), "true" if codec else "false")
         return self.hadoop.parameters(given) | switches | ({settings.CODEC: codec} if codec else {})
 
     def completed(self, settings_given: Mapping[str, str], workers: int) -> dict[str, str]:

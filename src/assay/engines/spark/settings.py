@@ -11,9 +11,11 @@ import re
 from collections.abc import Mapping
 
 from assay.engines.hadoop.configuration import Deployment, normalised
+from assay.model.plan import SHUFFLE_CODEC
 from assay.model.rules import Default
 
 PREFIX = "spark."
+CODEC = SHUFFLE_CODEC
 MASTER = "spark.master"
 YARN, STANDALONE = "yarn", "standalone"
 EXECUTORS = "spark.executor.instances"
@@ -24,8 +26,7 @@ MASTER_MEMORY = "spark.yarn.am.memory"
 MASTER_OVERHEAD = "spark.yarn.am.memoryOverhead"
 DRIVER_MEMORY = "spark.driver.memory"
 DYNAMIC = "spark.dynamicAllocation.enabled"
-SHUFFLE_COMPRESS, SPILL_COMPRESS = "spark.shuffle.compress", "spark.shuffle.spill.compress"
-CODEC = "spark.io.compression.codec"
+SPILL_COMPRESS = "spark.shuffle.spill.compress"
 HEAP_MIN_MB = 471_859_200 / 2**20
 """Spark refuses a smaller heap: one and a half times the 300 MiB that it keeps for itself (UnifiedMemoryManager)."""
 _UNITS_MB = {"": 1.0, "b": 2**-20, "k": 2**-10, "m": 1.0, "g": 2**10, "t": 2**20}

@@ -1,0 +1,128 @@
+"""A simulated Spark program in the words of Spark's runs: stages, executors, attempts by stage, the event log's sums.
+
+In: what :mod:`assay.engines.simulated.results` told, the simulator's result, and the scenario. Out: the same with what
+only an engine of stages has, so that every view of a measured Spark run is one of a simulated run too. What is not
+simulated is 0, as in Spark where nothing was counted: garbage collection, and the execution memory that was used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from msgspec.structs import replace as changed
+
+from assay.engines.simulated.results import Told
+from assay.model.run import Executor, Job, Phase, Stage, Task
+
+_JOB = "0"
+
+
+def staged(found: Told, result: Mapping[str, Any], scenario: Mapping[str, Any]) -> Told:
+    """Return ``found`` as Spark's event log would tell it."""
+    [planned], [ran] = scenario["jobs"], result["jobs"]
+    places = {stage["name"]: place for place, stage in enumerate(planned["stages"])}
+    own = [(_task(task, each, planned["stages"], places), each) for task, each in _pairs(found.tasks, result["tasks"])]
+    stages = tuple(
+        _stage(one, place, ran["stages"][place], [pair for pair in own if places[pair[1]["stage"]] == place], places)
+        for place, one in enumerate(planned["stages"])
+    )
+    tasks = tuple(task for task, _ in own)
+    jobs = tuple(_job(job, tasks) for job in found.jobs)
+    return replace(
+        found,
+        jobs=jobs,
+        tasks=tasks,
+        phases=_phases(stages, found.duration_s),
+        stages=stages,
+        executors=_executors(own, scenario),
+        metrics=_metrics(tasks, stages),
+    )
+
+
+def _pairs(tasks: Sequence[Task], told: Sequence[Mapping[str, Any]]) -> list[tuple[Task, Mapping[str, Any]]]:
+    return list(zip(tasks, told, strict=True))
+
+
+def _task(task: Task, told: Mapping[str, Any], planned: Sequence[Mapping[str, Any]], places: Mapping[str, int]) -> Task:
+    place = places[told["stage"]]
+    counted: Mapping[str, float] = told.get("counters", {})
+    shuffles = planned[place]["output"]["to"] == "shuffle"
+    name = f"{place}.0.{int(told['index'])}"
+    return changed(
+        task,
+        job_id=_JOB,
+        task_id=name,
+        attempt_id=f"{name}.{int(told.get('attempt', 0))}",
+        kind="shuffle_map" if shuffles else "result",
+        shuffle_end_s=None,
+        merge_end_s=None,
+        local_read_bytes=round(counted.get("shuffle_bytes", 0)),
+        local_write_bytes=round(counted.get("output_bytes", 0)) if shuffles else 0,
+    )
+
+
+def _stage(
+    planned: Mapping[str, Any],
+    place: int,
+    ran: Mapping[str, Any],
+    own: Sequence[tuple[Task, Mapping[str, Any]]],
+    places: Mapping[str, int],
+) -> Stage:
+    spills = planned.get("shuffle")
+    return Stage(
+        stage_id=place,
+        attempt=0,
+        name=str(planned["name"]),
+        parents=tuple(places[name] for name in planned["input"].get("stages", ())),
+        tasks=int(ran["tasks"]),
+        start_s=float(ran["start_s"]),
+        end_s=float(ran["end_s"]),
+        failure=None,
+        read_bytes=sum(task.hdfs_read_bytes for task, _ in own),
+        written_bytes=sum(task.hdfs_write_bytes for task, _ in own),
+        shuffle_read_bytes=sum(task.local_read_bytes for task, _ in own),
+        shuffle_write_bytes=sum(task.local_write_bytes for task, _ in own),
+        # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
+        spilled_bytes=sum(round(told["counters"].get("spilled_bytes", 0)) for _, told in own) if spills else 0,
+        gc_s=0.0,
+        peak_memory_bytes=0,
+    )
+
+
+def _job(job: Job, tasks: Sequence[Task]) -> Job:
+    kinds = {kind: sum(task.kind == kind for task in tasks) for kind in ("shuffle_map", "result")}
+    return replace(job, job_id=_JOB, maps=kinds["shuffle_map"], reduces=kinds["result"], counters={})
+
+
+def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
+    spans = [(one.stage_id, one.start_s or 0.0, one.end_s or 0.0) for one in stages]
+    first, last = min(start for _, start, _ in spans), max(end for _, _, end in spans)
+    each = (Phase(f"stage {number}", start, end) for number, start, end in spans)
+    return (Phase("setup", 0.0, first), *each, Phase("cleanup", last, duration_s))
+
+
+def _executors(own: Sequence[tuple[Task, Mapping[str, Any]]], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
+    """Return one for each node: what runs on it together is not told apart."""
+    cores = {name: kind["containers"]["cores"] for kind in scenario["cluster"]["nodes"] for name in kind["names"]}
+    found = []
+    for number, node in enumerate(sorted({task.node for task, _ in own}), start=1):
+        here = [task for task, _ in own if task.node == node]
+        busy_s = sum(task.end_s - task.start_s for task in here)
+        found.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
+    return tuple(found)
+
+
+def _metrics(tasks: Sequence[Task], stages: Sequence[Stage]) -> dict[str, float]:
+    return {
+        "executor_run_s": sum(task.end_s - task.start_s for task in tasks),
+        "cpu_s": sum(task.cpu_s or 0.0 for task in tasks),
+        "input_bytes": float(sum(one.read_bytes for one in stages)),
+        "output_bytes": float(sum(one.written_bytes for one in stages)),
+        "shuffle_read_bytes": float(sum(one.shuffle_read_bytes for one in stages)),
+        "shuffle_write_bytes": float(sum(one.shuffle_write_bytes for one in stages)),
+        "disk_spilled_bytes": float(sum(one.spilled_bytes for one in stages)),
+        "stages": float(len(stages)),
+        "tasks": float(len(tasks)),
+    }

@@ -1,0 +1,126 @@
+"""What the stages of a Spark workload do with each byte of its data, from measured runs.
+
+In: runs with their stages and task attempts. Out: :class:`~assay.model.workload_profile.StageProfile` values. A stage's
+CPU is what its attempts counted (executorCpuTime, which begins when the task does), a task's memory the most execution
+memory of an attempt. Runs of one workload must have the same graph: the most frequent one is learned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from assay.model.run import Run, Stage, Task
+from assay.model.workload_profile import USUALLY_LEFT, StageProfile, Uncertain, shuffle_codec
+
+_CODEC_ASSUMED = 0.5
+_SMALL = 0.01
+"""Bytes below this share of the data count as none."""
+_INSTANT = 0.02
+"""Of all tasks' CPU: a stage with less and without bytes is no work, such as one that asks how many rows there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staged:
+    """One run with what its attempts tell of each stage."""
+
+    run: Run
+    stages: tuple[Stage, ...]
+    """Those that ended well, by their numbers."""
+    cpu_s: Mapping[int, float]
+    jobs: Mapping[int, int]
+    """Stage to the place of its job among the run's."""
+
+    @property
+    def shape(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """What makes graphs the same: jobs and parents of each stage, by places."""
+        places = {stage.stage_id: place for place, stage in enumerate(self.stages)}
+        return tuple(
+            (self.jobs.get(stage.stage_id, 0), tuple(sorted(places[one] for one in stage.parents if one in places)))
+            for stage in self.stages
+        )
+
+
+def staged(run: Run, tasks: Iterable[Task]) -> Staged:
+    """Return what the attempts of ``run`` tell of its stages."""
+    cpu_s: dict[int, float] = {}
+    job_of: dict[int, str] = {}
+    for task in tasks:
+        number = int(task.task_id.split(".", 1)[0])
+        cpu_s[number] = cpu_s.get(number, 0.0) + (task.cpu_s or 0.0)
+        job_of.setdefault(number, task.job_id)
+    order = {job.job_id: place for place, job in enumerate(run.jobs)}
+    ended = sorted((one for one in run.stages if one.failure is None), key=lambda one: one.stage_id)
+    return Staged(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
+
+
+def most_frequent(every: Sequence[Staged]) -> list[Staged]:
+    """Return the runs that have the graph which most of them have."""
+    counts = Counter(one.shape for one in every)
+    shape = max(counts, key=lambda one: counts[one])
+    return [one for one in every if one.shape == shape]
+
+
+def codecs_left(every: Sequence[Staged]) -> dict[str, Uncertain]:
+    """Return what each codec leaves of shuffled bytes; ``n`` 0 and the usual share where no run went without one."""
+    by_codec: dict[str, list[float]] = {}
+    for one in every:
+        shuffled = sum(stage.shuffle_write_bytes for stage in one.stages)
+        by_codec.setdefault(shuffle_codec(one.run.parameters), []).append(shuffled / (one.run.data_bytes or 1))
+    plain = by_codec.pop("", None)
+    if not plain or not fmean(plain) > _SMALL:
+        return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
+    found = {}
+    for codec, ratios in by_codec.items():
+        left = [ratio / fmean(plain) for ratio in ratios]
+        found[codec] = Uncertain(fmean(left), min(left), max(left), len(left))
+    return found
+
+
+def stage_profiles(
+    every: Sequence[Staged],
+    left: Mapping[str, Uncertain],
+    follows: Callable[[Sequence[tuple[Run, int]]], str],
+    estimate: Callable[[Iterable[float]], Uncertain],
+    idle_s: float,
+) -> tuple[StageProfile, ...]:
+    """Return each stage's profile. ``left``: what codecs leave; ``follows``: which option a count follows; ``idle_s``:
+    what an attempt counts that has nothing to do.
+    """
+    found: list[StageProfile] = []
+    for place, (job, parents) in enumerate(every[0].shape):
+        own = [(one, one.stages[place], _plain(one, left)) for one in every]
+        data = {id(one): float(one.run.data_bytes or 0) or 1.0 for one in every}
+        read = 0.0 if parents else fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own)
+        shuffled = fmean(stage.shuffle_write_bytes / plain / data[id(one)] for one, stage, plain in own)
+        written = fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own)
+        handled = sum(found[parent].shuffled for parent in parents) if parents else read
+        handled = handled or max(shuffled, written) or 1.0
+        each = [handled * data[id(one)] / max(1, stage.tasks) for one, stage, _ in own]
+        found.append(
+            StageProfile(
+                tasks=follows([(one.run, stage.tasks) for one, stage, _ in own]),
+                job=job,
+                parents=tuple(parent for parent in parents if found[parent].shuffled),
+                read=_small_is_none(read),
+                shuffled=shuffled,
+                written=_small_is_none(written),
+                memory=max(stage.peak_memory_bytes / size for (_, stage, _), size in zip(own, each, strict=True)),
+                cpu_s_per_byte=estimate(
+                    max(0.0, one.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks) / (handled * data[id(one)])
+                    for one, stage, _ in own
+                ),
+            )
+        )
+    return tuple(found)
+
+
+def _plain(one: Staged, left: Mapping[str, Uncertain]) -> float:
+    codec = shuffle_codec(one.run.parameters)
+    return left[codec].value if codec in left else 1.0
+
+
+def _small_is_none(value: float) -> float:
+    return value if value > _SMALL else 0.0
