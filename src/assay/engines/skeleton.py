@@ -2,6 +2,7 @@
 
 * :class:`PlainRules`: nothing is a mistake, a job carries every parameter but those named.
 * :class:`HeldProvider`: one assay at a time holds the cluster; what runs is kept while it fits and is in order.
+* :class:`NoDaemons`: nothing that it started can die, be made cold, or has logs.
 * :class:`ClientEngine`: programs are commands on the master, which end when their jobs have.
 * :class:`ListedStorage`: one copy of each file, told by listing them.
 
@@ -156,10 +157,36 @@ class ListedStorage(ABC):
 StorageT = TypeVar("StorageT", bound=Storage, covariant=True)
 
 
-class ClientEngine(ABC, Generic[StorageT]):
-    """An engine whose programs are started by a client on the cluster's master, which ends when they have."""
+class NoDaemons:
+    """The part of an engine that has no daemons of assay's."""
 
     rules: Rules
+
+    @property
+    def data_directories(self) -> Mapping[str, Sequence[str]]:
+        """None: nothing of it is to be made cold."""
+        return {}
+
+    @property
+    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
+        """None of assay's."""
+        return {}
+
+    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
+        """Return the defaults of its rules, and what overrides them."""
+        return {**{default.name: default.value for default in self.rules.defaults}, **parameters}
+
+    async def trouble(self) -> str | None:
+        """None: it has no daemons that could have died."""
+        return None
+
+    async def logs(self) -> dict[str, bytes]:
+        """None: it has no daemons."""
+        return {}
+
+
+class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
+    """An engine whose programs are started by a client on the cluster's master, which ends when they have."""
 
     def __init__(
         self, facts: EngineFacts, storage: StorageT, cluster: Cluster, transports: Mapping[str, Transport]
@@ -182,20 +209,6 @@ class ClientEngine(ABC, Generic[StorageT]):
         """The addresses that the cluster file gives, or this machine's own."""
         return self.cluster.hosts
 
-    @property
-    def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """None: nothing of it is to be made cold."""
-        return {}
-
-    @property
-    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """None of assay's."""
-        return {}
-
-    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return the defaults of its rules, and what overrides them."""
-        return {**{default.name: default.value for default in self.rules.defaults}, **parameters}
-
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> Finished:
@@ -210,14 +223,6 @@ class ClientEngine(ABC, Generic[StorageT]):
     ) -> Finished:
         """Run it as any other program."""
         return await self.run(program, parameters, timeout_s=timeout_s, label="check", show=show)
-
-    async def trouble(self) -> str | None:
-        """None: it has no daemons that could have died."""
-        return None
-
-    async def logs(self) -> dict[str, bytes]:
-        """None: it has no daemons."""
-        return {}
 
     async def cut_short(self) -> None:
         """End what a client that was cancelled has left running on the cluster. Bounded in time by the caller."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median, stdev
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.results import told
 from assay.engines.simulated.results_stages import staged
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
-from assay.engines.skeleton import HeldProvider, ListedStorage
+from assay.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
 from assay.errors import EngineError
 from assay.model.cluster import Cluster
 from assay.model.plan import Configuration
@@ -71,7 +71,7 @@ class RememberedStorage(ListedStorage):
             del self._files[name]
 
 
-class SimulatedEngine:
+class SimulatedEngine(NoDaemons):
     """One configuration on a described cluster."""
 
     def __init__(
@@ -84,13 +84,13 @@ class SimulatedEngine:
         configuration: Configuration,
     ) -> None:
         self.facts, self.storage = facts, storage
-        self._rules, self._cluster, self._known = rules, cluster, profile
+        self.rules, self._cluster, self._known = rules, cluster, profile
         self.use(configuration)
         self._spreads: dict[str, tuple[float, float]] = {}
 
     def use(self, configuration: Configuration) -> None:
         """Go on with ``configuration``, which may be of another engine."""
-        self.facts = replace(self.facts, name=configuration.engine or self._rules.name)
+        self.facts = replace(self.facts, name=configuration.engine or self.rules.name)
         self.configuration = configuration
         self._profile = self._known.of_engine(self.facts.name)
 
@@ -98,20 +98,6 @@ class SimulatedEngine:
     def addresses(self) -> Mapping[str, str]:
         """None: there are no hosts."""
         return {}
-
-    @property
-    def data_directories(self) -> Mapping[str, Sequence[str]]:
-        """None: there are no hosts."""
-        return {}
-
-    @property
-    def pid_files(self) -> Mapping[str, Mapping[str, str]]:
-        """None: it has no daemons."""
-        return {}
-
-    def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
-        """Return the defaults of its rules, and what overrides them."""
-        return {**{default.name: default.value for default in self._rules.defaults}, **parameters}
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
@@ -209,14 +195,6 @@ class SimulatedEngine:
     ) -> Finished:
         """Raise EngineError: nothing was written that could be checked."""
         raise EngineError("a simulated run writes nothing that could be checked", where=program.main_class)
-
-    async def trouble(self) -> str | None:
-        """None: it has no daemons that could have died."""
-        return None
-
-    async def logs(self) -> dict[str, bytes]:
-        """None: it has no daemons."""
-        return {}
 
 
 class Simulator(HeldProvider[SimulatedEngine]):

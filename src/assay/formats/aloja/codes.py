@@ -49,7 +49,6 @@ CODECS: Final[Mapping[str, str]] = {
 }
 _COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2", "snappy": "3"}
 """The words that ALOJA's page shows for its codes, in small letters; what it calls BZIP2 was LZO."""
-NETWORKS: Final[Mapping[str, str]] = {"IB": "InfiniBand, IP over it", "ETH": "Ethernet"}
 _SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
 _DEVICES: Final = {HDD: "SATA disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
 RAM_DISK: Final = "RAM"
