@@ -15,6 +15,22 @@ if TYPE_CHECKING:
 
 CHROMIUM = Path(os.environ.get("CHROMIUM", "/usr/bin/chromium"))
 DRAWN_MS = 30_000
+HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link => {
+    const box = link.getBoundingClientRect(), bar = link.parentElement.getBoundingClientRect();
+    const on = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+    return box.width === 0 || box.right > innerWidth || box.right > bar.right + 1 || !link.contains(on);
+}).map(link => link.textContent)"""
+CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
+    box.checkVisibility({ contentVisibilityAuto: true }) &&
+    box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
+CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
+    const box = part.getBoundingClientRect();
+    return part.checkVisibility({ contentVisibilityAuto: true }) &&
+        (box.right > innerWidth + 1 || part.scrollWidth > part.clientWidth + 2
+        || part.scrollHeight > part.clientHeight + 2 && getComputedStyle(part).overflowY !== 'visible');
+}).map(part => part.ariaLabel || part.className.baseVal || part.className)"""
+PAPER_PX = 703
+"""A4 less the browser's margins of 1 cm, at 96 px an inch."""
 
 
 @contextmanager
@@ -65,3 +81,25 @@ def watched_page(browser: Browser, server: str, width_px: int = 1280, **options:
     context = browser.new_context(viewport={"width": width_px, "height": 900}, **options)
     yield Watched(context.new_page(), server)
     context.close()
+
+
+def misfits(page: Page) -> dict[str, Any]:
+    """Return what of a page does not fit its window; empty where all does."""
+    wrong = {
+        "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
+        "pages hidden": page.evaluate(HIDDEN_LINKS),
+        "tables cut unsaid": page.evaluate(CUT_UNSAID),
+    }
+    return {name: what for name, what in wrong.items() if what}
+
+
+def cut_on_paper(page: Page) -> list[str]:
+    """Return what of a page a sheet would cut; the page's window is as it was afterwards."""
+    before = page.viewport_size
+    assert before is not None
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
+    found: list[str] = page.evaluate(CUT_ON_PAPER)
+    page.emulate_media(media="screen")
+    page.set_viewport_size(before)
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -161,3 +162,14 @@ def test_a_failed_request_is_told_and_can_be_tried_again(watched: Watched) -> No
     page.get_by_role("button", name="Try again").click()
     page.locator("#results").get_by_text("was $").first.wait_for()
     assert page.locator("#cost-status").inner_text() == ""
+
+
+def test_over_years_only_prices_of_the_cluster_that_is_shown_can_be_changed(root: Path) -> None:
+    items = [
+        f"  - {{name: cluster, price: ${n}, per: cluster-hour, when: {{cluster: [other-{n}]}}}}" for n in range(1, 40)
+    ]
+    items.append("  - {name: cluster, price: $9, per: cluster-hour, when: {cluster: [lab-small]}}")
+    book = "\n".join(["prices: many", "currency: USD", "date: 2026-01-31", "source: an offer", "items:", *items])
+    page = client_of(root, book=prices_of(book, "prices"), book_text=book).get("/cost?view=years").text
+    assert "years of use" in page
+    assert re.findall(r'name="price\.([^"]*)"', page) == ["cluster (cluster-hour: lab-small)"]

@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from assay.campaign.journal import begun_campaign
-from assay.model.run import FailureClass, RunStatus
-from assay.planning.plan_reader import load_plan
 from assay.questions.tuning import TUNING
 from assay.repository import Repository
-from assay.repository.ids import new_run_id
-from builders import make_run
-from paths import ROOT
+from tuning_support import published_tuning
 from web_support import client_of
 
-PLAN = ROOT / "examples" / "bsc-2015" / "quick-containers.yaml"
 TIMES = ((2, 60.0), (4, 40.0), (6, None), (4, 41.0), (2, 61.0), (4, 45.0), (4, 44.0), (2, 60.0))
 
 
 def test_a_tuning_shows_its_runs_and_counts_only_the_comparison(tmp_path: Path) -> None:
-    plan = load_plan(PLAN)
     repository = Repository.create(tmp_path / "repository")
-    journal = begun_campaign(repository.folders.campaigns, plan, len(TIMES))
-    told = {
-        "workload": "terasort",
-        "over": {"containers": ["2", "4", "6"]},
-        "defaults": {"containers": "2"},
-        "budget": 4,
-        "pairs": 2,
-        "strategy": "bayesian",
-        "warm": "nothing",
-    }
-    (journal.folder / TUNING).write_text(json.dumps(told))
-    for at, (containers, time_s) in enumerate(TIMES):
-        repository.publish(
-            make_run(
-                run_id=new_run_id(),
-                campaign_id=journal.campaign_id,
-                workload="terasort",
-                levels={"layout": "HDD", "containers": str(containers)},
-                repetition=at + 1,
-                position=at,
-                block=at if at < 4 else 4 + (at - 4) // 2,
-                duration_s=time_s or 5.0,
-                status=RunStatus.VALID if time_s else RunStatus.FAILED,
-                failure_class=None if time_s else FailureClass.WORKLOAD,
-                cause=None if time_s else "it <died>",
-            )
-        )
+    journal = published_tuning(repository, TIMES)
     client = client_of(tmp_path / "repository")
     state = client.get(f"/api/v1/tuning/{journal.campaign_id[:13]}").json()
     assert state["found"] == {"levels": {"containers": "4"}, "runs": 2, "mean_s": state["found"]["mean_s"]}

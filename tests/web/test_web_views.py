@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -118,3 +119,29 @@ def test_plans_are_told_as_they_were_and_damaged_ones_left_out(tmp_path: Path) -
     shutil.copytree(tmp_path / "campaigns", tmp_path / "r" / "campaigns")
     (newest, _) = client_of(tmp_path / "r").get("/api/v1/campaigns").json()
     assert (newest["campaign_id"], newest["planned"], newest["running"]) == ("c2", 4, False)
+
+
+def test_of_many_comparisons_the_best_founded_of_each_workload_are_shown_and_all_by_a_click(tmp_path: Path) -> None:
+    """Which is shown is chosen by the number of matched sets, never by what it says."""
+    repository = Repository.create(tmp_path / "repository")
+    layouts = {"HD2": 60.0, "SS2": 30.0, "HD3": 50.0, "HD4": 10.0}
+    number = 0
+    for workload in ("terasort", "sort", "wordcount", "kmeans", "pagerank"):
+        for layout, time_s in layouts.items():
+            for containers in range(6 if layout in ("HD2", "SS2") else 2):
+                number += 1
+                levels = {"layout": layout, "containers": str(containers)}
+                repository.publish(
+                    make_run(number, workload=workload, layout=layout, levels=levels, duration_s=time_s + number % 5)
+                )
+    client = client_of(tmp_path / "repository")
+    page = client.get("/speedup?by=layout&baseline=HD2").text
+    rows = re.findall(r'<th scope="row">([^<]*)</th><td data-label="Compared">.*?</svg>([A-Z0-9]+)', page)
+    assert [layout for _, layout in rows] == ["SS2"] * 5
+    assert len({workload for workload, _ in rows}) == 5
+    address = re.search(r'<a href="([^"]*every=1[^"]*)">All 15 comparisons', page)
+    assert address is not None
+    assert client.get(address[1].replace("&amp;", "&")).text.count('data-label="Compared"') == 15
+    narrowed = client.get("/speedup?by=layout&baseline=HD2&where=workload%3Dsort").text
+    assert narrowed.count('data-label="Compared"') == 3
+    assert "every=1" not in narrowed

@@ -12,7 +12,7 @@ import pytest
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
-from browser_support import DRAWN_MS, watched_page
+from browser_support import DRAWN_MS, cut_on_paper, misfits, watched_page
 from builders import PRICES_YAML, make_run, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from paths import EXAMPLES
@@ -44,22 +44,6 @@ PAGES = (
     "/hosts",
     "/plan?cluster=lab%2Fcluster.yaml&layouts=HD2,SS2&workload=terasort&data=2GB&options=",
 )
-HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link => {
-    const box = link.getBoundingClientRect(), bar = link.parentElement.getBoundingClientRect();
-    const on = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-    return box.width === 0 || box.right > innerWidth || box.right > bar.right + 1 || !link.contains(on);
-}).map(link => link.textContent)"""
-CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
-    box.checkVisibility({ contentVisibilityAuto: true }) &&
-    box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
-CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
-    const box = part.getBoundingClientRect();
-    return part.checkVisibility({ contentVisibilityAuto: true }) &&
-        (box.right > innerWidth + 1 || part.scrollWidth > part.clientWidth + 2
-        || part.scrollHeight > part.clientHeight + 2 && getComputedStyle(part).overflowY !== 'visible');
-}).map(part => part.ariaLabel || part.className.baseVal || part.className)"""
-PAPER_PX = 703
-"""A4 less the browser's margins of 1 cm, at 96 px an inch."""
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +62,7 @@ def test_every_page_fits_and_hides_nothing(browser: Browser, server: str, width_
     with watched_page(browser, server, width_px) as watched:
         for address in PAGES:
             page = watched.open(address)
-            wrong = {
-                "wider by px": page.evaluate("Math.max(0, document.documentElement.scrollWidth - innerWidth)"),
-                "pages hidden": page.evaluate(HIDDEN_LINKS),
-                "tables cut unsaid": page.evaluate(CUT_UNSAID),
-            }
+            wrong = misfits(page)
             if any(wrong.values()):
                 found[address] = wrong
         watched.check()
@@ -94,12 +74,8 @@ def test_on_paper_nothing_is_cut(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 1440) as watched:
         for address in PAGES:
             page = watched.open(address)
-            page.emulate_media(media="print")
-            page.set_viewport_size({"width": PAPER_PX, "height": 1000})  # as a sheet comes: without a new drawing
-            if wrong := page.evaluate(CUT_ON_PAPER):
+            if wrong := cut_on_paper(page):
                 found[address] = wrong
-            page.emulate_media(media="screen")
-            page.set_viewport_size({"width": 1440, "height": 900})
     assert found == {}
 
 

@@ -33,6 +33,21 @@ class TextTable:
     rows: tuple[tuple[str, ...], ...]
 
 
+def foremost(speedups: Sequence[Speedup], most: int) -> list[Speedup]:
+    """Return the speedups that compare something; of more than ``most`` the one of each group with most matched sets.
+
+    Which that is does not depend on what it says, so nothing is picked for being large.
+    """
+    told = [item for item in speedups if item.ratio is not None]
+    if len(told) <= most:
+        return told
+    first: dict[tuple[str, str, str | None], Speedup] = {}
+    for item in sorted(told, key=lambda item: -item.sets):
+        first.setdefault((item.group, item.origin, item.lab_scale), item)
+    kept = list(first.values())[:most]
+    return [item for item in told if item in kept]
+
+
 def _same(name: str) -> str:
     return name
 

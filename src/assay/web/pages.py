@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from typing import Annotated, Literal
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -15,13 +15,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from assay.charts.network import comparison_network
 from assay.charts.speedups import named_speedups, speedup_forest
 from assay.compare.side_by_side import SIDES_MAX
+from assay.compare.speedups import Speedup
 from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
 from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
-from assay.questions.speedup_tables import tables_of
+from assay.questions.speedup_tables import foremost, tables_of
 from assay.questions.tuning import is_tuning
 from assay.questions.why import of_leader
 from assay.statistics.factors import FACTOR_SYNONYMS
@@ -35,6 +36,7 @@ from assay.wording.titles import workload_title
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50
 ODD_SHOWN = 100
+SPEEDUPS_SHOWN = 12
 NETWORK_PX = 520
 _KEPT = "public, max-age=31536000, immutable"
 
@@ -121,8 +123,9 @@ def speedup(
     group: Text = None,
     method: Literal["matched", "aloja", "lisa14"] = "matched",
     where: Texts = [],  # noqa: B006
+    every: bool = False,
 ) -> Response:
-    """Show how much faster a factor's levels are."""
+    """Show how much faster a factor's levels are; of many comparisons each group's best founded, unless ``every``."""
     table = context.store.table()
     factors = comparable(table)
     factor = by or ("layout" if "layout" in factors else next(iter(factors), None))
@@ -141,11 +144,13 @@ def speedup(
         first = usual_baseline(chosen, names[0])
     groups = None if group == "none" else group or "workload"
     view, figures, chart, network = None, [], None, None
+    shown: list[Speedup] = []
     if method == "matched":
         view = api_views.speedups(context, names, first, groups, (), where)
         network = network_of(view.compared)
-        if any(item.ratio is not None for item in view.speedups):
-            chart = speedup_forest(named_speedups(view.speedups), palette(table, names[0]))
+        shown = foremost(view.speedups, len(view.speedups) if every else SPEEDUPS_SHOWN)
+        if shown:
+            chart = speedup_forest(named_speedups(shown), palette(table, names[0]))
     else:
         figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
     return page_of(
@@ -158,7 +163,9 @@ def speedup(
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view.speedups, view.compared, view.best, workload_title) if view else [],
-        whys=pages_why.of_speedups(view.speedups, where if len(names) == 1 else None) if view else [],
+        whys=pages_why.of_speedups(shown, where if len(names) == 1 else None),
+        more=len([s for s in view.speedups if s.ratio is not None]) - len(shown) if view and not every else 0,
+        all_of_them=f"/speedup?{urlencode([*request.query_params.multi_items(), ('every', '1')])}",
         factors=factors,
         levels=levels,
         baseline=first,

@@ -25,7 +25,7 @@ from assay.charts.storage import storage_costs
 from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
+from assay.model.price import UNKNOWN, PriceBook
 from assay.quality.flagging import TIME_ODD
 from assay.questions.job_cost import CostView, name_of
 from assay.questions.overview import usual_baseline
@@ -281,7 +281,7 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         "colours": colours,
         "drawn": _drawn(shown, colours),
         "more": more,
-        "prices": _paid(book, changed, view),
+        "prices": _paid(book, changed, view, chosen),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
@@ -323,16 +323,22 @@ def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
     return {name: _most_run(chosen, name) for name in varied if len(levels_in(chosen, name)) > 1}
 
 
-def _paid(book: PriceBook, changed: PriceBook, view: CostView) -> tuple[PriceField, ...]:
-    """Return the prices that the layouts' bills are made of."""
+def _paid(book: PriceBook, changed: PriceBook, view: CostView, chosen: RunTable) -> tuple[PriceField, ...]:
+    """Return the prices that the layouts' bills are made of, those alone that hold where the runs were made."""
     lines = {line.name for bill in view.bills.values() for line in bill.items}
     now = amounts_of(changed)
     fields = []
     for name, item in zip(price_names(book), book.items, strict=True):
-        if any(line == item.name or line.startswith((f"{item.name} (", f"{item.name}: ")) for line in lines):
+        if all(_has(chosen, factor, levels) for factor, levels in item.when.items()) and any(
+            line == item.name or line.startswith((f"{item.name} (", f"{item.name}: ")) for line in lines
+        ):
             own, current = float(item.amount), float(now[name])
             fields.append(PriceField(name, item.per, own, current, max(2 * own, current) or 1.0))
     return tuple(fields)
+
+
+def _has(chosen: RunTable, factor: str, levels: Sequence[str]) -> bool:
+    return factor not in chosen.columns or UNKNOWN in levels or not set(levels).isdisjoint(levels_in(chosen, factor))
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

@@ -30,12 +30,14 @@ COLUMN_TITLES = {
     "mapreduce.tasktracker.map.tasks.maximum": "Map slots a node",
     "mapreduce.task.io.sort.factor": "Sort factor",
     "dfs.replication": "HDFS copies",
-    "io.file.buffer.size": "I/O buffer (bytes)",
+    "io.file.buffer.size": "I/O buffer",
     "mapreduce.map.output.compress": "Map output compressed",
     "mapreduce.map.output.compress.codec": "Compression codec",
     "dfs.blocksize": "HDFS block size",
 }
 _RUN_ID_SHORT = 13
+_BUFFERS = ("dfs.blocksize", "io.file.buffer.size")
+"""Sizes that Hadoop's users write in powers of two."""
 
 
 def workload_title(name: str, context: str = "") -> str:
@@ -102,7 +104,17 @@ def level_text(name: str, level: str) -> str:
         return scale_text(float(level))
     if name == "data_bytes" and level.isdecimal():
         return format_bytes(int(level))
+    if name in _BUFFERS and level.isdecimal():
+        return _binary(int(level))
     return level.rpartition(".")[2] if name.endswith(".codec") else level
+
+
+def _binary(size: int) -> str:
+    """Return a size in the largest binary unit that it is a whole number of: ``64 MiB``."""
+    for shift, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if size >> shift and not size % (1 << shift):
+            return f"{size >> shift} {unit}"
+    return format_bytes(size)
 
 
 def origin_badge(name: str, lab_scale: str | float | None) -> str:

@@ -1,0 +1,25 @@
+"""A level is told as people write it."""
+
+from __future__ import annotations
+
+import pytest
+
+from assay.wording.titles import level_text
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "told"),
+    [
+        ("dfs.blocksize", "67108864", "64 MiB"),
+        ("dfs.blocksize", "2147483648", "2 GiB"),
+        ("dfs.blocksize", "140000000", "140 MB"),
+        ("dfs.blocksize", "64MiB", "64MiB"),
+        ("dfs.blocksize", "0", "0 B"),
+        ("io.file.buffer.size", "65536", "64 KiB"),
+        ("data_bytes", "1000000000", "1 GB"),
+        ("workload", "dfsioe_write", "Enhanced DFSIO write"),
+        ("mapreduce.map.output.compress.codec", "org.apache.hadoop.io.compress.SnappyCodec", "SnappyCodec"),
+    ],
+)
+def test_a_level_is_told_in_the_unit_that_its_users_write(name: str, level: str, told: str) -> None:
+    assert level_text(name, level) == told
