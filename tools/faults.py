@@ -1,16 +1,20 @@
 """Every row of the table of faults on labs with real daemons: ``make faults``; prints the table in Markdown.
 
-``--short``: the rows of `make test`; ``--only WORDS``: rows whose names have these words, repeatable; ``--minutes N``:
-begin no more rows after so long. What was not run is said in the table.
+``--short``: the rows of `make test`; ``--only WORDS``: rows whose names have these words (``A|B``: either), repeatable;
+``--minutes N``: begin no more rows after so long; ``--at-once N``: so many labs at a time. ``--kept FILE``: rows that
+FILE has are printed from it, and what is run is added to it, so that the whole can be run in portions. What was not run
+is said in the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -36,27 +40,56 @@ def line(row: Row, became: Became | None) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+class Kept:
+    """The lines of rows that were run before, in a file that grows by each row."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text().splitlines() if path and path.exists() else []
+        self.lines: dict[str, str] = dict(json.loads(one) for one in lines)
+
+    def add(self, row: Row, text: str) -> None:
+        """Keep a row's line."""
+        if self._path:
+            with self._path.open("a") as file:
+                file.write(f"{json.dumps([row.name, text], ensure_ascii=False)}\n")
+
+
 def main() -> int:
     """Run the rows; 0 when all that were run held."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--at-once", type=int, default=1)
+    parser.add_argument("--kept", type=Path)
     asked = parser.parse_args()
-    began_s, held = time.monotonic(), True
+    began_s, kept = time.monotonic(), Kept(asked.kept)
+
+    def told(number: int, row: Row) -> tuple[str, bool]:
+        if row.name in kept.lines:
+            return kept.lines[row.name], True
+        if time.monotonic() - began_s >= 60 * asked.minutes:
+            return line(row, None), True
+        with tempfile.TemporaryDirectory(prefix="assay-faults-") as folder:
+            became = carry_out(row, Path(folder), f"f{os.getpid()}-{number:03d}")
+        kept.add(row, line(row, became))
+        return line(row, became), not became.wrong
+
+    wanted = [
+        (number, row)
+        for number, row in enumerate(ROWS)
+        if all(any(words in row.name for words in one.split("|")) for one in asked.only)
+        and (row.short or not asked.short)
+    ]
     sys.stdout.write(f"{HEAD}\n")
-    for number, row in enumerate(ROWS):
-        wanted = all(any(words in row.name for words in one.split("|")) for one in asked.only)
-        if not wanted or (asked.short and not row.short):
-            continue
-        became = None
-        if time.monotonic() - began_s < 60 * asked.minutes:
-            with tempfile.TemporaryDirectory(prefix="assay-faults-") as folder:
-                became = carry_out(row, Path(folder), f"f{os.getpid()}-{number}")
-            held = held and not became.wrong
-        sys.stdout.write(f"{line(row, became)}\n")
-        sys.stdout.flush()
-    return 0 if held else 1
+    all_held = True
+    with ThreadPoolExecutor(asked.at_once) as pool:
+        for text, held in pool.map(lambda one: told(*one), wanted):
+            all_held = all_held and held
+            sys.stdout.write(f"{text}\n")
+            sys.stdout.flush()
+    return 0 if all_held else 1
 
 
 if __name__ == "__main__":

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 from assay.model.run import Origin, RunStatus
 from assay.repository import Repository
-from campaign_support import assay, write_local_plan
+from campaign_support import PROGRAM, assay, write_local_plan
+from fault_layer import DAY_S, Layer, require_layer
 
 
 @pytest.fixture
@@ -51,3 +54,16 @@ def test_what_can_not_be_watched_is_refused_in_words(cluster: Path, tmp_path: Pa
     done = assay("observe", cluster, "--repository", tmp_path / "repository", *asked, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith(("assay: ", "watching"))
+
+
+@pytest.mark.slow
+def test_a_clock_that_jumps_is_not_in_what_was_watched(cluster: Path, tmp_path: Path) -> None:
+    require_layer()
+    layer, root = Layer(tmp_path / "layer", tmp_path), tmp_path / "repository"
+    command = [*PROGRAM, "observe", str(cluster), "--repository", str(root), "--", "sh", "-c", "touch began; sleep 3"]
+    with subprocess.Popen(command, env=layer.environment, cwd=tmp_path) as process:
+        while process.poll() is None and not (tmp_path / "began").exists():
+            time.sleep(0.05)
+        layer.set_clock(-DAY_S)
+    [run] = Repository.open(root).runs()
+    assert 3 <= run.duration_s < 60

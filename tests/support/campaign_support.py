@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -93,12 +94,14 @@ def assay_json(*arguments: str | Path) -> Any:
 class Campaign:
     """``assay run`` in the background, to be disturbed; at the end of a block it is ended, whatever happened there."""
 
-    def __init__(self, plan: Path, repository: Path) -> None:
+    def __init__(self, plan: Path, repository: Path, environment: Mapping[str, str] | None = None) -> None:
         self.repository = repository
         self.log = repository.parent / f"run-{time.monotonic_ns()}.log"
         command = [*PROGRAM, "run", str(plan), "--repository", str(repository), "--no-baseline"]
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self.process = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, env=environment
+            )
 
     def __enter__(self) -> Self:
         return self

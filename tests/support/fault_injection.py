@@ -19,6 +19,7 @@ from assay.lab.journal import read_journal
 from assay.lab.network import Network
 from assay.lab.state import lab_directory
 from campaign_support import Campaign, java_processes
+from fault_layer import Layer
 
 NODES = ("master", "worker1", "worker2")
 """In the order of their ports at the switch."""
@@ -30,6 +31,8 @@ class Scene:
 
     name: str
     campaign: Campaign
+    layer: Layer | None = None
+    """Between the campaign's process and its C library, where the row asks for it."""
     later: list[threading.Thread] = field(default_factory=list)
 
     @property
@@ -208,6 +211,26 @@ def host_gone(node: str) -> Injection:
         for pid in member_pids(scene.group(node)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    return inject
+
+
+def clock_jumps(seconds: int) -> Injection:
+    """Let the clock of assay's own machine jump; those of its hosts do not."""
+
+    def inject(scene: Scene) -> None:
+        assert scene.layer
+        scene.layer.set_clock(seconds)
+
+    return inject
+
+
+def repository_fails(error: int, part: str) -> Injection:
+    """Let every change of the repository's files with ``part`` in their paths fail."""
+
+    def inject(scene: Scene) -> None:
+        assert scene.layer
+        scene.layer.fail(error, part)
 
     return inject
 

@@ -17,6 +17,7 @@ from typing import Any
 from assay.lab.state import lab_directory, state_root
 from campaign_support import Campaign, assay, assay_json, end_java_processes, java_processes, write_lab_plan
 from fault_injection import Scene
+from fault_layer import Layer
 from fault_table import Row
 from lab_support import left_of
 
@@ -24,7 +25,7 @@ BODY = """
 layout: HDD
 parameters: {dfs.replication: 2, dfs.blocksize: 16MiB}
 workloads:
-  - terasort: {data: 1200MB, maps: 2, reduces: 2}
+  - terasort: {data: 600MB, maps: 2, reduces: 2}
 repetitions: 1
 timeout: 6min
 """
@@ -93,9 +94,10 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
     became, began_s = Became(row), time.monotonic()
     plan, repository = write_lab_plan(folder, name, BODY), folder / "repository"
     plan.write_text(plan.read_text().replace("engine: hadoop", f"engine: {row.engine}"))
+    layer = Layer(folder / "layer", repository) if row.layer else None
     try:
-        with Campaign(plan, repository) as campaign:
-            scene = Scene(name, campaign)
+        with Campaign(plan, repository, layer.environment if layer else None) as campaign:
+            scene = Scene(name, campaign, layer)
             if not _wait(scene, phase_reached(scene, row.phase)):
                 became.wrong.append(f"the phase {row.phase} was not reached: {campaign.text()[-300:]}")
                 return became
@@ -112,7 +114,7 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
         if row.again:
             assay("lab", "status")
             assay("run", plan, "--repository", repository, "--no-baseline", check=False)
-        _judge(became, repository)
+        _judge(became, repository, time.monotonic() - began_s)
     finally:
         assay("lab", "status", check=False)
         became.wrong += [f"left: {one}" for one in left_of(name, state_root())]
@@ -129,7 +131,7 @@ def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) 
         became.wrong.append(f"noticed after {became.noticed_s} s, not within {row.bound_s}")
 
 
-def _judge(became: Became, repository: Path) -> None:
+def _judge(became: Became, repository: Path, took_s: float) -> None:
     row = became.row
     runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
     became.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
@@ -140,6 +142,8 @@ def _judge(became: Became, repository: Path) -> None:
         became.wrong.append(f"cause {became.cause!r}")
     if sum(run["status"] == "valid" for run in runs) != 1:
         became.wrong.append("not one valid run in the end")
+    if odd := [run["duration_s"] for run in runs if not 0 <= (run["duration_s"] or 0) < took_s]:
+        became.wrong.append(f"durations {odd} of a campaign of {took_s:.0f} s")
     problems = assay_json("verify", "--repository", repository)
     if problems:
         became.wrong.append(f"verify: {problems}")

@@ -6,11 +6,13 @@ fault ends the call, the same command is given again, and ``becomes`` is about a
 
 from __future__ import annotations
 
+import errno
 import signal
 from dataclasses import dataclass
 
 from fault_injection import (
     Injection,
+    clock_jumps,
     connections_cut,
     daemon,
     diskd,
@@ -18,9 +20,11 @@ from fault_injection import (
     host_gone,
     link_down,
     memory_hog,
+    repository_fails,
     send,
     slower,
 )
+from fault_layer import DAY_S
 
 KILL, STOP, INT, TERM = signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGTERM
 DAEMONS_CAUSE = r"{}: {} (died|is stopped \(SIGSTOP\))"
@@ -45,6 +49,8 @@ class Row:
     """Whether the fault ends the call, so that the same command is given again."""
     exit_code: int | None = 0
     """Of the call that was disturbed; None: that of a signal, whichever."""
+    layer: bool = False
+    """Whether the campaign runs under a layer over its C library."""
     short: bool = False
     """Whether it is in the short form, in `make test`."""
 
@@ -122,4 +128,36 @@ ROWS: tuple[Row, ...] = (
         exit_code=1,
     ),
     Row("worker1 gone", "job", host_gone("worker1"), ENDED, r"worker1 of the lab \S+ is gone", exit_code=1),
+    Row("clock a day forwards", "job", clock_jumps(DAY_S), "valid", bound_s=None, layer=True),
+    Row("clock a day back", "job", clock_jumps(-DAY_S), "valid", bound_s=None, layer=True),
+    Row(
+        "repository full at publish",
+        "job",
+        repository_fails(errno.ENOSPC, "/partial/"),
+        "valid",
+        bound_s=None,
+        again=True,
+        exit_code=6,
+        layer=True,
+    ),
+    Row(
+        "repository with EIO at publish",
+        "job",
+        repository_fails(errno.EIO, "/partial/"),
+        "valid",
+        bound_s=None,
+        again=True,
+        exit_code=6,
+        layer=True,
+    ),
+    Row(
+        "repository with EIO at the journal",
+        "job",
+        repository_fails(errno.EIO, "/campaigns/"),
+        "valid",
+        bound_s=None,
+        again=True,
+        exit_code=6,
+        layer=True,
+    ),
 )

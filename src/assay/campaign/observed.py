@@ -60,9 +60,9 @@ async def observe(
 
     options = {name: sampler_options(cluster, name, None) for name in transports}
     async with sampling(transports, options, keep) as samplers:
-        began = time.time()
+        began, clock = time.time(), time.monotonic()
         status = await watched.work()
-        took_s = time.time() - began
+        took_s = time.monotonic() - clock
         await samplers.stop()
     outcome = Outcome(status or 0, "", {}, 0, took_s)
     finished = await told(Finished(outcome, began, sources={"duration_s": "wall time of what was watched"}))

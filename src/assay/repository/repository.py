@@ -45,7 +45,16 @@ from assay.repository.imports import (
 )
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.sameness import SameAs, probably_there
-from assay.repository.staging import already_stored, clear_dead, reasons_of, staging, sync, sync_tree
+from assay.repository.staging import (
+    ELSEWHERE,
+    already_stored,
+    clear_dead,
+    reasons_of,
+    staging,
+    sync,
+    sync_placed,
+    sync_tree,
+)
 from assay.repository.tables import Engine, Reading, connection
 from assay.statistics.found_rows import Item
 from assay.statistics.run_table import RunTable
@@ -123,7 +132,9 @@ class Repository:
                 (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
                 (folder / MARKER).rename(root / MARKER)
         except OSError as error:
-            raise RepositoryError(f"can't make a repository: {error.strerror}", where=str(root)) from error
+            raise RepositoryError(
+                f"can't make a repository: {error.strerror}", where=str(root), hint=ELSEWHERE
+            ) from error
         return cls.open(root)
 
     @property
@@ -198,7 +209,6 @@ class Repository:
                 write(folder)
                 sync_tree(folder)
                 folder.rename(target)
-            sync(target.parent)
         except OSError as error:
             if target.exists():
                 raise already_stored(target) from error
@@ -207,6 +217,7 @@ class Repository:
                 where=str(error.filename or target),
                 hint="nothing of it was stored; make room or mend the disk and do it again",
             ) from error
+        sync_placed(target)
         return target
 
     def place_copy(self, bundle: Path) -> bool:

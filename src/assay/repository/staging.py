@@ -20,6 +20,7 @@ from assay.errors import RepositoryError
 from assay.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
+ELSEWHERE = "make room or mend the disk, or name another folder with --repository"
 
 
 @contextmanager
@@ -73,6 +74,15 @@ def sync_tree(root: Path) -> None:
         for name in names:
             sync(Path(folder, name))
         sync(Path(folder))
+
+
+def sync_placed(target: Path) -> None:
+    """Flush the folder that something was renamed into. Raises RepositoryError where its device does not."""
+    try:
+        sync(target.parent)
+    except OSError as error:
+        words = f"it is stored, but may be gone after a power loss: {error.strerror}"
+        raise RepositoryError(words, where=str(target), hint="mend the disk, and look with `assay verify`") from error
 
 
 def reasons_of(error: OSError) -> str:

@@ -1,0 +1,163 @@
+"""A repository whose disk is full or broken, call by call: told in words, nothing lost, the same command goes on."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from assay.model.run import Run, RunStatus
+from assay.repository import Repository
+from campaign_support import PROGRAM
+from fault_layer import CHANGES, DAY_S, OPENS, READS, RENAMES, SYNCS, WRITES, Layer, require_layer
+from simulator_support import needs_simulator
+
+pytestmark = pytest.mark.slow
+
+CLUSTER = """
+cluster: nobodys
+provider: simulated
+node_types:
+  kind:
+    cores: 8
+    memory: 32GB
+    nic: 10Gbit/s
+    devices:
+      hdd: {kind: hdd, read: 120MB/s, write: 115MB/s, capacity: 1TB}
+nodes:
+  master: {type: kind, roles: [master]}
+  worker: {type: kind, roles: [worker], count: 2}
+"""
+PLAN = """
+plan: virtual
+cluster: cluster.yaml
+engine: hadoop
+layout: HDD
+workloads: [teragen: {data: 100MB}]
+repetitions: 2
+seed: 1
+"""
+
+
+class Disturbed:
+    """A simulated campaign under a layer, in a folder of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        require_layer()
+        self.repository, self.state = folder / "repository", folder / "state"
+        self.layer = Layer(folder / "layer", self.repository)
+        (folder / "cluster.yaml").write_text(CLUSTER)
+        self.plan = folder / "plan.yaml"
+        self.plan.write_text(PLAN)
+
+    def assay(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        environment = {**self.layer.environment, "XDG_STATE_HOME": str(self.state)}
+        command = [*PROGRAM, *map(str, arguments), "--repository", str(self.repository)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        assert "Traceback" not in done.stderr, done.stderr
+        return done
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        return self.assay("run", self.plan)
+
+    def stored(self) -> list[Run]:
+        return Repository.open(self.repository).runs(environment=False)
+
+    def all_is_well(self) -> None:
+        """The same command ends the campaign: each run valid and there once, nothing left anywhere."""
+        done = self.run()
+        assert done.returncode == 0, done.stderr
+        assert sorted((run.repetition, run.status) for run in self.stored()) == [
+            (number, RunStatus.VALID) for number in (1, 2)
+        ]
+        assert Repository.open(self.repository).verify() == []
+        assert list((self.repository / "partial").iterdir()) == []
+        assert [path for path in self.state.rglob("*") if path.is_file()] == []
+
+
+@pytest.fixture
+def disturbed(tmp_path: Path) -> Disturbed:
+    return Disturbed(tmp_path)
+
+
+PLACES = {
+    "the repository": (errno.ENOSPC, "", CHANGES),
+    "room for a bundle": (errno.ENOSPC, "/partial/room", WRITES),
+    "a bundle's run": (errno.ENOSPC, "/run.json", WRITES),
+    "a bundle's table": (errno.ENOSPC, "/tasks.parquet", WRITES),
+    "the journal": (errno.ENOSPC, "/journal.jsonl", WRITES),
+    "a repository that is read-only": (errno.EROFS, "", CHANGES),
+    "room for a bundle, broken": (errno.EIO, "/partial/room", CHANGES),
+    "a bundle's table, broken": (errno.EIO, "/tasks.parquet", WRITES),
+    "a bundle's checksums": (errno.EIO, "/SHA256SUMS", OPENS),
+    "flushing a bundle": (errno.EIO, "/run.json", SYNCS),
+    "placing a bundle": (errno.EIO, "/bundles/", RENAMES),
+    "flushing the folder of bundles": (errno.EIO, "/bundles", SYNCS),
+    "the journal, broken": (errno.EIO, "/journal.jsonl", WRITES),
+    "flushing the journal": (errno.EIO, "/journal.jsonl", SYNCS),
+    "the campaign's record": (errno.EIO, "/campaign.json", WRITES),
+    "the lock": (errno.EIO, "/lock", OPENS),
+}
+
+
+@needs_simulator
+@pytest.mark.parametrize(("number", "part", "calls"), PLACES.values(), ids=PLACES)
+def test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing(
+    disturbed: Disturbed, number: int, part: str, calls: int
+) -> None:
+    disturbed.layer.fail(number, part, calls)
+    done = disturbed.run()
+    assert disturbed.layer.hits
+    assert done.returncode == 6, (done.returncode, done.stderr)
+    assert os.strerror(number) in done.stderr
+    assert "→" in done.stderr
+    disturbed.layer.mend()
+    disturbed.all_is_well()
+
+
+@needs_simulator
+@pytest.mark.parametrize("part", ["/index/", "/now.json", "/models/"])
+def test_what_can_be_made_again_ends_no_campaign(disturbed: Disturbed, part: str) -> None:
+    disturbed.layer.fail(errno.EIO, part)
+    done = disturbed.run()
+    assert done.returncode == 0, done.stderr
+    assert [run.status for run in disturbed.stored()] == [RunStatus.VALID] * 2
+    disturbed.layer.mend()
+    disturbed.all_is_well()
+
+
+@needs_simulator
+def test_a_run_that_can_not_be_read_is_told_in_words_and_is_there_again_afterwards(disturbed: Disturbed) -> None:
+    assert disturbed.run().returncode == 0
+    for file in (disturbed.repository / "index").glob("*.parquet"):
+        file.unlink()
+    disturbed.layer.fail(errno.EIO, "/run.json", READS)
+    done = disturbed.assay("runs")
+    assert disturbed.layer.hits
+    assert os.strerror(errno.EIO) in done.stderr
+    checked = disturbed.assay("verify")
+    assert checked.returncode == 6
+    assert os.strerror(errno.EIO) in checked.stdout + checked.stderr
+    disturbed.layer.mend()
+    disturbed.all_is_well()
+
+
+@needs_simulator
+@pytest.mark.parametrize("seconds", [DAY_S, -DAY_S], ids=["forwards", "back"])
+def test_a_campaign_goes_on_and_begins_again_after_the_clock_has_jumped(disturbed: Disturbed, seconds: int) -> None:
+    disturbed.layer.fail(errno.EIO, "/journal.jsonl", SYNCS)  # it is cut off
+    assert disturbed.run().returncode == 6
+    disturbed.layer.mend()
+    disturbed.layer.set_clock(seconds)
+    disturbed.all_is_well()
+    assert len(list((disturbed.repository / "campaigns").iterdir())) == 1
+    # The one begun last is the last one, whatever its id: it is gone on with when it was cut off.
+    disturbed.layer.set_clock(-seconds).fail(errno.EIO, "/run.json", SYNCS)
+    assert disturbed.assay("run", disturbed.plan, "--again").returncode == 6
+    disturbed.layer.mend()
+    assert disturbed.assay("run", disturbed.plan, "--again").returncode == 0
+    assert len(list((disturbed.repository / "campaigns").iterdir())) == 2
+    assert [run.status for run in disturbed.stored()] == [RunStatus.VALID] * 4
