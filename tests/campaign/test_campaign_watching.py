@@ -23,6 +23,7 @@ from assay.campaign.watching import Vigil
 from assay.engines.contract import Engine, Finished
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts import LocalTransport
+from assay.lab.health import LabHealth
 from assay.model.program import Outcome
 from assay.model.run import Check, FailureClass, RunStatus
 from assay.observe.node import watch
@@ -151,6 +152,32 @@ async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.Monk
         with pytest.raises(HostError, match="worker1 does not answer: no sign of life for"):
             await vigil.guard(asyncio.sleep(60), lambda _: None)
         assert host.dropped, "nobody waits for a host that says nothing"
+    finally:
+        await vigil.stop()
+
+
+class Ending:
+    """A lab of which a node ends: that is seen a moment after its connection is lost."""
+
+    asked = 0
+
+    def trouble(self) -> str | None:
+        self.asked += 1
+        return "worker1 of the lab small is gone" if self.asked > 2 else None
+
+
+@pytest.mark.slow
+async def test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection() -> None:
+    host = Deaf("worker1")
+    watch = await NodeWatch.start(host, WatchOptions())
+    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({})), cast(LabHealth, Ending()))
+    os.kill(watch._process.pid, signal.SIGKILL)
+    await watch._reading
+    host.deaf = True
+    try:
+        error = await vigil._of_host(watch)
+        assert isinstance(error, LabError)
+        assert error.message == "worker1 of the lab small is gone"
     finally:
         await vigil.stop()
 

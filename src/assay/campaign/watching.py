@@ -28,6 +28,8 @@ T = TypeVar("T")
 SILENT_S = 9.0
 """After so long without a sign of life a host is asked; on a machine at its limits looks come seconds late."""
 ANSWER_S = 4.0
+GONE_S = 3.0
+"""For so long a lab whose node lost its connection is asked whether the node is there."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
 _POLL_S = 0.5
@@ -113,14 +115,25 @@ class Vigil:
             await asyncio.sleep(_POLL_S)
 
     async def _trouble(self) -> AssayError | None:
-        if self._lab and (words := await asyncio.to_thread(self._lab.trouble)):
-            return LabError(words)
+        if error := await self._of_lab(0.0):
+            return error
         for watch in self._watches.values():
-            if error := await self._of_host(watch) or _of_parts(watch.seen):
-                return error
+            if wrong := await self._of_host(watch) or _of_parts(watch.seen):
+                return wrong
         if stuck := [one for watch in self._watches.values() for one in _daemons(watch.seen)]:
             return EngineError(", ".join(stuck))
         return await self._of_engine()
+
+    async def _of_lab(self, wait_s: float) -> LabError | None:
+        """Return what the lab has lost, which is asked for so long."""
+        until_s = time.monotonic() + wait_s
+        while self._lab:
+            if words := await asyncio.to_thread(self._lab.trouble):
+                return LabError(words)
+            if time.monotonic() >= until_s:
+                break
+            await asyncio.sleep(_POLL_S)
+        return None
 
     async def _of_host(self, watch: NodeWatch) -> AssayError | None:
         """Return that a host is out of reach: no look came for long, and it does not answer when it is asked."""
@@ -130,8 +143,9 @@ class Vigil:
         if await _answers(watch.transport):
             watch.heard_s = time.monotonic()  # the watch alone is late, or was ended: not the host
             return None
-        if self._lab and (words := await asyncio.to_thread(self._lab.trouble)):
-            return LabError(words)
+        # A node that is gone loses its connection first: its last processes take a moment to end.
+        if error := await self._of_lab(0.0 if watch.lost is None else GONE_S):
+            return error
         watch.transport.abandon()
         name = watch.transport.name
         words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"

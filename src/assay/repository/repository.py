@@ -45,16 +45,7 @@ from assay.repository.imports import (
 )
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.sameness import SameAs, probably_there
-from assay.repository.staging import (
-    ELSEWHERE,
-    already_stored,
-    clear_dead,
-    reasons_of,
-    staging,
-    sync,
-    sync_placed,
-    sync_tree,
-)
+from assay.repository.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
 from assay.repository.tables import Engine, Reading, connection
 from assay.statistics.found_rows import Item
 from assay.statistics.run_table import RunTable
@@ -132,9 +123,7 @@ class Repository:
                 (folder / MARKER).write_text(f'{{"assay_repository": {VERSION}}}\n')
                 (folder / MARKER).rename(root / MARKER)
         except OSError as error:
-            raise RepositoryError(
-                f"can't make a repository: {error.strerror}", where=str(root), hint=ELSEWHERE
-            ) from error
+            raise not_made(root, error) from error
         return cls.open(root)
 
     @property
@@ -202,7 +191,7 @@ class Repository:
         """Make the bundle ``name``, whole or not at all, from what ``write`` puts into a folder."""
         target = self.folders.bundles / name
         if target.exists():
-            raise already_stored(target)
+            raise not_stored(target)
         try:
             target.parent.mkdir(exist_ok=True)
             with staging(self.folders.partial, name) as folder:
@@ -210,13 +199,7 @@ class Repository:
                 sync_tree(folder)
                 folder.rename(target)
         except OSError as error:
-            if target.exists():
-                raise already_stored(target) from error
-            raise RepositoryError(
-                f"it could not be stored: {error.strerror or reasons_of(error)}",
-                where=str(error.filename or target),
-                hint="nothing of it was stored; make room or mend the disk and do it again",
-            ) from error
+            raise not_stored(target, error) from error
         sync_placed(target)
         return target
 

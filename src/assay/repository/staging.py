@@ -20,7 +20,6 @@ from assay.errors import RepositoryError
 from assay.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
-ELSEWHERE = "make room or mend the disk, or name another folder with --repository"
 
 
 @contextmanager
@@ -91,6 +90,21 @@ def reasons_of(error: OSError) -> str:
     return "; ".join(dict.fromkeys(str(item[-1] if isinstance(item, tuple) else item) for item in listed[:3]))
 
 
-def already_stored(target: Path) -> RepositoryError:
-    """Return the refusal to store a bundle that is there."""
-    return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))
+def not_made(root: Path, error: OSError) -> RepositoryError:
+    """Return why there could be made no repository."""
+    return RepositoryError(
+        f"can't make a repository: {error.strerror}",
+        where=str(root),
+        hint="make room or mend the disk, or name another folder with --repository",
+    )
+
+
+def not_stored(target: Path, error: OSError | None = None) -> RepositoryError:
+    """Return why a bundle was not stored: it is there already, or else the error."""
+    if error is None or target.exists():
+        return RepositoryError("this is already stored, and a bundle is never changed", where=str(target))
+    return RepositoryError(
+        f"it could not be stored: {error.strerror or reasons_of(error)}",
+        where=str(error.filename or target),
+        hint="nothing of it was stored; make room or mend the disk and do it again",
+    )
