@@ -22,7 +22,7 @@ from assay.engines.contract import Engine, Provider
 from assay.engines.hadoop.site import Site
 from assay.errors import EngineError
 from assay.hosts import LocalTransport
-from assay.model.cluster import Attachment, Cluster, Nic, Node, NodeType, Placement, Role
+from assay.model.cluster import Address, Attachment, Cluster, Nic, Node, NodeType, Placement, Role
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import Program
@@ -153,7 +153,9 @@ def no_jobs_are_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assay.engines.hadoop.jobs.ship", ship)
 
 
-def attached(folder: Path, port: int, *, sleep_s: float = 0.0, settings: Mapping[str, str] | None = None) -> Provider:
+def attached(
+    folder: Path, port: int, *, sleep_s: float = 0.0, settings: Mapping[str, str] | None = None, only_edge: bool = False
+) -> Provider:
     given = dict(settings or {})
     queue = given.pop("queue", "nights")
     site_xml(folder, port, **given)
@@ -162,7 +164,10 @@ def attached(folder: Path, port: int, *, sleep_s: float = 0.0, settings: Mapping
     client.chmod(0o755)
     attachment = Attachment("node", str(client), str(folder), queue, "/user/me/assay", ("/their/examples.jar",))
     node = Node("node", NodeType("t", 2, 2**33, (), Nic(1e9)), frozenset(Role))
-    cluster = Cluster("theirs", Placement.LOCAL, (node,), home=str(folder / "home"), attached=attachment)
+    far = Node("far", node.type, frozenset({Role.WORKER}), Address("10.0.0.9"))
+    nodes = (node, far) if only_edge else (node,)
+    attachment = replace(attachment, only_edge=only_edge)
+    cluster = Cluster("theirs", Placement.LOCAL, nodes, home=str(folder / "home"), attached=attachment)
     return engine_kind("hadoop").provider_of(cluster)(cluster, {"node": LocalTransport("node")})
 
 
@@ -272,6 +277,64 @@ async def test_what_stands_in_the_way_is_said_before_anything_is_held(
     vars(state).update(vars(Theirs(port=port)))
     await again.open(lambda _: None)
     await again.close()
+
+
+@pytest.mark.parametrize("wrong", [{"gone": True}, {"safe_mode": "Safe mode is ON."}])
+async def test_a_cluster_that_restarts_between_runs_is_waited_for(
+    theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
+) -> None:
+    monkeypatch.setattr("assay.engines.hadoop.attached.BACK_INTERVAL_S", 0.05)
+    state, port = theirs
+    provider = attached(tmp_path, port)
+    shown: list[str] = []
+    await opened(provider)
+
+    def show(words: str) -> None:
+        shown.append(words)
+        if sum("waiting" in each for each in shown) == 3:
+            vars(state).update(vars(Theirs(port=port)))
+
+    vars(state).update(wrong)
+    try:
+        engine = (await provider.provide(configuration(), show)).engine
+        assert await engine.trouble() is None
+    finally:
+        await provider.close()
+    assert "waiting for the Hadoop that is somebody else's: " in shown[0]
+    assert ("no NameNode is active" in shown[0]) == ("gone" in wrong)
+
+
+async def test_one_that_stays_away_is_an_error_in_words(
+    theirs: tuple[Theirs, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assay.engines.hadoop.attached.BACK_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("assay.engines.hadoop.attached.BACK_INTERVAL_S", 0.05)
+    state, port = theirs
+    provider = attached(tmp_path, port)
+    await opened(provider)
+    state.gone = True
+    try:
+        with pytest.raises(EngineError, match="no NameNode is active"):
+            await provider.provide(configuration(), lambda _: None)
+    finally:
+        await provider.close()
+
+
+async def test_where_only_the_edge_node_is_entered_what_was_not_observed_is_named(
+    theirs: tuple[Theirs, int], tmp_path: Path
+) -> None:
+    _, port = theirs
+    provider = attached(tmp_path, port, only_edge=True)
+    engine = await opened(provider)
+    try:
+        done = await engine.run(Program(TERAGEN, ("1", "/assay/a")), {}, timeout_s=30, label="job", show=print)
+    finally:
+        await provider.close()
+    assert engine.addresses["far"] == "10.0.0.9"
+    assert [str(each) for each in done.warnings if each.code is WarningCode.TRACE] == [
+        "not observed, as no host but the edge node is entered: devices, links, memory and caches of node, far"
+    ]
+    assert done.metrics["all_hdfs_read_bytes"] == 10**6
 
 
 async def test_what_needs_a_restart_or_more_nodes_is_refused(theirs: tuple[Theirs, int], tmp_path: Path) -> None:

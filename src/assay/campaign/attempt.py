@@ -119,7 +119,7 @@ class _Attempt:
                 if setting.transports:
                     setting.show("dropping caches")
                 await around.settled()
-                gathered.caches = await drop_all(setting.transports, engine.data_directories)
+                gathered.caches = await drop_all(setting.cluster, setting.transports, engine.data_directories)
             finished = await self._job(needed, engine)
             with around.step("samples"):
                 await samplers.stop()

@@ -26,9 +26,14 @@ def sampler_options(cluster: Cluster, name: str, cgroup: Mapping[str, str] | Non
 
 
 async def drop_all(
-    transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
+    cluster: Cluster, transports: Mapping[str, Transport], directories: Mapping[str, Sequence[str]]
 ) -> tuple[CacheState, ...]:
-    """Drop every node's page cache, and count what of the data in ``directories`` was and is in it."""
+    """Drop every node's page cache, and count what of the data in ``directories`` was and is in it.
+
+    Where some hosts may not be entered nothing is dropped and nothing known: an edge node's cache says nothing of data.
+    """
+    if len(cluster.entered) < len(cluster.nodes):
+        return ()
 
     async def on(name: str) -> CacheState:
         return await drop_caches(transports[name], directories.get(name, ()), timeout_s=_CACHE_TIMEOUT_S)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -20,14 +20,15 @@ from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.contract import Engine, EngineFacts
 from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
-from assay.model.cluster import Cluster, Role
+from assay.model.cluster import Cluster, Placement, Role
 from assay.model.environment import ClusterFacts, LayoutPlaces
 from assay.model.layout import Layout
-from assay.model.run import Run
+from assay.model.run import CacheState, Run
 from assay.model.warning import CodedWarning, WarningCode
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
 from assay.planning.order import PlannedRun
+from assay.units import format_bytes
 from assay.workloads.workload import Workload
 
 _SAMPLED = "sampler on the nodes"
@@ -61,6 +62,7 @@ def recorded(
     metrics, sources = _metrics(workload, data_bytes, gathered, setting.cluster, observed=facts.real)
     if finished and facts.real:
         metrics["assay_own_s"] = attempted.took_s - gathered.not_own_s - finished.outcome.duration_s
+    warm = warm_words(gathered.caches, setting.cluster, data_bytes) if facts.real else None
     run = Run(
         run_id=attempted.run_id,
         campaign_id=setting.campaign_id,
@@ -89,7 +91,7 @@ def recorded(
         phases=finished.phases if finished else (),
         checks=(*(finished.checks if finished else ()), *(judgement.checks if judgement else ())),
         caches=gathered.caches,
-        warnings=tuple(_warnings(gathered, metrics)),
+        warnings=(*_warnings(gathered, metrics), *([CodedWarning(WarningCode.CACHES, warm)] if warm else [])),
         environment=_environment(planned, setting, gathered),
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
         sources={**sources, "time limit": str(around.limit)},
@@ -143,11 +145,26 @@ def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWar
     if busy > CPU_LIMIT_SHARE:
         words = f"the CPU was the limit: {busy:.0%} busy on average; ratios come out too small"
         warnings.append(CodedWarning(WarningCode.CPU_LIMIT, words))
-    if gathered.caches and is_cold(gathered.caches) is not True:
-        reasons = sorted({state.reason for state in gathered.caches if state.reason})
-        words = f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
-        warnings.append(CodedWarning(WarningCode.CACHES, words))
     return warnings
+
+
+def warm_words(caches: Sequence[CacheState], cluster: Cluster, data_bytes: int | None) -> str | None:
+    """Return that a run was not shown to be cold, why, and on real hosts whether its data could lie in memory.
+
+    None where it was cold, or no cache was to be made so.
+    """
+    entered = len(cluster.entered) == len(cluster.nodes)
+    if (is_cold(caches) is True) if caches else entered:
+        return None
+    reasons = sorted({state.reason for state in caches if state.reason})
+    if not entered:
+        reasons.append("no host but the edge node is entered")
+    if cluster.placement is Placement.SSH and data_bytes:
+        memory_bytes = sum(node.type.memory_bytes for node in cluster.workers)
+        size, memory = format_bytes(data_bytes), format_bytes(memory_bytes)
+        larger = data_bytes > memory_bytes
+        reasons.append(f"its data, {size}, {'are larger than' if larger else 'fit into'} all workers' memory, {memory}")
+    return f"not shown to be cold{': ' + '; '.join(reasons) if reasons else ''}"
 
 
 def _environment(planned: PlannedRun, setting: Setting, gathered: Gathered) -> dict[str, Any]:

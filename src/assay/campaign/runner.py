@@ -233,16 +233,16 @@ async def _finish(provider: Provider) -> None:
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:
-    """Return a transport for every node, none where there are no hosts; they are closed with ``stack``.
+    """Return a transport for each node that may be entered, none where there are no hosts; ``stack`` closes them.
 
     Raises HostError for one that can't be had.
     """
     if cluster.simulated:
         return {}
     if cluster.placement is Placement.LOCAL:
-        transports: list[Transport] = [LocalTransport(node.name) for node in cluster.nodes]
+        transports: list[Transport] = [LocalTransport(node.name) for node in cluster.entered]
     else:
-        addressed = [(node.name, node.address) for node in cluster.nodes if node.address]
+        addressed = [(node.name, node.address) for node in cluster.entered if node.address]
         results = await asyncio.gather(
             *(connect_ssh(name, address) for name, address in addressed), return_exceptions=True
         )
@@ -290,16 +290,16 @@ async def _environment(
         return Environment({"assay": {"version": __version__}})
     watcher.step("recording the environment")
     folders = {
-        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
+        node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.entered
     }
     captured = await asyncio.gather(
-        *(capture(transports[node.name], java=facts.java, directories=folders[node.name]) for node in cluster.nodes)
+        *(capture(transports[name], java=facts.java, directories=folders[name]) for name in folders)
     )
     return Environment(
         {
             "assay": {"version": __version__, "python": platform.python_version()},
             "engine": facts.record(),
             "lab": dict(lab.tree) if lab else None,
-            "nodes": dict(zip((node.name for node in cluster.nodes), captured, strict=True)),
+            "nodes": dict(zip(folders, captured, strict=True)),
         }
     )

@@ -176,6 +176,8 @@ class Attachment:
     """None: where the cluster is secured, the login's own ticket is used."""
     authorities: str | None = None
     """A file on the edge node with the authorities that sign the daemons' certificates; None: its system's."""
+    only_edge: bool = False
+    """Whether no host but the edge node may be entered: the others are known by what their daemons publish."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +236,12 @@ class Cluster:
     def hosts(self) -> dict[str, str]:
         """Node name to the host that it is reached at; a node without an address is on this machine."""
         return {node.name: node.address.host if node.address else "127.0.0.1" for node in self.nodes}
+
+    @property
+    def entered(self) -> tuple[Node, ...]:
+        """The nodes that are reached by assay itself; the others may be asked by HTTP alone."""
+        attached = self.attached
+        return tuple(node for node in self.nodes if not (attached and attached.only_edge) or node.name == attached.edge)
 
     def using(self, workers: int | None) -> Cluster:
         """Return the cluster of the master and the first ``workers`` workers; all of them for None.

@@ -97,6 +97,7 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
         tuple(section.jars),
         login,
         section.authorities,
+        only_edge=section.only_edge,
     )
 
 

@@ -238,6 +238,8 @@ class AttachedSection(Section):
     """Where the Hadoop is secured by Kerberos and the login has no ticket of its own."""
     authorities: Directory | None = None
     """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
+    only_edge: bool = False
+    """true: no host but the edge node is entered by SSH; the others are known by what their daemons publish."""
 
 
 class NetworkSection(_RateSection):

@@ -7,16 +7,17 @@ carries, and the storage policy of that folder. What others run meanwhile is cou
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import statistics
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from assay.engines.contract import EngineFacts, Finished, Show
+from assay.engines.contract import EngineFacts, Finished, Provided, Show
 from assay.engines.hadoop import access, published
 from assay.engines.hadoop import jobs as own_jobs
 from assay.engines.hadoop.configuration import is_job_parameter, normalised
@@ -40,6 +41,8 @@ from assay.units import format_bytes
 
 QUEUE = "mapreduce.job.queuename"
 TAGS = "mapreduce.job.tags"
+BACK_TIMEOUT_S, BACK_INTERVAL_S = 900.0, 3.0
+"""So long a campaign waits for daemons that nobody of it can start: a large NameNode is in safe mode for minutes."""
 DISTURBED_SHARE = 0.05
 """Containers of others, as a share of all that ran on average, from which on a run says that it was disturbed."""
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"
@@ -81,21 +84,21 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     def __init__(self, entered: Entered, folder: str, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
         super().__init__(entered.facts, entered.hdfs(folder), cluster, transports)
-        self._entered = entered
+        self.entered = entered
         self._resourcemanager = entered.resourcemanager
         self.master = entered.edge
-        self._tag = f"assay-{uuid.uuid4().hex[:12]}"
+        self.tag = f"assay-{uuid.uuid4().hex[:12]}"
         self._others = _Others()
 
     @property
     def addresses(self) -> Mapping[str, str]:
         """The names that hosts have for themselves, under which daemons register."""
-        return self._entered.names
+        return self.entered.names
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         """What the client's configuration says of the workers' folders; none where it says nothing."""
-        site = self._entered.site
+        site = self.entered.site
         values = [site.get(name) for name in ("dfs.datanode.data.dir", "yarn.nodemanager.local-dirs")]
         folders = [
             re.sub(r"^(\[\w+\])?(file://)?", "", word.strip()) for value in values for word in value.split(",") if word
@@ -105,14 +108,14 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return what the client's configuration says of what matters for speed, and what the job carries."""
-        site = self._entered.site
+        site = self.entered.site
         set_there = telling(Property(name, site.get(name), ()) for name in site.settings)
-        return {**set_there, **normalised(parameters), QUEUE: self._entered.attachment.queue}
+        return {**set_there, **normalised(parameters), QUEUE: self.entered.attachment.queue}
 
     async def trouble(self) -> str | None:
         """Return which master does not answer, or that nothing can be written; the active one is looked for anew."""
         try:
-            await self._entered.site.access.enter(self.master)
+            await self.entered.site.access.enter(self.master)
             await self._find_active()
             return await safe_mode(self.storage.namenode)
         except (EngineError, HostError) as error:
@@ -120,36 +123,68 @@ class AttachedEngine(ClientEngine[Hdfs]):
 
     async def _find_active(self) -> None:
         """Go on with the masters that serve now. Raises EngineError where none does."""
-        namenode = await active_namenode(self.master, self._entered.site)
+        namenode = await active_namenode(self.master, self.entered.site)
         self._storage = replace(self._storage, namenode=namenode)
-        self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
+        self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
 
     async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
         """Submit a program by the client on the edge node, and fetch its jobs' histories."""
-        entered, attachment = self._entered, self._entered.attachment
+        entered, attachment = self.entered, self.entered.attachment
         entered.jobs.require_for(program)
         carried = {name: value for name, value in parameters.items() if is_job_parameter(name)}
-        own = {QUEUE: attachment.queue, TAGS: self._tag}
-        options = {**normalised(carried), **{name: self._placed(v) for name, v in program.options.items()}, **own}
-        arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self._placed, program.arguments)]
+        own = {QUEUE: attachment.queue, TAGS: self.tag}
+        options = {**normalised(carried), **{name: self.placed(v) for name, v in program.options.items()}, **own}
+        arguments = [*(f"-D{name}={value}" for name, value in options.items()), *map(self.placed, program.arguments)]
         command = [attachment.hadoop, "--config", attachment.configuration, program.main_class, *arguments]
+        folders = entered.site.history_folders()
+
+        async def told(ended: Finished) -> Finished:
+            storage = replace(self.storage, root=ROOT)
+            return await Histories(storage, folders).told(ended, job_ids(ended.outcome.output))
+
+        copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
+        return await self.submitted(command, timeout_s, label, told, int(copies) if copies.isdecimal() else 1)
+
+    async def submitted(
+        self,
+        command: Sequence[str],
+        timeout_s: float,
+        label: str,
+        told: Callable[[Finished], Awaitable[Finished]],
+        copies: int,
+        env: Mapping[str, str] | None = None,
+    ) -> Finished:
+        """Run a client on the edge node, and add what ``told`` knows of its jobs and what was seen of others meanwhile.
+
+        What still runs of a client that failed is ended.
+        """
+        entered = self.entered
         self._others = _Others()
         before = await published.look(self.storage.namenode, self._resourcemanager)
-        ended = await self.client(command, timeout_s, label, cwd=entered.home, env=entered.environment)
+        ended = await self.client(
+            command, timeout_s, label, cwd=entered.home, env={**entered.environment, **(env or {})}
+        )
         with contextlib.suppress(EngineError, HostError):  # the client followed a failover by itself: so do we
             await self._find_active()
         if ended.outcome.exit_status != 0:
             await self._end_applications()
-        folders = entered.site.history_folders()
-        ended = await Histories(replace(self.storage, root=ROOT), folders).told(ended, job_ids(ended.outcome.output))
+        ended = await told(ended)
         metrics, warnings = self._others.told()
         sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
-        ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warnings, sources=sources)
+        warned = (*ended.warnings, *warnings, *self._unseen())
+        ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
         after = await published.look(self.storage.namenode, self._resourcemanager)
-        copies = options.get(REPLICATION) or entered.site.get(REPLICATION, "3")
-        return published.told(ended, before, after, int(copies) if copies.isdecimal() else 1)
+        return published.told(ended, before, after, copies)
 
-    def _placed(self, text: str) -> str:
+    def _unseen(self) -> tuple[CodedWarning, ...]:
+        """Return what of the workers nobody could look at, where they may not be entered."""
+        if len(self.cluster.entered) == len(self.cluster.nodes):
+            return ()
+        names = ", ".join(node.name for node in self.cluster.workers)
+        words = f"not observed, as no host but the edge node is entered: devices, links, memory and caches of {names}"
+        return (CodedWarning(WarningCode.TRACE, words),)
+
+    def placed(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
         return _PLACE.sub(rf"\g<1>{self.storage.root}", text)
 
@@ -158,16 +193,23 @@ class AttachedEngine(ClientEngine[Hdfs]):
         return list((answer.get("apps") or {}).get("app") or [])
 
     async def progress(self) -> str | None:
-        """Look at all that runs: count what is others', and say where ours is."""
+        """Say where our job is, as its ApplicationMaster does."""
         try:
-            apps = await self._apps()
-            self._others.see(apps, self._tag)
-            ours = [app for app in apps if self._tag in str(app.get("applicationTags", ""))]
+            ours = await self.running()
             return await progress(self._resourcemanager, ours[-1]) if ours else None
         except (EngineError, HostError):
-            with contextlib.suppress(EngineError, HostError):  # of a pair, the other one may serve now
-                self._resourcemanager = await active_resourcemanager(self.master, self._entered.site)
             return None
+
+    async def running(self) -> list[dict[str, Any]]:
+        """Look at what YARN runs, count what is others', and return what is ours; none where it can't be told."""
+        try:
+            apps = await self._apps()
+        except (EngineError, HostError):
+            with contextlib.suppress(EngineError, HostError):  # of a pair, the other one may serve now
+                self._resourcemanager = await active_resourcemanager(self.master, self.entered.site)
+            return []
+        self._others.see(apps, self.tag)
+        return [app for app in apps if self.tag in str(app.get("applicationTags", ""))]
 
     async def cut_short(self) -> None:
         """End the jobs of a client that was cancelled."""
@@ -176,9 +218,9 @@ class AttachedEngine(ClientEngine[Hdfs]):
     async def _end_applications(self) -> None:
         """End what is ours and still runs; never what is not."""
         try:
-            ours = [app["id"] for app in await self._apps() if self._tag in str(app.get("applicationTags", ""))]
+            ours = [app["id"] for app in await self._apps() if self.tag in str(app.get("applicationTags", ""))]
             if ours:
-                attachment = self._entered.attachment
+                attachment = self.entered.attachment
                 kill = [
                     attachment.hadoop,
                     "--config",
@@ -187,7 +229,7 @@ class AttachedEngine(ClientEngine[Hdfs]):
                     "application",
                     "-kill",
                 ]
-                env = self._entered.environment
+                env = self.entered.environment
                 await self.master.run([*kill, *ours], timeout_s=COMMAND_TIMEOUT_S, check=False, env=env)
         except (EngineError, HostError):
             return
@@ -235,6 +277,11 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         self._access = PLAIN
 
     @property
+    def entered(self) -> Entered:
+        """What was found when the cluster was entered."""
+        return self._entered
+
+    @property
     def _attachment(self) -> Attachment:
         attachment = self.cluster.attached
         assert attachment is not None, "the catalogue provides it for attached clusters alone"
@@ -259,7 +306,7 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         await _check_queue(resourcemanager, attachment.queue, site)
         jobs = await own_jobs.ship({edge.name: edge}, self.cluster.home, show)
         facts = EngineFacts(self.rules.name, version, jobs=jobs.path)
-        names = {
+        names = dict(self.cluster.hosts) | {
             name: (await transport.run(["hostname"], timeout_s=COMMAND_TIMEOUT_S)).stdout.decode().strip()
             for name, transport in self.transports.items()
         }
@@ -290,6 +337,12 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         except BaseException:
             await self._leave_ticket()
             raise
+
+    async def provide(self, configuration: Configuration, show: Show) -> Provided:
+        """Use what runs there; where it has gone since the run before, wait until its owner has it back."""
+        if self._engine:
+            await _until_back(self._engine, show)
+        return await super().provide(configuration, show)
 
     async def close(self) -> None:
         """Let go; the daemons stay as they are, and a ticket that assay made goes."""
@@ -328,6 +381,16 @@ class AttachedHadoop(HeldProvider[AttachedEngine]):
         await engine.storage.make(ROOT)
         if configuration.layout.policy:
             await engine.storage.set_policy(ROOT, configuration.layout.policy)
+
+
+async def _until_back(engine: AttachedEngine, show: Show) -> None:
+    """Wait while masters do not serve or HDFS is in safe mode, so long at most; a ticket that is wrong stays wrong."""
+    deadline = time.monotonic() + BACK_TIMEOUT_S
+    while (words := await engine.trouble()) and time.monotonic() < deadline:
+        with contextlib.suppress(HostError):
+            await engine.entered.site.access.enter(engine.master)
+        show(f"waiting for the Hadoop that is somebody else's: {words}")
+        await asyncio.sleep(BACK_INTERVAL_S)
 
 
 async def _version(edge: Transport, attachment: Attachment) -> str:
