@@ -288,7 +288,7 @@ def removed(executor: str, why: str) -> dict[str, object]:
 def test_an_executor_that_went_while_a_job_ran_is_a_loss_but_not_one_that_was_let_go(
     why: str, words: str | None
 ) -> None:
-    added = {
+    added: dict[str, object] = {
         "Event": "SparkListenerExecutorAdded",
         "Executor ID": "1",
         "Executor Info": {"Host": "w1", "Total Cores": 2},

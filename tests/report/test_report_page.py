@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from assay.cli.main import assay
 from assay.errors import AssayError
 from assay.explain.run_detail import run_detail
-from assay.model.run import Origin, Run, RunStatus
+from assay.model.run import Origin, Run, RunStatus, Stage
 from assay.model.trace import Trace
 from assay.questions.json_values import json_value
 from assay.questions.report_single import SingleReport, single_report
@@ -85,12 +85,12 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     assert all(run.run_id in page for run in study_runs())
 
 
-def closely(runs: list[Run], lab: dict[str, Any] | None = None) -> SingleReport:
+def closely(runs: list[Run], lab: dict[str, Any] | None = None, stages: tuple[Stage, ...] = ()) -> SingleReport:
     """Return the content with one run of each configuration looked at closely."""
 
     def observed_of(run: Run) -> WholeRun:
         whole = hybrid_run()
-        whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab})
+        whole = replace(whole, run_id=run.run_id, environment=whole.environment | {"lab": lab}, stages=stages)
         return WholeRun(whole, tuple(hybrid_tasks()), hybrid_trace(), run_detail(whole, hybrid_tasks(), hybrid_trace()))
 
     return content_of(runs, observed_of=observed_of)
@@ -118,6 +118,18 @@ def test_one_run_of_each_configuration_is_shown_closely() -> None:
     names = re.findall(r'\bid="([\w-]+)"', html)
     assert len(names) == len(set(names))
     assert "<script" not in html
+
+
+def test_a_spark_run_has_its_stages_in_the_close_look() -> None:
+    stage = Stage(0, 0, "rows by range", (), 8, 2.0, 5.5, None, 10**8, 0, 0, 10**8, 4 * 10**6, 0.4, 0)
+    last = replace(stage, stage_id=1, name="saved", parents=(0,), start_s=5.5, end_s=9.0, spilled_bytes=0)
+    runs = runs_with({"HD2": [4.0, 4.1, 4.2], "SS2": [2.0, 2.1, 2.2]})
+    text = unescape(re.sub(r"<[^>]+>", " ", render_report(closely(runs, stages=(stage, last)))))
+    found = " ".join(text.split())
+    assert "Spark's stages" in found
+    assert "HD2 0 – 2.0 5.5 8 rows by range HD2 1 0 5.5 9.0 8 saved SS2 0" in found
+    assert "HD2 0 100 MB – 100 MB – 4 MB 0.4 s –" in found
+    assert "Spark's stages" not in render_report(closely(runs))
 
 
 def test_a_close_look_is_json_too() -> None:

@@ -23,6 +23,7 @@ from assay.explain.phases import Occupancy, occupancy, rank
 from assay.explain.profile import Profile, profile
 from assay.explain.reasons import SideSeen, reasons
 from assay.explain.run_detail import RunDetail
+from assay.explain.stage_tables import stage_sums_table, stages_table
 from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.model.plan import LAYOUT_FACTOR
@@ -37,6 +38,7 @@ from assay.questions.whole_run import WholeRun
 from assay.statistics.factors import levels_of
 from assay.statistics.run_table import table_of
 from assay.wording.language import moment, plural
+from assay.wording.table import TextTable
 from assay.wording.titles import origins_text, scale_text, workload_title
 
 COMPARISONS_MAX = 40
@@ -63,6 +65,8 @@ class RunView:
     timeline: Timeline
     limits: Limits | None = None
     """What limited it; None where no trace tells."""
+    stages: tuple[TextTable, ...] = ()
+    """Of a Spark program: the graph of its stages, and what they moved."""
 
     @property
     def shares_disks(self) -> bool:
@@ -195,6 +199,7 @@ def _views(
                     occupancy(seen.run, seen.tasks, step_s),
                     timeline(seen.tasks),
                     limits_of_seen(seen),
+                    (stages_table(seen.run), stage_sums_table(seen.run)) if seen.run.stages else (),
                 )
             )
     return tuple(found)

@@ -195,6 +195,18 @@ def _task_rows(view: RunView) -> list[tuple[Line | str, ...]]:
     ]
 
 
+def _stages(section: WorkloadSection) -> list[Block]:
+    """Return the tables of the views' Spark stages, those of all views in one."""
+    told = [view for view in section.views if view.stages]
+    blocks: list[Block] = [Heading("Spark's stages")] if told else []
+    for kind in zip(*(view.stages for view in told), strict=True):
+        headers = [f"#{name}" if right else name for name, right in zip(kind[0].headers, kind[0].right, strict=True)]
+        rows = [((Level(view.level),), *row) for view, one in zip(told, kind, strict=True) for row in one.rows]
+        blocks.append(table(("Run of", *headers), rows, f"{kind[0].title.capitalize()} of each run"))
+        blocks += [Paragraph(line(note), "soft") for note in dict.fromkeys(note for one in kind for note in one.notes)]
+    return blocks
+
+
 def _closely(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ...]:
     named: list[str | Level | Code] = []
     for place, view in enumerate(section.views):
@@ -229,7 +241,7 @@ def _closely(section: WorkloadSection, drawn: SectionFigures) -> tuple[Block, ..
                 "Tasks of each run",
             )
         )
-    return tuple(blocks)
+    return (*blocks, *_stages(section))
 
 
 def _throughputs() -> Chapter:
