@@ -97,11 +97,16 @@ def test_a_plan_that_can_not_be_simulated_is_refused_before_its_first_run(plan: 
 
 
 @needs_simulator
-def test_a_plan_for_another_engine_than_the_profiles_is_refused(plan: Path) -> None:
+def test_what_no_profile_is_of_is_refused(plan: Path) -> None:
     plan.write_text(PLAN.replace("engine: hadoop", "engine: spark"))
-    done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(plan.parent / "r")])
-    assert done.exit_code != 0
-    assert "is of hadoop, and this is to run on spark" in str(done.exception)
+    arguments = ["run", str(plan), "--repository", str(plan.parent / "r")]
+    other = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
+    assert other.exit_code != 0
+    assert "is of hadoop, and this is to run on spark" in str(other.exception)
+    plan.write_text(plan.read_text().replace("terasort", "shuffle"))
+    unknown = CliRunner().invoke(assay, arguments)
+    assert unknown.exit_code != 0
+    assert "the profile lab-spark has no workload 'shuffle'" in str(unknown.exception)
 
 
 def test_what_is_far_from_what_was_learned_is_said_and_makes_it_less_sure(plan: Path) -> None:
@@ -134,7 +139,7 @@ def test_spark_is_simulated_with_its_stages_and_executors_beside_hadoop(plan: Pa
     text = plan.read_text().replace("  layout: [HD2, SSD]", "  layout: [HD2, SSD]\n  engine: [hadoop, spark]")
     plan.write_text(text.replace("engine: hadoop\n", ""))
     arguments = ["run", str(plan), "--repository", str(root)]
-    refused = CliRunner().invoke(assay, arguments)
+    refused = CliRunner().invoke(assay, [*arguments, "--profile", str(SHIPPED)])
     assert "is of hadoop, and this is to run on spark" in str(refused.exception)
     assert not list(root.glob("bundles/*")), "nothing is begun"
     done = CliRunner().invoke(assay, [*arguments, "--profile", str(profile), "--profile", str(SHIPPED)])
@@ -150,4 +155,4 @@ def test_spark_is_simulated_with_its_stages_and_executors_beside_hadoop(plan: Pa
         assert len(run.executors) == 5
         assert [phase.name for phase in run.phases] == ["setup", "stage 0", "stage 1", "cleanup"]
     times = {(run.layout, run.engine): run.duration_s for run in runs}
-    assert times["SSD", "spark"] < times["HD2", "spark"]
+    assert times["SSD", "spark"] <= times["HD2", "spark"], "two cores of a node's eight: its disks wait for them"

@@ -361,7 +361,7 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
         combined=combined,
         written=_small_is_none(written),
         written_by_maps=not shuffles,
-        located=fmean(one.run.metrics.get("node_local_share", 0.0) for one in own) > 0.5,
+        located=bool(graphs) or fmean(one.run.metrics.get("node_local_share", 0.0) for one in own) > 0.5,
         map_cpu_s_per_byte=_estimate(
             max(0.0, one.map_cpu_s - idle_s * one.maps) / map_bytes[k] for k, one in enumerate(own)
         ),

@@ -21,6 +21,8 @@ from assay.spec.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of
 from assay.spec.section import Section, parse
 
 _AMOUNT_MAX = 1e9
+_BESIDE = ("lab-spark.yaml",)
+"""What comes with assay of other engines than Hadoop."""
 
 
 def _amount(value: object) -> float:
@@ -333,7 +335,10 @@ def _quoted(text: str) -> str:
 
 
 def shipped_profile() -> CostProfile:
-    """Return the profile that comes with assay. Raises HostError where this installation has none."""
+    """Return the profile that comes with assay, Hadoop's with Spark's beside it.
+
+    Raises HostError where this installation has none.
+    """
     found = installation().profiles
     path = found / "lab.yaml" if found else None
     if path is None or not path.is_file():
@@ -341,4 +346,5 @@ def shipped_profile() -> CostProfile:
             "no profile came with this installation",
             hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
         )
-    return load_profile(path)
+    others = [one for name in _BESIDE if (one := path.with_name(name)).is_file()]
+    return load_profile(path).together_with([load_profile(one) for one in others])

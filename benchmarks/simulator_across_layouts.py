@@ -1,0 +1,72 @@
+"""How well does each layout's runs alone predict the other layouts' runs of a repository? docs/simulator.md has it.
+
+    python benchmarks/simulator_across_layouts.py REPOSITORY [--where COLUMN=LEVEL …]
+
+For every layout that was measured, `assay whatif --where layout=IT --set layout=OTHER`: nothing but its own runs is
+looked at, they are what workloads cost and what the answer is anchored on. Each answer stands beside what was measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from statistics import fmean, median
+
+from assay.model.run import Origin, Run, RunStatus
+from assay.questions.runs import selected
+from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
+from assay.repository import Repository
+
+
+def measured_runs(store: Repository, where: tuple[str, ...]) -> list[Run]:
+    """Return the valid measured runs that match."""
+    table = selected(store.table(), where, "--where")
+    every = store.runs_at(table, range(len(table)))
+    return [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+
+
+def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, WhatIf, list[float]]]:
+    """Return asked layout, engine, answer and the measured times of what it is about."""
+    runs = measured_runs(store, where)
+    found = []
+    layouts = list(dict.fromkeys(run.layout for run in runs))
+    for engine in dict.fromkeys(run.engine for run in runs):
+        for asked, other in ((one, two) for one in layouts for two in layouts if one != two):
+            question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
+            for answer in what_if(store, question):
+                times = [
+                    run.duration_s
+                    for run in runs
+                    if (run.engine, run.layout, run.workload) == (engine, other, answer.workload)
+                ]
+                found.append((asked, engine, answer, times))
+    return found
+
+
+def main() -> None:
+    """Print the table and what it comes to."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("repository", type=Path)
+    arguments.add_argument("--where", action="append", default=[])
+    asked = arguments.parse_args()
+    print("| engine | workload | asked from | layout | predicted (s) | 90 % | measured (s) | n | error |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    errors, inside = [], []
+    for layout, engine, answer, times in rows(Repository.open(asked.repository), tuple(asked.where)):
+        measured_s = math.exp(fmean(map(math.log, times)))
+        errors.append(answer.simulated_s / measured_s - 1)
+        inside += [answer.low_s <= time_s <= answer.high_s for time_s in times]
+        print(
+            f"| {engine} | {answer.workload} | {layout} | {answer.changes['layout']} | {answer.simulated_s:.1f} | "
+            f"{answer.low_s:.1f} to {answer.high_s:.1f} | {measured_s:.1f} | {len(times)} | {errors[-1]:+.0%} |"
+        )
+    found = sorted(map(abs, errors))
+    print(
+        f"\n{len(found)} rows; median error {median(found):.0%}, worst {found[-1]:.0%}; "
+        f"{sum(inside)} of {len(inside)} comparisons of a run with its interval inside"
+    )
+
+
+if __name__ == "__main__":
+    main()
