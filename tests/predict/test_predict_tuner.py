@@ -295,3 +295,15 @@ def test_a_tunings_own_runs_are_not_learned_from_beforehand(tmp_path: Path) -> N
     assert before.tuner.estimate is not None
     assert after.tuner.estimate is not None
     assert np.array_equal(before.tuner.estimate, after.tuner.estimate)
+
+
+def test_times_that_never_differ_end_a_search_without_a_gain() -> None:
+    tuner = Tuner(space(), 8, 1)
+    runs = carried_out(tuner, lambda planned: 100.0)
+    assert len(runs) in (8, 10)  # with a comparison, or without one
+
+
+def test_contradictory_runs_are_scatter_to_a_search() -> None:
+    tuner = Tuner(space(), 12, 0)
+    runs = carried_out(tuner, lambda planned: 100.0 if planned.index % 2 else 300.0)
+    assert tuner.said(tuner.tried(runs)).noise > 0.1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from assay.questions.tuning import TUNING
+from assay.questions.tuning import TUNING, tuning_state
 from assay.repository import Repository
 from tuning_support import published_tuning
 from web_support import client_of
@@ -36,3 +36,10 @@ def test_a_tuning_that_is_not_there_is_not_found(tmp_path: Path) -> None:
     assert told.status_code == 404
     assert "no tuning's id begins with 'unknown'" in told.text
     assert client.get("/tuning/unknown").status_code == 404
+
+
+def test_a_search_whose_runs_all_failed_is_over_and_says_so(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "repository")
+    state = tuning_state(repository, published_tuning(repository, ((2, None),) * 4).campaign_id)
+    assert state.complete
+    assert state.claim.startswith("none of the search's runs was valid")

@@ -34,6 +34,8 @@ def explain(where: tuple[str, ...], by: str | None, as_json: bool, repository: P
     if as_json:
         print_json(json_value(found))
         return
+    for notice in found.notices:
+        click.echo(f"note: {notice}")
     _say(found)
 
 

@@ -63,6 +63,8 @@ def next_command(
     if as_json:
         print_json(json_value(found))
         return
+    for notice in found.notices:
+        click.echo(f"note: {notice}")
     names = list(found.runs[0].configuration) if found.runs else []
     cells = [
         (
@@ -128,6 +130,8 @@ def characterise(cluster: str, precision: float, as_json: bool, repository: Path
     if as_json:
         print_json(json_value(found))
         return
+    for notice in found.notices:
+        click.echo(f"note: {notice}")
     print_table(
         ("Runs on it", "Median error", "Mean error"),
         [(str(step.runs), f"{step.error:.1%}", f"{step.error_mean:.1%}") for step in found.steps],

@@ -213,6 +213,12 @@ def cells(model: Model, table: RunTable, names: Sequence[str], most: int = 400) 
     background = _Background(model, configurations.taken(np.arange(0, len(configurations), step)), (model.forest,))
     grid: list[tuple[int, ...]] = [()]
     for name in names:
+        if len(_levels(configurations, name)[0]) < 2:
+            raise SpecificationError(
+                f"{name} has one level only here, so that nothing can be said of it",
+                where="--by",
+                hint="ask with fewer conditions, or measure another level",
+            )
         grid = [(*cell, code) for cell in grid for code in sorted(_levels(configurations, name)[0])]
     if len(grid) > most:
         raise SpecificationError(f"{len(grid)} combinations are more than {most}", where="--by", hint="name fewer")

@@ -68,7 +68,7 @@ def read(data: bytes, learned_from: str) -> Model:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             model, told = _model(arrays), json.loads(arrays["header"].tobytes())["learned_from"]
-    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile, EOFError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, zipfile.BadZipFile, EOFError) as error:
         raise _refused(
             f"it can't be read: {str(error).splitlines()[0] if str(error) else 'it is incomplete'}"
         ) from error
@@ -100,6 +100,8 @@ def _model(arrays: Any) -> Model:
     header = json.loads(arrays["header"].tobytes())
     factors = (Factor(**{**told, "levels": tuple(told["levels"])}) for told in header["factors"])
     encoding = Encoding(tuple(factors), tuple(header["hardware"]), tuple(map(float, header["usual"])))
+    if not _are_texts(encoding) or len(encoding.hardware) != len(encoding.usual):
+        raise ValueError("a factor's name or level is no text, or hardware has no number")
     width = len(encoding.names)
     transfers = {}
     for kind in header["transfers"]:
@@ -114,6 +116,9 @@ def _model(arrays: Any) -> Model:
     shapes = {pair: tuple(sizes[kind] for kind in pair.split(" × ")) for pair in pairs}
     if any(len(own[kind]) != sizes[kind] for kind in own) or any(pairs[p].shape != shapes[p] for p in pairs):
         raise ValueError("what was measured of each level fits other levels")
+    plain = {name: _array(arrays, name, np.float64) for name in _PLAIN}
+    if len({len(found) for found in plain.values()}) > 1:
+        raise ValueError("its configurations have different numbers of times")
     return Model(
         encoding=encoding,
         forest=_forest(arrays, "forest", width),
@@ -124,5 +129,10 @@ def _model(arrays: Any) -> Model:
         transfers=transfers,
         runs=int(header["runs"]),
         seed=int(header["seed"]),
-        **{name: _array(arrays, name, np.float64) for name in _PLAIN},
+        **plain,
     )
+
+
+def _are_texts(encoding: Encoding) -> bool:
+    texts = [text for factor in encoding.factors for text in (factor.name, *factor.levels)]
+    return all(isinstance(text, str) for text in (*texts, *encoding.hardware))

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
+from assay.model.plan import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
 from assay.predict.explaining import Cell, Explained, cells, explain
 from assay.questions.configuration_asked import factor_named
 from assay.questions.learned import Learned, learned
+from assay.questions.next_plan import MAP_SLOTS
 from assay.questions.runs import selected
 from assay.repository import Repository
 
@@ -27,6 +29,18 @@ class WhatMatters:
     cells: tuple[Cell, ...]
     """Of the factors ``by``."""
     notices: tuple[str, ...]
+
+
+def drawn_together(known: Learned) -> tuple[str, ...]:
+    """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them.
+
+    None where fewer than two of them vary. Pages and reports draw ``what_matters_by(known, where, these).cells`` by
+    :func:`assay.charts.combinations.combinations`.
+    """
+    varied = {factor.name for factor in known.model.encoding.factors if factor.varied}
+    found = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
+    found += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
+    return tuple(found) if len(found) > 1 else ()
 
 
 def what_matters(repository: Repository, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:

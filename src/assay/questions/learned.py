@@ -14,6 +14,7 @@ from assay.errors import RepositoryError
 from assay.predict.features import CORES, MEMORY, WORKERS
 from assay.predict.model import Model, learn
 from assay.predict.model_file import read, written
+from assay.predict.soundness import doubts
 from assay.repository import Repository
 from assay.statistics.keys import Floats, first_rows, groups_by
 from assay.statistics.run_table import RunTable
@@ -55,9 +56,10 @@ def learned(repository: Repository) -> Learned:
     notices = []
     if (kept := repository.kept_model(name)) is not None:
         try:
-            return Learned(table, read(kept, table.source), ())
+            model = read(kept, table.source)
+            return Learned(table, model, doubts(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; it was learned anew")
     model = learn(table)
     repository.keep_model(name, written(model, table.source))
-    return Learned(table, model, tuple(notices))
+    return Learned(table, model, (*notices, *doubts(model, table)))

@@ -29,6 +29,10 @@ from assay.units import parse_duration
 
 CANDIDATES_MAX = 1_500
 SURFACE = "surface"
+SIZES = (5, 10, 15, 20, 30, 40, 60, 80, 120, 160)
+"""So many runs on a cluster are tried in turn."""
+REST_MIN = 5
+"""Configurations that are left to be told."""
 _BUDGET = re.compile(r"(\d{1,6})\s*runs?")
 
 
@@ -232,9 +236,16 @@ def characterise(repository: Repository, cluster: str, precision: float, most: i
     if column is None or code == ABSENT:
         levels = ", ".join(column.levels) if column else "none"
         raise SpecificationError(f"no run has cluster {cluster!r}", where="CLUSTER", hint=f"clusters: {levels}")
-    others = Learning.of(table.taken(column.codes != code))
-    own = Learning.of(table.taken(column.codes == code))
+    others = _learning(table.taken(column.codes != code), "of other clusters, by which runs on it are chosen")
+    own = _learning(table.taken(column.codes == code), f"on {cluster}")
     return _replayed(known, others, own, cluster, precision, most)
+
+
+def _learning(table: RunTable, which: str) -> Learning:
+    try:
+        return Learning.of(table)
+    except SpecificationError as error:
+        raise SpecificationError(f"{which}: {error.message}", where="CLUSTER", hint=error.hint) from error
 
 
 def _replayed(
@@ -246,7 +257,13 @@ def _replayed(
     chosen: list[int] = []
     steps: list[Step] = []
     enough: int | None = None
-    sizes = [size for size in (5, 10, 15, 20, 30, 40, 60, 80, 120, 160) if size <= min(most, len(plan) - 5)]
+    sizes = [size for size in SIZES if size <= min(most, len(plan) - REST_MIN)]
+    if not sizes:
+        raise SpecificationError(
+            f"{cluster} was measured in {len(plan)} configurations only, too few to choose some and tell the others",
+            where="CLUSTER",
+            hint=f"at least {SIZES[0] + REST_MIN} are needed; `assay next` says which to run",
+        )
     for size in sizes:
         said = trees_say(
             np.concatenate([theirs, mine[chosen]]), np.concatenate([others.logs, own.logs[chosen]]), mine, seed

@@ -258,7 +258,8 @@ def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, An
     picked = [one for one in trials if one.comparison and not one.is_default]
     verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1])))
     nothing_better = len(search) >= budget and found is not None and found.levels == defaults
-    complete = len(later) >= 2 * pairs or (len(search) >= budget and pairs > 0 and nothing_better)
+    over_with = len(search) >= budget and (found is None or (pairs > 0 and nothing_better))
+    complete = len(later) >= 2 * pairs or over_with
     return TuningState(
         campaign_id=campaign_id,
         plan=str(described.get("plan", "")),
@@ -282,14 +283,16 @@ def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, An
         ratio=ratio.value if ratio else None,
         ratio_low=ratio.low if ratio else None,
         ratio_high=ratio.high if ratio else None,
-        claim=str(verdict) if mean else _not_compared(len(search), budget, nothing_better=nothing_better),
+        claim=str(verdict) if mean else _not_compared(len(search), budget, found, nothing_better=nothing_better),
         complete=complete or (pairs == 0 and len(search) >= budget),
     )
 
 
-def _not_compared(searched: int, budget: int, *, nothing_better: bool) -> str:
+def _not_compared(searched: int, budget: int, found: Side | None, *, nothing_better: bool) -> str:
     if searched < budget:
         return f"the search goes on: {searched} of {budget} runs are made"
+    if found is None:
+        return "none of the search's runs was valid, so that nothing was found; `assay runs` tells why each failed"
     return "nothing faster than the plan's own configuration was found" if nothing_better else "not compared yet"
 
 

@@ -7,25 +7,15 @@ from fastapi.responses import HTMLResponse, Response
 
 from assay.charts.combinations import combinations
 from assay.errors import SpecificationError
-from assay.model.plan import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
 from assay.questions.coverage_map import PLACE
-from assay.questions.next_plan import MAP_SLOTS
+from assay.questions.explained import drawn_together
 from assay.questions.runs import levels_in
 from assay.web import api_predict
 from assay.web.answering import READERS, Texts, page_of
-from assay.web.context import Context, ContextOf
+from assay.web.context import ContextOf
 from assay.wording.titles import column_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
-
-
-def _together(context: Context) -> list[str]:
-    """Return the factors whose combinations are drawn: storage, network and containers, as far as runs vary them."""
-    encoding = api_predict.kept_model(context).model.encoding
-    varied = {factor.name for factor in encoding.factors if factor.varied}
-    found = [name for name in (LAYOUT_FACTOR, NETWORK_FACTOR) if name in varied]
-    found += [name for name in (CONTAINERS, MAP_SLOTS) if name in varied][:1]
-    return found if len(found) > 1 else []
 
 
 @router.get("/predict")
@@ -40,7 +30,9 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
             found = api_predict.kept_prediction(context, asked)
             workload = found.configuration.get("workload", "")
             if found.expected_s is not None and workload:
-                matters = api_predict.kept_reasons(context, [f"workload={workload}"], _together(context))
+                matters = api_predict.kept_reasons(
+                    context, [f"workload={workload}"], drawn_together(api_predict.kept_model(context))
+                )
         except SpecificationError as error:
             refused = error
     choices = {name: levels_in(table, name) for name in ("workload", *PLACE) if name in table.columns}
