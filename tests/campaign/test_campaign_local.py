@@ -70,11 +70,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def repository(folder: Path) -> Path:
     """Return the repository after the campaign's first call, that made one run, and its second, that made the rest."""
     plan, repository = write_local_plan(folder, f"local-{os.getpid()}", BODY), folder / "repository"
-    assay("run", plan, "--repository", repository, "--until", "1 run")
+    assay("run", plan, "--repository", repository, "--no-baseline", "--until", "1 run")
     [standing] = assay_json("campaign", "status", "--repository", repository)
     assert (standing["running"], standing["done"], standing["planned"]) == (False, 1, len(WORKLOADS))
     assert standing["stopped"] == "--until 1 run"
-    assay("run", plan, "--repository", repository, timeout_s=1500, check=False)
+    assay("run", plan, "--repository", repository, "--no-baseline", timeout_s=1500, check=False)
     return repository
 
 
