@@ -322,3 +322,25 @@ def test_a_real_browser_shows_it_without_a_request_or_an_error(
     assert shown == 14
     assert overflow <= 0
     assert small > 0.85, "charts are shrunk until their text can't be read"
+
+
+@pytest.mark.browser
+def test_on_paper_page_one_has_the_answer_the_costs_and_the_reasons_and_nothing_is_cut(
+    browser: Browser, page: str, tmp_path: Path
+) -> None:
+    """A4 less the browser's margins of 1 cm, at 96 px an inch; letters are the product's own."""
+    width_px, height_px = 718, 1046
+    path = tmp_path / "report.html"
+    path.write_text(page)
+    view = browser.new_page(viewport={"width": width_px, "height": height_px})
+    view.emulate_media(media="print")
+    view.goto(path.as_uri())
+    view.wait_for_function("document.fonts.status === 'loaded'")
+    assert view.evaluate("document.fonts.check('600 12px \"Source Sans Pro\"') && document.fonts.size") == 2
+    assert view.evaluate("document.documentElement.scrollWidth") <= width_px
+    bottom = view.evaluate("document.querySelector('.opening').getBoundingClientRect().bottom")
+    assert bottom <= height_px
+    table = view.locator(".opening table")
+    assert table.locator("thead").first.is_visible()
+    assert table.first.evaluate("table => getComputedStyle(table.rows[1]).display") == "table-row"
+    view.close()

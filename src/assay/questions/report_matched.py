@@ -46,6 +46,12 @@ class MatchedSection:
     best: tuple[BestSet, ...]
     costs: tuple[PlaneView, ...]
 
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """All levels that the section names, compared with the baseline or not."""
+        known = [level for one in self.best for level in (*one.may_be_best, *one.slower)]
+        return tuple(dict.fromkeys([*known, *self.never_compared]))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedReport(Report):

@@ -1,21 +1,27 @@
-"""A document as one HTML file that needs nothing else: no script, no font, no request to any host.
+"""A document as one HTML file that needs nothing else: no script, no request to any host; its letters are in it.
 
 In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
 """
 
 from __future__ import annotations
 
+import base64
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from assay.charts.letters import FAMILY, FILES, letters
 from assay.report.document import Code, Level, Line, ReportDocument, ReportFigure
 from assay.report.drawing import Drawer
 
 
 def _style() -> Markup:
     text = files("assay.report").joinpath("templates/report.css").read_text(encoding="utf-8")
+    for weight, name in FILES.items():
+        data = base64.b64encode(letters()[name]).decode("ascii")
+        source = f'url("data:font/otf;base64,{data}")'
+        text += f'@font-face {{ font-family: "{FAMILY}"; font-weight: {weight}; src: {source}; }}\n'
     return Markup(text)  # noqa: S704 - the package's own file
 
 

@@ -48,7 +48,8 @@ class _Forests:
 
     def __init__(self, report: MatchedReport) -> None:
         every = [s for section in report.sections for s in section.speedups]
-        self.palette: Mapping[str, str] = colours_of(report.levels)
+        named = [level for section in report.sections for level in section.levels]
+        self.palette: Mapping[str, str] = colours_of([*report.levels, *named])
         self._domain = speedup_domain([*every, *report.overall])
 
     def figure(self, name: str, speedups: Sequence[Speedup], caption: str, wide_px: int) -> ReportFigure:

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from assay.charts.identity import SHAPE_PATHS, shape_of
+from assay.charts.letters import letters
 from assay.errors import AssayError
 from assay.units import format_bytes, format_duration
 from assay.web.vega import Script, versions
@@ -26,8 +27,6 @@ TYPES = {
     "svg": "image/svg+xml",
     "otf": "font/otf",
 }
-FONTS = ("SourceSansPro-Regular.otf", "SourceSansPro-Semibold.otf")
-"""The pages' letters (SIL Open Font License), the same on every machine; ``app.css`` names them."""
 _CHARTS = "vega.js"
 
 
@@ -43,8 +42,7 @@ class Rendering:
         folder = files("assay.web").joinpath("static")
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
         self._assets = {item.name: item.read_bytes() for item in listed}
-        letters = files("font_source_sans_pro").joinpath("files")
-        self._assets |= {name: letters.joinpath(name).read_bytes() for name in FONTS}
+        self._assets |= letters()  # app.css names them
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """What stands for the content of the styles and scripts, in their addresses."""
         self._charts = Script()
