@@ -122,6 +122,14 @@ def test_a_log_that_was_cut_off_or_never_written_is_a_check_that_fails() -> None
         ({"spark.executor.memory": "4g"}, "an executor of 4224 MiB never fits on a node that gives 1536 MiB"),
         ({"spark.executor.memory": "300m"}, "less than the 450 MiB that Spark needs"),
         (
+            {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.minExecutors": "4"},
+            "4 executors are wanted, and there may be 3",
+        ),
+        (
+            {"spark.dynamicAllocation.enabled": "true", "spark.dynamicAllocation.maxExecutors": "9"},
+            "9 executors of 768 MiB are wanted, and 5 fit beside the ApplicationMaster's",
+        ),
+        (
             {"spark.executor.instances": "9"},
             "9 executors of 768 MiB are wanted, and 5 fit beside the ApplicationMaster's",
         ),
@@ -133,7 +141,7 @@ def test_what_never_fits_is_told_before_anything_starts(
     assert not [*RULES.mistakes({"dfs.replication": "2"}, cluster, 3)]
     found = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
     assert words in found[0].words
-    assert set(parameters) <= set(found[0].names)
+    assert {name for name in parameters if not name.endswith("enabled")} <= set(found[0].names)
 
 
 @pytest.mark.parametrize(
@@ -145,6 +153,8 @@ def test_what_never_fits_is_told_before_anything_starts(
         ("spark.io.compression.codec", "brotli", "valid: snappy, lz4, lzf, zstd"),
         ("compression", "brotli", "valid: none, snappy, lz4, lzf, zstd"),
         ("spark.dynamicAllocation.enabled", "perhaps", "not true or false"),
+        ("spark.dynamicAllocation.minExecutors", "-1", "not a whole number"),
+        ("spark.dynamicAllocation.maxExecutors", "0", "not a whole number above 0"),
         ("dfs.replication", "0", "not a number of copies"),
     ],
 )
@@ -270,6 +280,8 @@ def test_a_standalone_master_is_told_of_as_many_cores_as_the_executors_have(clus
     assert "-Dassay.deployment=mark" in on_yarn["spark.executor.extraJavaOptions"]
     alone = settings.program_settings(deployment, {**given, "spark.master": "standalone"}, {})
     assert alone["spark.cores.max"] == "12"
+    coming = settings.program_settings(deployment, {**given, "spark.dynamicAllocation.enabled": "true"}, {})
+    assert (coming["spark.dynamicAllocation.maxExecutors"], "spark.executor.instances" in coming) == ("3", False)
 
 
 def removed(executor: str, why: str) -> dict[str, object]:

@@ -20,7 +20,14 @@ from assay.spec.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
 _SWITCHES: Final = ("true", "false")
-_COUNTED: Final = (settings.EXECUTORS, settings.CORES, "spark.sql.shuffle.partitions", "spark.default.parallelism")
+_COUNTED: Final = (
+    settings.EXECUTORS,
+    settings.MOST_EXECUTORS,
+    settings.CORES,
+    "spark.sql.shuffle.partitions",
+    "spark.default.parallelism",
+)
+_COUNTED_FROM_0: Final = (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS)
 _SIZED: Final = (
     settings.MEMORY,
     settings.OVERHEAD,
@@ -74,6 +81,8 @@ class SparkRules:
             return unknown("codec", value, [codec for codec in _CODECS if codec != "none"])
         if name in _COUNTED and not (value.isdecimal() and 0 < int(value) < 10**6):
             return f"{value[:20]!r} is not a whole number above 0"
+        if name in _COUNTED_FROM_0 and not (value.isdecimal() and int(value) < 10**6):
+            return f"{value[:20]!r} is not a whole number"
         if name in _SIZED and settings.memory_mb(value) is None:
             return f"{value[:20]!r} is no size: write it as Spark does, such as 640m or 2g"
         if name == settings.DYNAMIC and value not in _SWITCHES:
@@ -97,11 +106,12 @@ class SparkRules:
             yield Mistake(names, words)
             return
         yield from _crowded(parameters, workers, asked)
+        yield from _more_than_most(parameters, workers)
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Tell what Hadoop's rules tell, and that dynamic allocation goes without a shuffle service."""
         told = self.hadoop.warnings(parameters, cluster)
-        if parameters.get(settings.DYNAMIC) != "true":
+        if not settings.dynamic(parameters):
             return told
         words = "spark.dynamicAllocation.enabled: executors that hold shuffle files stay, as no shuffle service runs"
         return (*told, words)
@@ -162,6 +172,18 @@ def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iter
     fit = gives // each * (workers - 1) + max(0, gives - master) // each
     wanted = settings.executors(parameters, workers)
     if wanted > fit:
-        names = (settings.EXECUTORS, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
+        counted = settings.MOST_EXECUTORS if settings.dynamic(parameters) else settings.EXECUTORS
+        names = (counted, settings.MEMORY, settings.OVERHEAD, containers.NODE_MEMORY)
         beside = f"beside the ApplicationMaster's {master} MiB on {workers} workers that give {gives} MiB each"
         yield Mistake(names, f"{wanted} executors of {each} MiB are wanted, and {fit} fit {beside}")
+
+
+def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mistake]:
+    """Yield that executors that come and go are to be more at least, or at first, than there may be."""
+    if not settings.dynamic(parameters):
+        return
+    most = settings.executors(parameters, workers)
+    for name in (settings.LEAST_EXECUTORS, settings.FIRST_EXECUTORS, settings.EXECUTORS):
+        if (wanted := settings.whole(parameters, name)) > most:
+            words = f"{wanted} executors are wanted, and there may be {most}"
+            yield Mistake((name, settings.MOST_EXECUTORS), words)

@@ -26,6 +26,9 @@ MASTER_MEMORY = "spark.yarn.am.memory"
 MASTER_OVERHEAD = "spark.yarn.am.memoryOverhead"
 DRIVER_MEMORY = "spark.driver.memory"
 DYNAMIC = "spark.dynamicAllocation.enabled"
+LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
+    f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max")
+)
 SPILL_COMPRESS = "spark.shuffle.spill.compress"
 HEAP_MIN_MB = 471_859_200 / 2**20
 """Spark refuses a smaller heap: one and a half times the 300 MiB that it keeps for itself (UnifiedMemoryManager)."""
@@ -142,9 +145,17 @@ def container_mb(parameters: Mapping[str, str], memory: str, overhead: str) -> i
     return 0 if None in parts else math.ceil(sum(part or 0 for part in parts))
 
 
+def dynamic(parameters: Mapping[str, str]) -> bool:
+    """Say whether executors come and go with the work that there is."""
+    return stated(parameters, DYNAMIC) == "true"
+
+
 def executors(parameters: Mapping[str, str], workers: int) -> int:
-    """Return how many executors a program has: one on each worker where the plan does not say."""
-    return whole(parameters, EXECUTORS) if EXECUTORS in parameters else workers
+    """Return how many executors a program has, or has at most where they come and go: one on each worker where the plan
+    does not say.
+    """
+    stated_by = MOST_EXECUTORS if dynamic(parameters) else EXECUTORS
+    return whole(parameters, stated_by) if stated_by in parameters else workers
 
 
 def program_settings(deployment: Deployment, parameters: Mapping[str, str], spark: Mapping[str, str]) -> dict[str, str]:
@@ -160,7 +171,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         part for part in (own.get("spark.executor.extraJavaOptions", deployment.task_java_options), marker) if part
     )
     fixed = {
-        EXECUTORS: str(executors(own, len(cluster.workers))),
+        MOST_EXECUTORS if dynamic(own) else EXECUTORS: str(executors(own, len(cluster.workers))),
         "spark.driver.host": master,
         "spark.driver.bindAddress": master,
         "spark.local.dir": f"{deployment.scratch}/spark",
