@@ -27,7 +27,7 @@ test: setup-test
 	@.venv/bin/python tools/test.py
 
 faults: setup-test
-	@.venv/bin/python tools/faults.py --minutes 55
+	@.venv/bin/python tools/faults.py --at-once 2 --minutes 55
 
 test-fast: setup-fast
 	@.venv/bin/python -m pytest --fast -n 3 --dist loadfile -p no:schemathesis

@@ -48,7 +48,7 @@ def plan_of(folder: Path, runs: int) -> Path:
 
 def answers(port: int, count: int) -> Iterator[tuple[int, float]]:
     """Ask one request after the other and yield each one's number and seconds. Raises for an answer that is none."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     for number in range(count):
         began = time.monotonic()
         connection.request("GET", PATHS[number % len(PATHS)])
@@ -113,7 +113,7 @@ def main() -> int:
                         for name, value in look.items():
                             looks.setdefault(name, []).append(value)
                         taken.clear()
-                status = campaign.wait(1800)
+                status = campaign.wait(3600)
             finally:
                 for process in (server, campaign):
                     process.terminate()
