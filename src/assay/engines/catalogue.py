@@ -33,12 +33,7 @@ def engine_kind(name: str) -> EngineKind:
 def _kinds() -> dict[str, EngineKind]:
     """Return name to engine; the first is what a plan gets that names none."""
     hadoop = HadoopRules()
-    return {
-        "hadoop": EngineKind(hadoop, _HADOOP),
-        "spark": EngineKind(
-            SparkRules(hadoop), {ProviderKind.DEPLOYED: _spark, ProviderKind.SIMULATED: _simulated_spark}
-        ),
-    }
+    return {"hadoop": EngineKind(hadoop, _HADOOP), "spark": EngineKind(SparkRules(hadoop), _SPARK)}
 
 
 def all_rules() -> dict[str, Rules]:
@@ -79,6 +74,17 @@ def _spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
     return DeployedSpark(cluster, transports)
 
 
+def _attached_spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+    from assay.engines.spark.attached import AttachedSpark
+
+    return AttachedSpark(cluster, transports)
+
+
+_SPARK = {
+    ProviderKind.DEPLOYED: _spark,
+    ProviderKind.ATTACHED: _attached_spark,
+    ProviderKind.SIMULATED: _simulated_spark,
+}
 _HADOOP = {
     ProviderKind.DEPLOYED: _hadoop,
     ProviderKind.ATTACHED: _attached_hadoop,

@@ -158,6 +158,25 @@ class KerberosLogin:
 
 
 @dataclass(frozen=True, slots=True)
+class SparkClient:
+    """Where somebody else's Spark is entered, on the edge node too."""
+
+    submit: str
+    """The program ``spark-submit``."""
+    configuration: str
+    """Its configuration directory, in which ``spark-defaults.conf`` lies."""
+    master: str
+    """``yarn``, or the address of Spark's own master: ``spark://HOST:PORT``."""
+    page: str | None = None
+    """``HOST:PORT`` of that master's page; None: its host and the usual port."""
+
+    @property
+    def on_yarn(self) -> bool:
+        """Whether YARN runs the executors."""
+        return self.master == "yarn"
+
+
+@dataclass(frozen=True, slots=True)
 class Attachment:
     """Where somebody else's Hadoop is entered, and what of it is ours: one queue, one folder."""
 
@@ -176,6 +195,8 @@ class Attachment:
     """None: where the cluster is secured, the login's own ticket is used."""
     authorities: str | None = None
     """A file on the edge node with the authorities that sign the daemons' certificates; None: its system's."""
+    spark: SparkClient | None = None
+    """None: where Spark's client usually is, on YARN."""
     only_edge: bool = False
     """Whether no host but the edge node may be entered: the others are known by what their daemons publish."""
 

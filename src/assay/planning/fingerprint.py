@@ -28,6 +28,7 @@ _COUNTED_IF_GIVEN = (
     "disks",
     "attached",
     "racks",
+    "spark",
     "only_edge",
     "cpu_speed",
     "simulated",

@@ -24,6 +24,7 @@ from assay.model.cluster import (
     Placement,
     Racks,
     Role,
+    SparkClient,
 )
 from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
 from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
@@ -86,7 +87,7 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
     master = next(node.name for node in nodes if Role.MASTER in node.roles)
     folder = section.directory.rstrip("/")
     edge = section.edge or master
-    given = section.kerberos
+    given, spark = section.kerberos, section.spark
     login = KerberosLogin(given.principal, given.keytab, given.cache) if given else None
     return Attachment(
         edge,
@@ -97,7 +98,8 @@ def _attachment(file: ClusterFile, nodes: Sequence[Node]) -> Attachment:
         tuple(section.jars),
         login,
         section.authorities,
-        only_edge=section.only_edge,
+        SparkClient(spark.submit, spark.configuration, spark.master, spark.page) if spark else None,
+        section.only_edge,
     )
 
 

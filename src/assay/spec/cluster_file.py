@@ -5,6 +5,7 @@ Rates, memory and capacities are the described hardware's own, also in a lab, wh
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Self
 
 from pydantic import Field, GetJsonSchemaHandler, model_validator
@@ -219,6 +220,27 @@ class KerberosSection(Section):
         return self
 
 
+class SparkClientSection(Section):
+    """The Spark that stands there: its client on the edge node, and who runs its executors."""
+
+    submit: Directory = "/usr/bin/spark-submit"
+    """The program spark-submit on the edge node."""
+    configuration: Directory = "/etc/spark/conf"
+    """The directory there with spark-defaults.conf."""
+    master: Text = "yarn"
+    """yarn, or the address of Spark's own master: spark://HOST:PORT."""
+    page: Text | None = None
+    """HOST:PORT of that master's page; its host and port 8080 when absent."""
+
+    @model_validator(mode="after")
+    def _known(self) -> Self:
+        if self.master != "yarn" and not re.fullmatch(r"spark://[\w.-]+:[0-9]{1,5}", self.master):
+            raise ValueError(f"master {self.master!r} is neither yarn nor spark://HOST:PORT")
+        if self.page is not None and not re.fullmatch(r"[\w.-]+:[0-9]{1,5}", self.page):
+            raise ValueError(f"page {self.page!r} is not HOST:PORT")
+        return self
+
+
 class AttachedSection(Section):
     """The Hadoop that stands there and is somebody else's: how it is entered, and what of it assay may use."""
 
@@ -238,6 +260,8 @@ class AttachedSection(Section):
     """Where the Hadoop is secured by Kerberos and the login has no ticket of its own."""
     authorities: Directory | None = None
     """File on the edge node with the authorities (PEM) that sign the daemons' certificates; absent: its system's."""
+    spark: SparkClientSection | None = None
+    """Where plans with 'engine: spark' find Spark's client, if not in the usual places."""
     only_edge: bool = False
     """true: no host but the edge node is entered by SSH; the others are known by what their daemons publish."""
 

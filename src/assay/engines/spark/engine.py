@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.engines.contract import EngineFacts, Finished, Show
 from assay.engines.hadoop.engine import HadoopEngine
@@ -24,6 +25,10 @@ from assay.engines.spark.standalone import Standalone
 from assay.errors import EngineError, HostError
 from assay.model.program import Program
 
+if TYPE_CHECKING:
+    from assay.hosts.transport import Transport
+
+HadoopT = TypeVar("HadoopT", bound=ClientEngine[Hdfs])
 SUBMIT = "org.apache.spark.deploy.SparkSubmit"
 _NO_JAR = "spark-internal"
 """What SparkSubmit takes in the place of a jar whose classes are on the class path already."""
@@ -62,20 +67,20 @@ class Installed:
         return f"{self.programs}:{self.jobs}"
 
 
-class SparkEngine(ClientEngine[Hdfs]):
-    """Spark on one Hadoop that runs: on its YARN, or on ``standalone`` daemons where those run."""
+class SparkOnHadoop(ClientEngine[Hdfs], Generic[HadoopT]):
+    """Spark on one Hadoop that runs, by which it stores, and which runs the programs that are Hadoop's."""
 
     rules = SparkRules(HadoopRules())
 
-    def __init__(self, installed: Installed, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
-        super().__init__(installed.facts, hadoop.storage, hadoop.cluster, hadoop.daemons.transports)
+    def __init__(self, facts: EngineFacts, hadoop: HadoopT, transports: Mapping[str, Transport]) -> None:
+        super().__init__(facts, hadoop.storage, hadoop.cluster, transports)
         self.hadoop = hadoop
-        self.standalone = standalone
-        self._installed = installed
+        self.master = hadoop.master
 
-    def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
-        """Say whether it stands on just these daemons."""
-        return self.hadoop is hadoop and self.standalone is standalone
+    @property
+    def storage(self) -> Hdfs:
+        """Hadoop's, by whichever NameNode serves now."""
+        return self.hadoop.storage
 
     @property
     def addresses(self) -> Mapping[str, str]:
@@ -86,6 +91,52 @@ class SparkEngine(ClientEngine[Hdfs]):
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         """Hadoop's: shuffle files lie in the NodeManagers' directories, or in Spark's own below the same."""
         return self.hadoop.data_directories
+
+    async def run(
+        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
+    ) -> Finished:
+        """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
+        if program.engine == self.hadoop.facts.name:
+            own = settings.of_hadoop(parameters)
+            return await self.hadoop.run(program, own, timeout_s=timeout_s, label=label, show=show)
+        return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
+
+    async def check(
+        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
+    ) -> Finished:
+        """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
+        if program.engine == self.hadoop.facts.name:
+            own = settings.of_hadoop(parameters)
+            return await self.hadoop.check(program, own, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+        return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
+
+    async def cut_short(self) -> None:
+        """End the application of a driver that was cancelled."""
+        await self.hadoop.cut_short()
+
+    async def tools(self, program: Program) -> dict[str, str]:
+        """Put the programs that tasks call where the driver is, from where Spark brings them to executors."""
+        places = []
+        for name in program.tools:
+            content = await asyncio.to_thread(programs.tool, name)
+            # The folder has the checksum: tasks know the program by its own name.
+            place = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
+            await self.master.write_file(place, content)
+            places.append(place)
+        return {"spark.files": ",".join(places)} if places else {}
+
+
+class SparkEngine(SparkOnHadoop[HadoopEngine]):
+    """Spark that assay deploys: on its YARN, or on ``standalone`` daemons where those run."""
+
+    def __init__(self, installed: Installed, hadoop: HadoopEngine, standalone: Standalone | None) -> None:
+        super().__init__(installed.facts, hadoop, hadoop.daemons.transports)
+        self.standalone = standalone
+        self._installed = installed
+
+    def fits(self, hadoop: HadoopEngine, standalone: Standalone | None) -> bool:
+        """Say whether it stands on just these daemons."""
+        return self.hadoop is hadoop and self.standalone is standalone
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
@@ -119,24 +170,6 @@ class SparkEngine(ClientEngine[Hdfs]):
         own = await self.standalone.logs() if self.standalone else {}
         return await self.hadoop.logs() | own
 
-    async def run(
-        self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
-    ) -> Finished:
-        """Run a program of Spark's; one of Hadoop's is run by Hadoop."""
-        if program.engine == self.hadoop.facts.name:
-            own = settings.of_hadoop(parameters)
-            return await self.hadoop.run(program, own, timeout_s=timeout_s, label=label, show=show)
-        return await super().run(program, parameters, timeout_s=timeout_s, label=label, show=show)
-
-    async def check(
-        self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
-    ) -> Finished:
-        """Run a check: one of Hadoop's in Hadoop's quickest way, one of Spark's as any program."""
-        if program.engine == self.hadoop.facts.name:
-            own = settings.of_hadoop(parameters)
-            return await self.hadoop.check(program, own, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
-        return await super().check(program, parameters, reads_bytes=reads_bytes, timeout_s=timeout_s, show=show)
-
     async def carry(self, program: Program, parameters: Mapping[str, str], timeout_s: float, label: str) -> Finished:
         """Run a driver on the master and fetch its event log."""
         daemons = self.hadoop.daemons
@@ -145,11 +178,11 @@ class SparkEngine(ClientEngine[Hdfs]):
         await self.master.run(["mkdir", "-p", events], timeout_s=COMMAND_TIMEOUT_S)
         address = daemons.deployment.host(daemons.deployment.cluster.master)
         folders = {"HADOOP_CONF_DIR": daemons.configuration_directory(), "SPARK_LOCAL_IP": address}
-        command = self._command(program, {**parameters, **await self._tools(program)})
+        command = self._command(program, {**parameters, **await self.tools(program)})
         ended = await self.client(command, timeout_s, label, cwd=daemons.home, env=folders)
         if ended.outcome.exit_status != 0:
             await self.hadoop.end_applications()
-        return _with(ended, recorded(await self._event_log(events), ended.started_unix_s))
+        return told_by_log(ended, recorded(await self._event_log(events), ended.started_unix_s))
 
     def _command(self, program: Program, parameters: Mapping[str, str]) -> list[str]:
         """Return the driver's command: SparkSubmit in client mode, which runs the program's class in its own JVM."""
@@ -160,17 +193,6 @@ class SparkEngine(ClientEngine[Hdfs]):
         chosen = [part for name, value in sorted(own.items()) for part in ("--conf", f"{name}={value}")]
         command = [deployment.java, *options, f"-Dlog4j2.configurationFile={self._log_settings}", "-cp", path, SUBMIT]
         return [*command, *chosen, "--class", program.main_class, _NO_JAR, *program.arguments]
-
-    async def _tools(self, program: Program) -> dict[str, str]:
-        """Put the programs that tasks call on the master, from where Spark brings them to executors."""
-        places = []
-        for name in program.tools:
-            content = await asyncio.to_thread(programs.tool, name)
-            # The folder has the checksum: tasks know the program by its own name.
-            place = f"{self.cluster.home}/tools/{hashlib.sha256(content).hexdigest()[:12]}/{name}"
-            await self.master.write_file(place, content)
-            places.append(place)
-        return {"spark.files": ",".join(places)} if places else {}
 
     @property
     def _log_settings(self) -> str:
@@ -188,10 +210,6 @@ class SparkEngine(ClientEngine[Hdfs]):
             return {}
         return {path.rsplit("/", 1)[-1]: content for path, content in zip(paths, contents, strict=True)}
 
-    async def cut_short(self) -> None:
-        """End the application of a driver that was cancelled."""
-        await self.hadoop.cut_short()
-
     async def progress(self) -> str | None:
         """Return what YARN says of the application; None without one, and on Spark's own master."""
         try:
@@ -204,7 +222,7 @@ class SparkEngine(ClientEngine[Hdfs]):
         return f"{apps[-1]['name']}: {apps[-1]['state'].lower()} in {apps[-1].get('runningContainers', 0)} containers"
 
 
-def _with(ended: Finished, told: Recorded) -> Finished:
+def told_by_log(ended: Finished, told: Recorded) -> Finished:
     """Return what ended with what the event log tells, in the words that all engines share."""
     own = {name: int(value) for name, value in _COUNTER.findall(ended.outcome.output)}
     summed = {name: int(told.metrics[metric]) for name, metric in _SUMS.items() if metric in told.metrics}

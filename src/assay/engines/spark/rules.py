@@ -19,6 +19,8 @@ from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}
+OURS: Final = (settings.QUEUE, settings.TAGS, settings.STAGING, settings.DEPLOY_MODE, settings.EVENTS)
+"""What the cluster file says of somebody else's Spark, and assay of each run on it."""
 _SWITCHES: Final = ("true", "false")
 _COUNTED: Final = (
     settings.EXECUTORS,
@@ -93,11 +95,14 @@ class SparkRules:
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
     ) -> Iterator[Mistake]:
         """Yield what Hadoop can't, executors that never fit a node, and heaps that Spark refuses."""
-        yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, written)
+        others = [name for name in written if not name.startswith(settings.PREFIX)]
+        yield from self.hadoop.mistakes(settings.of_hadoop(parameters), cluster, workers, others)
+        if cluster.attached:
+            yield from _of_theirs(parameters, written)
+            return  # what an executor gets where the plan is silent, somebody else has set
         heap = settings.memory_mb(settings.stated(parameters, settings.MEMORY)) or 0
         if heap < settings.HEAP_MIN_MB:
-            words = f"an executor's heap of {heap:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
-            yield Mistake((settings.MEMORY,), words)
+            yield Mistake((settings.MEMORY,), _too_small(heap))
         asked = settings.container_mb(parameters, settings.MEMORY, settings.OVERHEAD)
         gives = containers.node_memory_mb(parameters)
         if asked > gives:
@@ -111,7 +116,7 @@ class SparkRules:
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Tell what Hadoop's rules tell, and that dynamic allocation goes without a shuffle service."""
         told = self.hadoop.warnings(parameters, cluster)
-        if not settings.dynamic(parameters):
+        if not settings.dynamic(parameters) or cluster.attached:
             return told
         words = "spark.dynamicAllocation.enabled: executors that hold shuffle files stay, as no shuffle service runs"
         return (*told, words)
@@ -155,6 +160,23 @@ class SparkRules:
 def without_spark(configuration: Configuration) -> Configuration:
     """Return the configuration as Hadoop's daemons have it."""
     return replace(configuration, parameters=settings.of_hadoop(configuration.parameters))
+
+
+def _of_theirs(parameters: Mapping[str, str], written: Collection[str]) -> Iterator[Mistake]:
+    """Yield what no job can carry where Spark is somebody else's."""
+    if settings.MASTER in written:
+        words = f"{settings.MASTER} is said by the cluster file here (attached: spark), as it is somebody else's"
+        yield Mistake((settings.MASTER,), words)
+    for name in OURS:
+        if name in written:
+            yield Mistake((name,), f"{name} is what the cluster file says here: queue and folder that are yours")
+    heap = settings.memory_mb(parameters.get(settings.MEMORY, "")) if settings.MEMORY in parameters else None
+    if heap is not None and heap < settings.HEAP_MIN_MB:
+        yield Mistake((settings.MEMORY,), _too_small(heap))
+
+
+def _too_small(heap_mb: float) -> str:
+    return f"an executor's heap of {heap_mb:g} MiB is less than the {settings.HEAP_MIN_MB:g} MiB that Spark needs"
 
 
 def _crowded(parameters: Mapping[str, str], workers: int, asked_mb: int) -> Iterator[Mistake]:

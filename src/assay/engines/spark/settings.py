@@ -25,6 +25,9 @@ OVERHEAD = "spark.executor.memoryOverhead"
 MASTER_MEMORY = "spark.yarn.am.memory"
 MASTER_OVERHEAD = "spark.yarn.am.memoryOverhead"
 DRIVER_MEMORY = "spark.driver.memory"
+QUEUE, TAGS, STAGING = "spark.yarn.queue", "spark.yarn.tags", "spark.yarn.stagingDir"
+DEPLOY_MODE = "spark.submit.deployMode"
+EVENTS = "spark.eventLog.dir"
 DYNAMIC = "spark.dynamicAllocation.enabled"
 LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
     f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max")
@@ -84,7 +87,7 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
             "spark.yarn.scheduler.initial-allocation.interval": "50ms",
         },
     ),
-    ("everything that assay keeps in HDFS is below /assay", {"spark.yarn.stagingDir": "/assay/staging"}),
+    ("everything that assay keeps in HDFS is below /assay", {STAGING: "/assay/staging"}),
     ("Spark's own files wait for no more copies than they need", {"spark.yarn.submit.file.replication": "1"}),
     ("a client asks YARN often, as Hadoop's clients do here", {"spark.yarn.report.interval": "200ms"}),
 )
@@ -175,7 +178,7 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         "spark.driver.host": master,
         "spark.driver.bindAddress": master,
         "spark.local.dir": f"{deployment.scratch}/spark",
-        "spark.eventLog.dir": f"file://{event_directory(deployment)}",
+        EVENTS: f"file://{event_directory(deployment)}",
         "spark.executor.extraJavaOptions": executor_options,
         "spark.yarn.am.extraJavaOptions": f"{deployment.task_java_options} {marker}".strip(),
         **spark,
