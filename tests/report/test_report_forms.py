@@ -26,6 +26,7 @@ from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
 from report_support import single
+from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -259,3 +260,34 @@ def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
     titles = [threat.title for threat in content.threats]
     assert "Published, not measured here" in titles
     assert "Nothing here was measured" not in titles
+
+
+@needs_simulator
+def test_what_nobody_has_run_has_a_chapter_of_its_own_with_origin_interval_and_assumptions(tmp_path: Path) -> None:
+    measured = measured_repository(tmp_path / "r").root
+    target = tmp_path / "report.md"
+    prices = EXAMPLE.parent / "prices.yaml"
+    asked: list[str | Path] = [
+        "report",
+        "-o",
+        target,
+        "--set",
+        "workers.count=6",
+        "--prices",
+        prices,
+        "--repository",
+        measured,
+    ]
+    done = call(*asked, "--workload", "terasort", "--json")
+    assert done.exit_code == 0, done.output
+    text = target.read_text()
+    assert text.index("What if") > text.index("Cost")
+    chapter = text[text.index("Nobody has run these") : text.index("Findings")]
+    rows = [row for row in chapter.splitlines() if row.startswith("| TeraSort")]
+    assert len(rows) == 2
+    assert all("| simulated |" in row and " to " in row for row in rows)
+    assert "rofile these runs: learned from" in chapter
+    assert "--set workers.count=6" in text
+    plain = call("report", "-o", target, "--repository", measured)
+    assert plain.exit_code == 0
+    assert "What if" not in target.read_text()

@@ -74,6 +74,13 @@ def _packed(
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option("--workload", help="Only this workload.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
+@click.option(
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Also what the measured runs would take with this set otherwise, simulated, as `assay whatif`; repeatable.",
+)
 @click.option("--title", help="The report's title instead of the generated one.")
 @click.option("--question", help="The question that it answers instead of the generated one.")
 @click.option("--author", help="Who answers for it: a person, a team.")
@@ -99,6 +106,7 @@ def report(
     baseline: str | None,
     workload: str | None,
     prices: Path | None,
+    changes: tuple[str, ...],
     title: str | None,
     question: str | None,
     author: str | None,
@@ -125,7 +133,7 @@ def report(
     opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     day = date.date().isoformat() if date else None
     book_name = prices.name if prices else None
-    asked = ReportQuestion(factor, baseline or "", workload, book_name, title, question, author, day)
+    asked = ReportQuestion(factor, baseline or "", workload, book_name, title, question, author, day, changes)
     answer, frame = report_of(opened, table, asked, book, matched=matched)
     document = compose(answer, frame)
     _write(document, output, charts, as_json)

@@ -16,6 +16,7 @@ from assay.compare.compression import with_factors
 from assay.compare.matched import match, pairs_with
 from assay.model.price import PriceBook
 from assay.model.run import Run
+from assay.planning.altered import parse_changes
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
 from assay.questions.findings import findings_view
@@ -27,6 +28,7 @@ from assay.questions.report_matched import MatchedReport, matched_report
 from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport, single_report
 from assay.questions.speedup import speedup_view
+from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.whole_run import examples_of, whole_run, with_figures
 from assay.repository import Repository
 from assay.repository.package import imports_of
@@ -107,4 +109,16 @@ def _frame(
         assay_version=__version__,
         hardware=hardware_of(repository, examples),
         checked=checked_hosts(repository),
+        whatif=_what_if(repository, asked, book),
     )
+
+
+def _what_if(repository: Repository, asked: ReportQuestion, book: PriceBook | None) -> list[WhatIf]:
+    """Return what measured runs would take with the asked changes; not of those that were measured with them."""
+    if not asked.changes:
+        return []
+    changes = parse_changes(asked.changes)
+    where = (f"workload={asked.workload}",) if asked.workload else ()
+    answers = what_if(repository, WhatIfQuestion(changes, where), book)
+    same = {f"{name}={value}" for name, value in changes}
+    return [each for each in answers if not same <= set(each.configuration.split())]

@@ -20,6 +20,7 @@ from assay.questions.findings import FindingsView
 from assay.questions.hardware import HardwareView
 from assay.questions.hosts import CheckedCluster
 from assay.questions.report_parts import Fact, ReportQuestion
+from assay.questions.whatif import WhatIf
 from assay.repository.imports import ImportFacts
 from assay.statistics.run_table import RunTable
 from assay.wording.language import joined, plural
@@ -66,6 +67,8 @@ class ReportFrame:
     commands: tuple[str, ...]
     written_on: str
     """The day, as people write it."""
+    whatif: tuple[WhatIf, ...] = ()
+    """What the measured runs would take with what was asked set otherwise: simulated, each with its origin."""
 
 
 def present(table: RunTable, name: str) -> list[str]:
@@ -161,6 +164,7 @@ def report_command(asked: ReportQuestion) -> str:
     for name in ("workload", "prices", "title", "question", "author", "date"):
         value = getattr(asked, name)
         options += [f"--{name}", value] if value else []
+    options += [part for change in asked.changes for part in ("--set", change)]
     return shlex.join(["assay", "report", "-o", "report.html", *options])
 
 
@@ -183,6 +187,7 @@ def frame_of(
     assay_version: str = "",
     hardware: HardwareView | None = None,
     checked: Sequence[CheckedCluster] = (),
+    whatif: Sequence[WhatIf] = (),
 ) -> ReportFrame:
     """Return the frame. ``examples``: runs with their environments, all of them or one of each kind; ``claims``: what
     the runs say to the studies' claims.
@@ -206,4 +211,5 @@ def frame_of(
         plans=shown,
         commands=_commands(replace(asked, date=day), shown, imports),
         written_on=day,
+        whatif=tuple(whatif),
     )

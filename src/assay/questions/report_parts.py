@@ -20,6 +20,8 @@ class ReportQuestion:
     author: str | None = None
     date: str | None = None
     """The day that it carries, ``2026-11-22``; None: today."""
+    changes: tuple[str, ...] = ()
+    """What is asked of the measured runs with some things set otherwise, ``NAME=VALUE`` each."""
 
     @property
     def factors(self) -> list[str]:

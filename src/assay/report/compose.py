@@ -14,6 +14,7 @@ from assay.report.hardware import hardware_chapter
 from assay.report.matched import matched_parts
 from assay.report.opening import opening
 from assay.report.single import single_parts
+from assay.report.whatif import whatif_chapter
 
 
 def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportDocument:
@@ -33,6 +34,7 @@ def compose(report: SingleReport | MatchedReport, frame: ReportFrame) -> ReportD
             hardware_chapter(frame.hardware),
             *parts.results,
             parts.cost,
+            whatif_chapter(frame.whatif),
             findings_chapter(frame),
             threats_chapter(report.threats),
             appendix_chapter(frame, parts.runs),
