@@ -13,11 +13,12 @@ from assay.engines.hadoop.configuration import Deployment, Ports
 from assay.engines.spark import distribution, settings
 from assay.engines.spark.history import recorded
 from assay.engines.spark.java import needed_java, require_java, version_of
-from assay.errors import EngineError
+from assay.errors import EngineError, SpecificationError
 from assay.hosts.local import LocalTransport
 from assay.model.cluster import Cluster
 from assay.model.layout import Directories, Layout
 from assay.model.rules import Rules
+from assay.planning.plan_reader import load_plan
 from assay.spec import load_cluster
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
@@ -142,6 +143,15 @@ def test_what_never_fits_is_told_before_anything_starts(
     found = [*RULES.mistakes({"dfs.replication": "2", **parameters}, cluster, 3)]
     assert words in found[0].words
     assert {name for name in parameters if not name.endswith("enabled")} <= set(found[0].names)
+
+
+def test_a_plan_whose_executors_do_not_fit_is_refused_with_its_line(tmp_path: Path) -> None:
+    cluster = EXAMPLES / "lab" / "cluster.yaml"
+    text = f"plan: p\ncluster: {cluster}\nengine: spark\nlayout: HDD\nworkloads: [terasort: {{data: 1GB}}]\n"
+    (tmp_path / "plan.yaml").write_text(f"{text}parameters: {{dfs.replication: 2, spark.executor.memory: 9g}}\n")
+    with pytest.raises(SpecificationError, match=r"an executor of 9344 MiB never fits on a node") as caught:
+        load_plan(tmp_path / "plan.yaml")
+    assert "plan.yaml:6" in str(caught.value)
 
 
 @pytest.mark.parametrize(
