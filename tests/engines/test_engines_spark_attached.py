@@ -1,4 +1,4 @@
-"""Somebody else's Spark, played by a script for its client: what is asked of it, what is fetched and what is refused."""
+"""Somebody else's Spark, played by a script for its client: what is asked of it, what is fetched, and refused."""
 
 from __future__ import annotations
 
