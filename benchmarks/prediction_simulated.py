@@ -1,0 +1,140 @@
+"""What a simulated time adds to what is learned from runs: an ablation. docs/prediction.md has its table.
+
+    python benchmarks/prediction_simulated.py REPOSITORY [REPOSITORY …]
+
+Takes the valid measured runs of campaigns that the repositories hold with plan and cluster, simulates each
+configuration once with the profile that comes with assay, and leaves out each configuration in turn, each layout of a
+workload, and each workload of a cluster. The others have to tell it: by the trees that `assay predict` grows, without
+the simulated time, with it as one more feature, of what the simulation missed (the residual), or both; beside the
+simulator alone and corrected by how it missed the workload's other configurations. Errors are of configurations: mean
+and largest of the absolute error over the measured time, and the mean absolute error in seconds. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from assay.engines.simulated.process import simulate
+from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.model.run import Origin, Run, RunStatus
+from assay.planning.altered import altered, only_run
+from assay.planning.inputs import size_of
+from assay.predict.features import learned_encoding
+from assay.predict.forest import grown
+from assay.predict.model import SEED
+from assay.questions.learning import shipped_profile
+from assay.questions.whatif import measured_of
+from assay.repository import Repository
+from assay.statistics.keys import Floats
+from assay.statistics.run_table import table_of
+
+TREES = 192
+"""As many as a model of `assay predict` has in all of its folds."""
+Method = Callable[["Scene", np.ndarray, np.ndarray], Floats]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Configurations: one run each, logarithms of measured and of simulated times."""
+
+    runs: tuple[Run, ...]
+    measured: Floats
+    simulated: Floats
+    features: Floats
+    runs_in_all: int
+
+
+def scene_of(repositories: Sequence[Path]) -> Scene:
+    """Return the configurations of some repositories."""
+    profile, runs, measured, asked, total = shipped_profile(), list[Run](), list[float](), list[Asked](), 0
+    for path in repositories:
+        store = Repository.open(path)
+        every = store.runs()
+        valid = [run for run in every if run.origin is Origin.MEASURED and run.status is RunStatus.VALID]
+        for group in measured_of(store, valid):
+            plan = altered(group.plan, group.levels, group.workload)
+            one = only_run(plan)
+            own = profile.of_engine(group.runs[0].engine)
+            asked.append(Asked(plan.cluster, one.configuration, one.workload.name, size_of(one, plan), own))
+            runs.append(group.runs[0])
+            measured.append(float(np.median([np.log(run.duration_s) for run in group.runs])))
+            total += len(group.runs)
+    told = simulate([scenario_of(one).with_seed(1, str(at)) for at, one in enumerate(asked)])
+    table = table_of(runs)
+    features = learned_encoding(table).of(table).astype(np.float64)
+    return Scene(tuple(runs), np.array(measured), np.log([one.duration_s for one in told]), features, total)
+
+
+def trees(*, feature: bool, residual: bool) -> Method:
+    """Return the learner of `assay predict` with a simulated time in one place, both or none."""
+
+    def said(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
+        base = scene.simulated if residual else np.zeros(len(scene.measured))
+        columns = np.column_stack([scene.features, scene.simulated]) if feature else scene.features
+        wide = columns.astype(np.float32)
+        forest = grown(wide[kept], (scene.measured - base)[kept], None, trees=TREES, seed=SEED)
+        found: Floats = forest.each(wide[left]).mean(axis=1) + base[left]
+        return found
+
+    return said
+
+
+def corrected(scene: Scene, kept: np.ndarray, left: np.ndarray) -> Floats:
+    """Return the simulated times, each corrected by the median miss of its workload's others, or of all."""
+    miss = scene.measured - scene.simulated
+    names = np.array([run.workload for run in scene.runs])
+    found = np.empty(len(left))
+    for at, row in enumerate(left):
+        own = kept[names[kept] == names[row]]
+        found[at] = scene.simulated[row] + np.median(miss[own if len(own) else kept])
+    return found
+
+
+METHODS: dict[str, Method] = {
+    "trees, without a simulated time": trees(feature=False, residual=False),
+    "trees, a simulated time as one feature": trees(feature=True, residual=False),
+    "trees of what the simulation missed": trees(feature=False, residual=True),
+    "the same, and as a feature": trees(feature=True, residual=True),
+    "the simulator alone": lambda scene, _, left: scene.simulated[left],
+    "the simulator, corrected by its miss elsewhere": corrected,
+}
+
+
+def parts(scene: Scene) -> dict[str, list[str]]:
+    """Return what is left out together, by title: a name for each configuration."""
+    return {
+        "each configuration": [str(at) for at in range(len(scene.runs))],
+        "each workload's layout": [f"{run.cluster} {run.workload} {run.layout}" for run in scene.runs],
+        "each cluster's workload": [f"{run.cluster} {run.workload}" for run in scene.runs],
+    }
+
+
+def main() -> None:
+    """Print the table."""
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    arguments.add_argument("repositories", type=Path, nargs="+")
+    scene = scene_of(arguments.parse_args().repositories)
+    size = len(scene.runs)
+    clusters = ", ".join(dict.fromkeys(run.cluster for run in scene.runs))
+    print(f"{scene.runs_in_all} valid measured runs of {size} configurations; clusters: {clusters}\n")
+    print("| left out | what tells it | mean error | largest | MAE (s) |\n|---|---|---|---|---|")
+    for title, names in parts(scene).items():
+        groups = list(dict.fromkeys(names))
+        for method, said in METHODS.items():
+            found = np.empty(size)
+            for group in groups:
+                left = np.array([at for at, name in enumerate(names) if name == group])
+                found[left] = said(scene, np.setdiff1d(np.arange(size), left), left)
+            off = np.abs(np.exp(found - scene.measured) - 1)
+            seconds = np.abs(np.exp(found) - np.exp(scene.measured)).mean()
+            which = f"{title} ({len(groups)})" if len(groups) < size else title
+            print(f"| {which} | {method} | {off.mean():.1%} | {off.max():.0%} | {seconds:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
