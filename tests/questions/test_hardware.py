@@ -11,10 +11,11 @@ import pytest
 
 from assay.model.baseline import Baseline, Measurement
 from assay.questions.hardware import READ, hardware_of
-from assay.report.document import Table, plain_text
+from assay.report.document import Table
 from assay.report.hardware import hardware_chapter
 from assay.repository import Repository
 from builders import make_run
+from report_support import plain_text
 
 LAB = Path(__file__).parents[2] / "examples" / "lab" / "cluster.yaml"
 NAME = "hdd-vs-ssd"

@@ -7,9 +7,10 @@ from typing import Any
 from assay.model.run import Run
 from assay.model.trace import Trace
 from assay.questions.report_single import SingleReport, single_report
-from assay.report.document import Facts, Table, plain_text
+from assay.report.document import Facts, Table
 from assay.report.opening import opening
 from builders import price_book, runs_with, study_runs
+from report_support import plain_text
 
 SURE = (0.0, 0.1, 0.2)
 

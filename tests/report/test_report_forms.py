@@ -19,13 +19,13 @@ from assay.errors import AssayError, SpecificationError
 from assay.model.run import Origin, Run
 from assay.model.trace import Trace
 from assay.questions.report_single import single_report
-from assay.report.document import ReportDocument, charts_of, plain_text
+from assay.report.document import ReportDocument, charts_of
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
 from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
-from report_support import single
+from report_support import plain_text, single
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
 if TYPE_CHECKING:

@@ -15,8 +15,15 @@ from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport
 from assay.questions.speedup import speedups_over
 from assay.report.compose import compose
-from assay.report.document import ReportDocument
+from assay.report.document import Level, Line, ReportDocument
 from assay.statistics.run_table import RunTable, table_of
+
+
+def plain_text(line: Line) -> str:
+    """Return a line without its marks."""
+    return "".join(
+        part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text for part in line
+    )
 
 
 def claims_of(table: RunTable) -> FindingsView:

@@ -176,13 +176,6 @@ def charts_of(document: ReportDocument) -> list[ReportFigure]:
     return [*figures_of(document.opening), *(f for chapter in document.chapters for f in figures_of(chapter.blocks))]
 
 
-def plain_text(line: Line) -> str:
-    """Return a line without its marks."""
-    return "".join(
-        part if isinstance(part, str) else part.name if isinstance(part, Level) else part.text for part in line
-    )
-
-
 class _Numbers:
     """Tables and figures counted from one, in the order of the document."""
 
