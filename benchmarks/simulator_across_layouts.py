@@ -35,12 +35,14 @@ def rows(store: Repository, where: tuple[str, ...]) -> list[tuple[str, str, What
         for asked, other in ((one, two) for one in layouts for two in layouts if one != two):
             question = WhatIfQuestion((("layout", other),), (*where, f"engine={engine}", f"layout={asked}"))
             for answer in what_if(store, question):
+                wanted = {**dict(part.split("=", 1) for part in answer.configuration.split()), "layout": other}
                 times = [
                     run.duration_s
                     for run in runs
-                    if (run.engine, run.layout, run.workload) == (engine, other, answer.workload)
+                    if (run.engine, run.workload, run.levels) == (engine, answer.workload, wanted)
                 ]
-                found.append((asked, engine, answer, times))
+                if times:
+                    found.append((asked, engine, answer, times))
     return found
 
 
@@ -53,13 +55,13 @@ def main() -> None:
     print("| engine | workload | asked from | layout | predicted (s) | 90 % | measured (s) | n | error |")
     print("|---|---|---|---|---|---|---|---|---|")
     errors, inside = [], []
-    for layout, engine, answer, times in rows(Repository.open(asked.repository), tuple(asked.where)):
+    for _, engine, answer, times in rows(Repository.open(asked.repository), tuple(asked.where)):
         measured_s = math.exp(fmean(map(math.log, times)))
         errors.append(answer.simulated_s / measured_s - 1)
         inside += [answer.low_s <= time_s <= answer.high_s for time_s in times]
         print(
-            f"| {engine} | {answer.workload} | {layout} | {answer.changes['layout']} | {answer.simulated_s:.1f} | "
-            f"{answer.low_s:.1f} to {answer.high_s:.1f} | {measured_s:.1f} | {len(times)} | {errors[-1]:+.0%} |"
+            f"| {engine} | {answer.workload} | {answer.configuration} | {answer.changes['layout']} | "
+            f"{answer.simulated_s:.1f} | {answer.low_s:.1f} to {answer.high_s:.1f} | {measured_s:.1f} | {len(times)} | {errors[-1]:+.0%} |"
         )
     found = sorted(map(abs, errors))
     print(
