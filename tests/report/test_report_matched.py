@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -15,11 +16,13 @@ from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.cli.main import assay
 from assay.compare.speedups import matched_speedups
 from assay.model.run import Origin, Run, RunStatus
+from assay.questions.report_combined import combined_of
 from assay.report.html import html
 from assay.repository import Repository
 from assay.statistics.run_table import RunTable, table_of
 from assay.wording.ratios import format_ratio
 from builders import make_run, said
+from learning import learning_runs
 from report_support import matched, matched_of
 
 if TYPE_CHECKING:
@@ -175,3 +178,28 @@ def test_threats_of_a_table_are_read_off_it() -> None:
     assert "1 failed" in found["Runs that do not count"]
     assert {"Warm runs", "Cache state not proven", "Not everything was measured"} <= found.keys()
     assert "Few matched sets" not in found
+
+
+def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_together(tmp_path: Path) -> None:
+    """One combination was never run: it is counted, and no guess is drawn for it."""
+    root = tmp_path / "repository"
+    store = Repository.create(root)
+    runs = [run for run in learning_runs(clusters=(8,), slots=(2, 4, 8)) if run.workload == "sort"]
+    slots = "mapreduce.tasktracker.map.tasks.maximum"
+    first = (runs[0].layout, runs[0].levels["network"], runs[0].parameters[slots])
+    kept = [run for run in runs if (run.layout, run.levels["network"], run.parameters[slots]) != first]
+    for run in kept:
+        store.publish(run)
+    assert combined_of(store, store.table().taken(np.arange(1))) == ()
+    (one,) = combined_of(store, store.table())
+    assert (one.title, one.guessed) == ("Sort", 1)
+    assert one.by == ("Storage layout", "Network", "Map slots a node")
+    assert all(cell.configurations for cell in one.cells)
+    assert first not in {cell.levels for cell in one.cells}
+    path = tmp_path / "report.html"
+    CliRunner().invoke(assay, ["report", "-o", str(path), "--matched", "--repository", str(root)])
+    page = path.read_text()
+    assert "Storage × network × containers" in page
+    assert "1 combination that nobody measured left out" in page
+    assert "the model&#39;s guess" not in page
+    assert "the model's guess" not in page

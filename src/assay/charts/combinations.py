@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart
+from assay.charts.identity import colours_of
+from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
 
 HEIGHT_PX = 260
-COLOURS_MAX = len(PALETTE)
+COLOURS_MAX = 12
 MEASURED, GUESSED = "measured", "the model's guess"
 
 
@@ -70,10 +71,12 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "title": "Expected time (s)",
         "scale": {"type": "log", "nice": False},
     }
-    colours = {"domain": first, "range": list(PALETTE[: len(first)])}
+    colours = colour_scale(colours_of(first))
     colour = {"field": "first", "type": "nominal", "title": titles[0], "scale": colours}
     dash = {"field": "second", "type": "nominal", "title": titles[1] if len(titles) > 2 else None}
+    guessed = any(not cell.configurations for cell in cells)
     shape = {"domain": [MEASURED, GUESSED], "range": ["circle", "cross"]}
+    legend = {} if guessed else {"legend": None}
     several = {"strokeDash": dash} if len(titles) > 2 else {}
     line = {"mark": {"type": "line", "strokeWidth": 1.5, "opacity": 0.8}, "encoding": {"color": colour, **several}}
     points = {
@@ -81,7 +84,7 @@ def combinations(cells: Sequence[Combination], titles: Sequence[str], width_px: 
         "encoding": {
             "color": colour,
             "detail": {"field": "second"},
-            "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape},
+            "shape": {"field": "kind", "type": "nominal", "title": None, "scale": shape, **legend},
             "tooltip": [
                 {"field": name, "title": title}
                 for name, title in (("first", titles[0]), ("second", dash["title"] or ""), ("last", titles[-1]))

@@ -23,6 +23,7 @@ from assay.questions.findings import findings_view
 from assay.questions.hardware import hardware_of
 from assay.questions.hosts import checked_hosts
 from assay.questions.planes import PlaneOptions, cost_planes
+from assay.questions.report_combined import combined_of
 from assay.questions.report_frame import ReportFrame, frame_of
 from assay.questions.report_matched import MatchedReport, matched_report
 from assay.questions.report_parts import ReportQuestion
@@ -70,7 +71,7 @@ def _matched(
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
     costs = cost_planes(repository, table, book, PlaneOptions((), take="all")) if book else []
-    report = matched_report(table, view, costs)
+    report = matched_report(table, view, costs, combined_of(repository, table))
     return report, _frame(repository, table, examples_of(repository, table), asked, report, book)
 
 

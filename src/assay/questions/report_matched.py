@@ -19,7 +19,8 @@ from assay.compare.threats import threats
 from assay.compare.together import LevelNetwork, network_of
 from assay.compare.verdict import Conclusion
 from assay.model.warning import CodedWarning
-from assay.questions.planes import PlaneView
+from assay.questions.planes import Certainty, PlaneView
+from assay.questions.report_combined import Combined
 from assay.questions.report_parts import Fact
 from assay.questions.report_summary import Report, WorkloadAnswer, faster, sure_of
 from assay.questions.speedup import SpeedupView
@@ -64,6 +65,8 @@ class MatchedReport(Report):
     """What the speedups say beside their rows."""
     network: LevelNetwork | None
     """What was compared with what, over all workloads; None with fewer than three levels."""
+    combined: tuple[Combined, ...]
+    """What storage, network and containers do to each other."""
     warnings: tuple[CodedWarning, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
@@ -157,7 +160,27 @@ def _origin(speedup: Speedup) -> str:
     return f"{speedup.origin} in a lab at scale {speedup.lab_scale}" if speedup.lab_scale else speedup.origin
 
 
-def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView] = ()) -> MatchedReport:
+def _cheapest(costs: Sequence[PlaneView]) -> tuple[Fact, ...]:
+    """Return which row of each workload's best filled plane is the cheapest, and where that is not settled."""
+    best: dict[str, PlaneView] = {}
+    for view in sorted(costs, key=lambda view: -sum(row.n_all for row in view.rows)):
+        if view.rows:
+            best.setdefault(workload_title(view.job.get("workload", "")), view)
+    sure: dict[str, list[str]] = {}
+    for title, view in best.items():
+        if view.certainty is Certainty.SURE:
+            sure.setdefault(view.rows[0].label, []).append(title)
+    told = [f"a run costs least on {label}: {joined(titles)}" for label, titles in sure.items()]
+    open_ = [title for title, view in best.items() if view.certainty is not Certainty.SURE]
+    if open_:
+        told.append(f"not settled on {joined(open_)}")
+    words = "; ".join(told)
+    return (Fact("By cost", f"{words[:1].upper()}{words[1:]}."),) if told else ()
+
+
+def matched_report(
+    table: RunTable, view: SpeedupView, costs: Sequence[PlaneView] = (), combined: Sequence[Combined] = ()
+) -> MatchedReport:
     """Return the report."""
     found, baseline = view.speedups, view.baseline or ""
     sections = []
@@ -184,11 +207,12 @@ def matched_report(table: RunTable, view: SpeedupView, costs: Sequence[PlaneView
         workloads=tuple(
             WorkloadAnswer(part.title, part.speedups, _fastest(part.best)) for part in sections if part.speedups
         ),
-        points=(),
+        points=_cheapest(costs),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
         tables=tuple(tables_of(found, view.compared, view.best, workload_title)),
         network=network_of(view.compared),
+        combined=tuple(combined),
         method=_method(table, found),
         warnings=view.warnings,
         threats=tuple(threats(table, found, view.warnings)),

@@ -6,17 +6,21 @@ In: a :class:`MatchedReport`. Out: the parts of its document that are its own. N
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
+from assay.charts.combinations import combinations
 from assay.charts.identity import colours_of
 from assay.charts.network import comparison_network
 from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.charts.style import FULL_PX, HALF_PX
 from assay.compare.speedups import Speedup
+from assay.questions.report_combined import Combined
 from assay.questions.report_matched import MatchedReport, MatchedSection
 from assay.report.chapters import Parts, line, method_chapter, ratios_table, table
 from assay.report.cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
 from assay.wording import language
+from assay.wording.language import plural
 from assay.wording.numbers import NOTHING
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
@@ -86,6 +90,26 @@ def _network(report: MatchedReport, forests: _Forests) -> tuple[Block, ...]:
     return (ReportFigure("network", lambda px: comparison_network(network, forests.palette, px), caption),)
 
 
+def _combined(found: Sequence[Combined]) -> Chapter:
+    """Return the chapter of what storage, network and containers do to each other."""
+    blocks: list[Block] = [
+        Paragraph(
+            line(
+                "Lines that run beside each other: neither factor changes what the other is worth. Lines that cross or "
+                "part: it does. Times are predicted, by what the model learned from the runs, with all else as it was "
+                "measured; only combinations that were measured are drawn."
+            ),
+            "soft",
+        )
+    ]
+    for place, one in enumerate(found, start=1):
+        name = f"combined-{place}-{language.slug(one.title)}"
+        more = f" {plural(one.guessed, 'combination')} that nobody measured left out." if one.guessed else ""
+        caption = f"{one.title}: expected time by {' × '.join(one.by)}, predicted from measured runs.{more}"
+        blocks.append(ReportFigure(name, partial(combinations, one.cells, one.by), caption, FULL_PX))
+    return Chapter("combined", "Storage × network × containers", tuple(blocks), inner=True)
+
+
 def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
     overall: list[Block] = [
         Paragraph(
@@ -111,6 +135,8 @@ def _results(report: MatchedReport, forests: _Forests) -> list[Chapter]:
         for one in report.tables:
             told += [Heading(one.title), Paragraph(line(one.note), "soft"), table(one.headers, one.rows)]
         chapters.append(Chapter("questions", "What it holds for", tuple(told), inner=True))
+        if report.combined:
+            chapters.append(_combined(report.combined))
     else:
         chapters = [Chapter("results", "Results", (Paragraph(line(report.answer)),))]
     return chapters
