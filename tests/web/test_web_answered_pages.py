@@ -1,4 +1,4 @@
-"""Pages whose answer takes a simulation or a campaign fit windows and paper as the others do, with their answers shown."""
+"""Pages whose answer takes a simulation or a campaign fit windows and paper as the others do."""
 
 from __future__ import annotations
 
