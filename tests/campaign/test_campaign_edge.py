@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.campaign.observing import drop_all
+from assay.campaign.observed import Watched, observe
+from assay.campaign.observing import drop_all, unseen
 from assay.campaign.recording import warm_words
 from assay.campaign.runner import connect
 from assay.hosts import LocalTransport
@@ -55,6 +56,16 @@ async def test_no_host_but_the_edge_node_is_connected_to(cluster: Cluster) -> No
 
 async def test_an_edge_node_s_cache_is_not_dropped_for_data_that_lie_elsewhere(cluster: Cluster) -> None:
     assert await drop_all(cluster, {"node": LocalTransport("node")}, {}) == ()
+
+
+async def test_what_is_watched_names_those_that_nobody_looked_at(cluster: Cluster) -> None:
+    async def work() -> None:
+        return None
+
+    published = await observe(cluster, {"node": LocalTransport("node")}, Watched("nothing", work), engine="hadoop")
+    words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of far1, far2"
+    assert words in map(str, published.run.warnings)
+    assert unseen(replace(cluster, attached=None)) == ()
 
 
 def test_a_run_says_why_it_is_not_cold_and_whether_its_data_could_lie_in_memory(cluster: Cluster) -> None:

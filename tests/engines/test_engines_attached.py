@@ -218,7 +218,7 @@ async def test_one_that_stays_away_is_an_error_in_words(
         await provider.close()
 
 
-async def test_where_only_the_edge_node_is_entered_what_was_not_observed_is_named(
+async def test_where_only_the_edge_node_is_entered_daemons_tell_what_they_moved(
     theirs: tuple[Theirs, int], tmp_path: Path
 ) -> None:
     _, port = theirs
@@ -229,9 +229,6 @@ async def test_where_only_the_edge_node_is_entered_what_was_not_observed_is_name
     finally:
         await provider.close()
     assert engine.addresses["far"] == "10.0.0.9"
-    assert [str(each) for each in done.warnings if each.code is WarningCode.TRACE] == [
-        "not observed, as no host but the edge node is entered: devices, links, memory and caches of node, far"
-    ]
     assert done.metrics["all_hdfs_read_bytes"] == 10**6
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from assay import __version__
-from assay.campaign.observing import sampler_options, sampling
+from assay.campaign.observing import sampler_options, sampling, unseen
 from assay.campaign.setting import Published
 from assay.engines.contract import Finished
 from assay.explain.run_detail import detail_metrics, run_detail
@@ -69,6 +69,7 @@ async def observe(
     if not finished.jobs:
         words = "the trace covers the hosts; nothing tells which jobs ran"
         warnings.append(CodedWarning(WarningCode.TRACE, words))
+    warnings.extend(unseen(cluster))
     directories = {
         node.name: [device.directory for device in node.type.devices if device.directory] for node in cluster.nodes
     }

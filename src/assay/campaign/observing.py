@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from assay.hosts.transport import Transport
 from assay.model.cluster import Cluster
 from assay.model.run import CacheState
+from assay.model.warning import CodedWarning, WarningCode
 from assay.observe.caches import drop_caches
 from assay.observe.sampling import Sampler, SamplerOptions
 
@@ -23,6 +24,16 @@ def sampler_options(cluster: Cluster, name: str, cgroup: Mapping[str, str] | Non
     node = next(node for node in cluster.nodes if node.name == name)
     disks = {device.name: device.directory for device in node.type.devices if device.directory}
     return SamplerOptions(disks=disks, cgroup=cgroup)
+
+
+def unseen(cluster: Cluster) -> tuple[CodedWarning, ...]:
+    """Return what of the workers nobody could look at, where they may not be entered."""
+    entered = {node.name for node in cluster.entered}
+    names = [node.name for node in cluster.workers if node.name not in entered]
+    if not names:
+        return ()
+    words = "not observed, as no host but the edge node is entered: devices, links, memory and caches of "
+    return (CodedWarning(WarningCode.TRACE, words + ", ".join(names)),)
 
 
 async def drop_all(

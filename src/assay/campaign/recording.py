@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.campaign.aggregate import gated_metrics
 from assay.campaign.judging import status_of
+from assay.campaign.observing import unseen
 from assay.campaign.setting import Around, Gathered, Published, Setting
 from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.contract import Engine, EngineFacts
@@ -91,7 +92,11 @@ def recorded(
         phases=finished.phases if finished else (),
         checks=(*(finished.checks if finished else ()), *(judgement.checks if judgement else ())),
         caches=gathered.caches,
-        warnings=(*_warnings(gathered, metrics), *([CodedWarning(WarningCode.CACHES, warm)] if warm else [])),
+        warnings=(
+            *_warnings(gathered, metrics),
+            *([CodedWarning(WarningCode.CACHES, warm)] if warm else []),
+            *(unseen(setting.cluster) if facts.real else ()),
+        ),
         environment=_environment(planned, setting, gathered),
         baseline_id=setting.baseline.baseline_id if setting.baseline else None,
         sources={**sources, "time limit": str(around.limit)},

@@ -171,18 +171,10 @@ class AttachedEngine(ClientEngine[Hdfs]):
         ended = await told(ended)
         metrics, warnings = self._others.told()
         sources = {**ended.sources, **dict.fromkeys(metrics, "ResourceManager, asked each second")}
-        warned = (*ended.warnings, *warnings, *self._unseen())
+        warned = (*ended.warnings, *warnings)
         ended = replace(ended, metrics={**ended.metrics, **metrics}, warnings=warned, sources=sources)
         after = await published.look(self.storage.namenode, self._resourcemanager)
         return published.told(ended, before, after, copies)
-
-    def _unseen(self) -> tuple[CodedWarning, ...]:
-        """Return what of the workers nobody could look at, where they may not be entered."""
-        if len(self.cluster.entered) == len(self.cluster.nodes):
-            return ()
-        names = ", ".join(node.name for node in self.cluster.workers)
-        words = f"not observed, as no host but the edge node is entered: devices, links, memory and caches of {names}"
-        return (CodedWarning(WarningCode.TRACE, words),)
 
     def placed(self, text: str) -> str:
         """Return an argument with assay's root in HDFS replaced by the folder that is ours."""
