@@ -59,10 +59,18 @@ def main() -> None:
         measured_s = math.exp(fmean(map(math.log, times)))
         errors.append(answer.simulated_s / measured_s - 1)
         inside += [answer.low_s <= time_s <= answer.high_s for time_s in times]
-        print(
-            f"| {engine} | {answer.workload} | {answer.configuration} | {answer.changes['layout']} | "
-            f"{answer.simulated_s:.1f} | {answer.low_s:.1f} to {answer.high_s:.1f} | {measured_s:.1f} | {len(times)} | {errors[-1]:+.0%} |"
+        cells = (
+            engine,
+            answer.workload,
+            answer.configuration,
+            answer.changes["layout"],
+            f"{answer.simulated_s:.1f}",
+            f"{answer.low_s:.1f} to {answer.high_s:.1f}",
+            f"{measured_s:.1f}",
+            str(len(times)),
+            f"{errors[-1]:+.0%}",
         )
+        print(f"| {' | '.join(cells)} |")
     found = sorted(map(abs, errors))
     print(
         f"\n{len(found)} rows; median error {median(found):.0%}, worst {found[-1]:.0%}; "
