@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from campaign_support import require_hadoop
 from fault_runner import carry_out
 from fault_table import ROWS, Row
 from lab_support import require_lab, unique_name
+from paths import ROOT
 
 
 def test_every_row_has_a_name_of_its_own_and_says_when_it_must_be_noticed() -> None:
@@ -19,6 +23,17 @@ def test_every_row_has_a_name_of_its_own_and_says_when_it_must_be_noticed() -> N
     # What ends a call by itself, and what nobody can notice while it goes on, has no bound.
     unbound = {row.fault for row in ROWS if row.bound_s is None}
     assert not [fault for fault in unbound if "diskd" in fault or "Manager" in fault or "Node " in fault]
+
+
+@pytest.mark.slow
+def test_the_table_is_printed_with_what_was_run_before_and_says_what_was_not(tmp_path: Path) -> None:
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text(json.dumps([ROWS[0].name, "| as it was |"]) + "\n")
+    command = [sys.executable, str(ROOT / "tools" / "faults.py"), "--kept", str(kept), "--minutes", "0"]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    assert printed[2] == "| as it was |"
+    assert len(printed) == 2 + len(ROWS)
+    assert all("not run" in line for line in printed[3:])
 
 
 @pytest.mark.lab
