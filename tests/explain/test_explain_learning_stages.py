@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from assay.errors import SpecificationError
 from assay.explain.learning import learned_profile
 from assay.spec.profiles import profile_of_text, profile_text
-from staged_samples import BYTE_S, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_PER_BYTE, watched_stages
+from staged_samples import BYTE_S, DATA, GROWN, JVM_S, MAP_S_PER_BYTE, RESULT_S_PER_BYTE, watched_stages
 
 
 def test_what_stages_do_with_a_byte_is_learned_from_runs() -> None:
@@ -50,3 +52,14 @@ def test_only_runs_of_the_most_frequent_graph_are_learned() -> None:
     found = learned_profile([watched_stages(), odd, watched_stages()], "mine").workloads["terasort"]
     assert len(found.stages) == 2
     assert found.n == 2
+
+
+def test_a_stage_of_hardly_any_bytes_keeps_its_cpu_and_tells_nothing_of_memory() -> None:
+    whole = watched_stages().run.stages[0]
+    small = replace(whole, read_bytes=DATA // 200, shuffle_write_bytes=0, peak_memory_bytes=64 * 2**20)
+    [stage] = learned_profile([watched_stages(stages=(small,)) for _ in range(3)], "mine").workloads["terasort"].stages
+    assert (stage.read, stage.shuffled) == (0.0, 0.0)
+    assert stage.cpu_s_per_byte.value == pytest.approx(MAP_S_PER_BYTE, rel=0.01), "of each byte of the data"
+    tiny = replace(watched_stages().run.stages[0], read_bytes=DATA // 50, peak_memory_bytes=64 * 2**20)
+    [stage] = learned_profile([watched_stages(stages=(tiny,)) for _ in range(3)], "mine").workloads["terasort"].stages
+    assert stage.memory == 0.0

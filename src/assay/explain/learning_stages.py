@@ -18,8 +18,7 @@ from assay.model.workload_profile import USUALLY_LEFT, StageProfile, Uncertain, 
 _CODEC_ASSUMED = 0.5
 _SMALL = 0.01
 """Bytes below this share of the data count as none."""
-_INSTANT = 0.02
-"""Of all tasks' CPU: a stage with less and without bytes is no work, such as one that asks how many rows there are."""
+_TASK_MIN_BYTES = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +89,13 @@ def stage_profiles(
     what an attempt counts that has nothing to do.
     """
     found: list[StageProfile] = []
-    for place, (job, parents) in enumerate(every[0].shape):
+    for place, (job, all_parents) in enumerate(every[0].shape):
         own = [(one, one.stages[place], _plain(one, left)) for one in every]
         data = {id(one): float(one.run.data_bytes or 0) or 1.0 for one in every}
-        read = 0.0 if parents else fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own)
+        parents = tuple(parent for parent in all_parents if found[parent].shuffled)
+        read = 0.0 if parents else _small_is_none(fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own))
         shuffled = fmean(stage.shuffle_write_bytes / plain / data[id(one)] for one, stage, plain in own)
-        written = fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own)
+        written = _small_is_none(fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own))
         handled = sum(found[parent].shuffled for parent in parents) if parents else read
         handled = handled or max(shuffled, written) or 1.0
         each = [handled * data[id(one)] / max(1, stage.tasks) for one, stage, _ in own]
@@ -103,11 +103,11 @@ def stage_profiles(
             StageProfile(
                 tasks=follows([(one.run, stage.tasks) for one, stage, _ in own]),
                 job=job,
-                parents=tuple(parent for parent in parents if found[parent].shuffled),
-                read=_small_is_none(read),
+                parents=parents,
+                read=read,
                 shuffled=shuffled,
-                written=_small_is_none(written),
-                memory=max(stage.peak_memory_bytes / size for (_, stage, _), size in zip(own, each, strict=True)),
+                written=written,
+                memory=max(_memory(stage, size) for (_, stage, _), size in zip(own, each, strict=True)),
                 cpu_s_per_byte=estimate(
                     max(0.0, one.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks) / (handled * data[id(one)])
                     for one, stage, _ in own
@@ -115,6 +115,11 @@ def stage_profiles(
             )
         )
     return tuple(found)
+
+
+def _memory(stage: Stage, each: float) -> float:
+    """Return the execution memory for each byte of a task; none where tasks are so small that pages alone are seen."""
+    return stage.peak_memory_bytes / each if each >= _TASK_MIN_BYTES else 0.0
 
 
 def _plain(one: Staged, left: Mapping[str, Uncertain]) -> float:
