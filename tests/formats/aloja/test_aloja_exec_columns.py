@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.formats.aloja import exec_columns
+from assay.formats.aloja.exec_rows import Table
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found, Left
@@ -226,3 +227,23 @@ def test_columns_are_a_format_of_rows_alone() -> None:
     assert FORMAT.columns is not None
     plain = dataclasses.replace(FORMAT, columns=None)
     assert list(plain.items([])) == []
+
+
+def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own csv module ends lines so; each line by itself is slow."""
+    alone: list[str] = []
+    whole = Table.cells
+
+    def noted(table: Table, line: str) -> list[str]:
+        alone.append(line)
+        return whole(table, line)
+
+    text = table_text(300)
+    path = tmp_path / "execs.csv"
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    monkeypatch.setattr(Table, "cells", noted)
+    taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, FoundRows))
+    assert taken > 200
+    assert alone == []

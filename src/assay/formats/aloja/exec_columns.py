@@ -64,7 +64,7 @@ class ColumnReader:
 
     def read(self, text: str) -> Iterator[FoundRows | Left]:
         """Yield the table's runs, and what can't be taken, in the order of its lines."""
-        lines = text.split("\n")
+        lines = text.replace("\r\n", "\n").split("\n")  # else Windows' ends of lines have every line taken apart alone
         for begin in range(0, len(lines), LINES_AT_ONCE):
             left: dict[int, str] = {}
             part = self._part(lines[begin : begin + LINES_AT_ONCE], begin + 1, left)
