@@ -132,8 +132,9 @@ def test_a_datanode_that_is_killed_costs_its_run_and_ctrl_c_in_mid_run_keeps_wha
 def test_a_full_disk_is_a_failed_run_with_its_cause_and_tried_a_bounded_number_of_times(
     name: str, tmp_path: Path
 ) -> None:
-    """120 MB in two copies do not fit on two disks of 70 MB."""
+    """120 MB in two copies do not fit on two disks of 70 MB. That Hadoop tries a map four times makes it no clearer."""
     body = SMALL.format(layout="SSD", repetitions=1, attempts=2).replace("800MB", "2400MB")
+    body = body.replace("16MiB}", "16MiB, mapreduce.map.maxattempts: 1}")
     plan, repository = write_lab_plan(tmp_path, name, body, capacity="1.4GB"), tmp_path / "repository"
     done = assay("run", plan, "--repository", repository, "--no-baseline", check=False)
     assert done.returncode == 1
