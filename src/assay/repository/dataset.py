@@ -57,7 +57,9 @@ class Store(Protocol):
         ...
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Take files of a local folder, in this order, over those that are there."""
+        """Take the files of a local folder, which holds no others, over those that are there; those of
+        :data:`OWN_FOLDER` last, in this order.
+        """
         ...
 
     def remove(self, names: Sequence[str]) -> None:

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from assay.engines.hadoop import jobs as hadoop_jobs
@@ -58,11 +57,13 @@ class HadoopStore:
         return self._shell("-cat", f"{self.address}/{name}")
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
-        """Copy files, those of one folder at a time."""
-        for place, group in groupby(names, key=lambda name: name.rpartition("/")[0]):
-            target = f"{self.address}/{place}"
-            self._shell("-mkdir", "-p", target)
-            self._shell("-put", "-f", *(str(folder / name) for name in group), target)
+        """Copy files: tables as whole folders, as each call of the shell takes a JVM's start, then assay's own."""
+        tables = list(dict.fromkeys(name.split("/", 1)[0] for name in names if not name.startswith(OWN_FOLDER)))
+        own = [str(folder / name) for name in names if name.startswith(OWN_FOLDER)]
+        self._shell("-mkdir", "-p", f"{self.address}/{OWN_FOLDER}")
+        if tables:
+            self._shell("-put", "-f", *(str(folder / table) for table in tables), self.address)
+        self._shell("-put", "-f", *own, f"{self.address}/{OWN_FOLDER}")
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
