@@ -26,7 +26,7 @@ public final class DatasetRuns {
             Dataset<Row> runs = session.read().parquet(arguments[0] + "/runs");
             runs = runs.withColumn("first", min("bundle").over(Window.partitionBy("run_id")))
                     .where(col("first").equalTo(col("bundle")));
-            for (String line : arguments[2].lines().toList()) {
+            for (String line : (Iterable<String>) arguments[2].lines()::iterator) {
                 String[] wanted = line.split("\t");
                 runs = runs.where(fact(wanted[0]).isin((Object[]) Arrays.copyOfRange(wanted, 1, wanted.length)));
             }
@@ -35,7 +35,7 @@ public final class DatasetRuns {
             picked[1] = col("place");
             picked[2] = col("facts");
             int next = 3;
-            for (String name : arguments[3].lines().toList()) {
+            for (String name : (Iterable<String>) arguments[3].lines()::iterator) {
                 picked[next] = element_at(col("figures"), lit(name)).as("figure_" + (next - 3));
                 next++;
             }
