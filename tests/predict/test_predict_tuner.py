@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -249,7 +250,8 @@ def repository_of(folder: Path, runs: int, **fields: object) -> Repository:
             "position": at,
             "duration_s": bowl(planned),
         }
-        repository.publish(make_run(**{"origin": Origin.MEASURED, **told, **fields}))
+        changes: dict[str, Any] = {"origin": Origin.MEASURED, **told, **fields}
+        repository.publish(make_run(**changes))
     return repository
 
 
