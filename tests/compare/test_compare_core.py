@@ -79,6 +79,8 @@ def test_one_judge_has_one_sentence_for_one_set_and_for_many() -> None:
     assert judge("A", "B", sure, Basis(2, 2)).conclusion is Conclusion.NOT_ENOUGH_RUNS, (
         "a single set needs three a side"
     )
+    assert judge("A", "B", sure, Basis(2, 2, 1)).conclusion is Conclusion.NOT_ENOUGH_RUNS, "asked as one of many sets"
+    assert judge("A", "B", sure, Basis(2, 2, 2)).conclusion is Conclusion.FASTER
     nothing = judge("A", "B", None, Basis(0, 3)), judge("A", "B", None, Basis(0, 0, 0))
     assert [said.conclusion for said in nothing] == 2 * [Conclusion.NOT_ENOUGH_RUNS]
     assert "no valid run of A" in nothing[0].claim

@@ -38,6 +38,11 @@ class Basis:
     """What the interval over sets speaks of, in words; empty for a single set, which speaks of itself."""
 
     @property
+    def is_one_set(self) -> bool:
+        """Whether all runs are of one matched set, whoever asked for it."""
+        return self.sets in (None, 1)
+
+    @property
     def units(self) -> str:
         """What was compared with what: ``3 runs each``, ``214 matched sets``."""
         if self.sets is None:
@@ -73,7 +78,7 @@ class ComparisonVerdict:
 def _rank_remark(basis: Basis) -> str:
     """Return how far a rank test could carry a single set; empty where it can, and for many sets."""
     n = basis.runs_baseline, basis.runs_candidate
-    smallest = 0.0 if basis.sets is not None else smallest_reachable_p(*n)
+    smallest = smallest_reachable_p(*n) if basis.is_one_set else 0.0
     if smallest <= 0.05:
         return ""
     sides = str(n[0]) if n[0] == n[1] else f"{n[0]} and {n[1]}"
@@ -107,7 +112,7 @@ def judge(
     scope = f" {basis.holds_for}" if basis.holds_for else ""
     sure = f"95 % interval {format_interval(ratio.low, ratio.high)}{scope}, {basis}"
     remark = _rank_remark(basis)
-    if basis.sets is None and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
+    if basis.is_one_set and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
     if corrected is not None and corrected.p >= ALPHA and not ratio.low <= 1 <= ratio.high:
         claim = (
