@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,11 +24,13 @@ from assay.model.cluster import Attachment, Cluster, KerberosLogin, Nic, Node, N
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import Program
-from campaign_support import assay
-from secured_hadoop import Secured, secured_hadoop
+from assay.repository import Repository
+from campaign_support import assay, java_processes
+from secured_hadoop import DAEMONS, Secured, secured_hadoop
 
 pytestmark = pytest.mark.hadoop
 
+ADMIN, FS = "org.apache.hadoop.hdfs.tools.DFSAdmin", "org.apache.hadoop.fs.FsShell"
 TERAGEN = "org.apache.hadoop.examples.terasort.TeraGen"
 CLUSTER = """
 cluster: secured
@@ -70,12 +76,19 @@ def kdc(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv(name, value)
 
 
-def attached(secured: Secured, home: Path, login: KerberosLogin | None, authorities: Path | None) -> Provider:
-    given = (str(secured.client), str(secured.folder / "conf"), "default", "/user/alice/assay")
+def attached(
+    secured: Secured, home: Path, login: KerberosLogin | None, authorities: Path | None, queue: str = "default"
+) -> Provider:
+    given = (str(secured.client), str(secured.folder / "conf"), queue, "/user/alice/assay")
     attachment = Attachment("node", *given, (), login, str(authorities) if authorities else None)
     node = Node("node", NodeType("t", 2, 2**33, (), Nic(1e9)), frozenset(Role))
     cluster = Cluster("theirs", Placement.LOCAL, (node,), home=str(home), attached=attachment)
     return engine_kind("hadoop").provider_of(cluster)(cluster, {"node": LocalTransport("node")})
+
+
+def _configuration() -> Configuration:
+    parts = (Directories("ssd"),)
+    return Configuration({}, Layout("SSD", parts, parts), {"dfs.replication": "1"})
 
 
 async def test_a_ticket_of_a_keytab_lets_jobs_and_every_question_in(secured: Secured, tmp_path: Path) -> None:
@@ -84,9 +97,7 @@ async def test_a_ticket_of_a_keytab_lets_jobs_and_every_question_in(secured: Sec
     shown: list[str] = []
     await provider.open(shown.append)
     try:
-        parts = (Directories("ssd"),)
-        configuration = Configuration({}, Layout("SSD", parts, parts), {"dfs.replication": "1"})
-        engine = (await provider.provide(configuration, shown.append)).engine
+        engine = (await provider.provide(_configuration(), shown.append)).engine
         program = Program(TERAGEN, ("20000", "/assay/output/x"), {"mapreduce.job.maps": "2"})
         done = await engine.run(program, {"dfs.replication": "1"}, timeout_s=200, label="job", show=shown.append)
         assert done.outcome.exit_status == 0, done.outcome.output
@@ -128,6 +139,75 @@ async def test_what_is_wrong_with_a_ticket_is_said(secured: Secured, tmp_path: P
         await attached(secured, tmp_path / "home", cache, authorities).open(lambda _: None)
     _nothing_secret(secured, [str(raised.value).encode()])
     assert not (tmp_path / "home" / "ticket").exists()
+
+
+async def test_safe_mode_quotas_and_queues_are_asked_of_a_real_one_first(secured: Secured, tmp_path: Path) -> None:
+    login = KerberosLogin("alice", str(secured.keytab("alice")))
+
+    async def refused(match: str, queue: str = "default") -> None:
+        provider = attached(secured, tmp_path / "home", login, secured.authorities, queue)
+        try:
+            with pytest.raises(EngineError, match=match):
+                await provider.open(lambda _: None)
+        finally:
+            await provider.close()
+
+    secured.hadoop(ADMIN, "-safemode", "enter")
+    try:
+        await refused("HDFS is in safe mode, nothing can be written: Safe mode is ON")
+    finally:
+        secured.hadoop(ADMIN, "-safemode", "leave")
+    await refused("did you mean 'default'", queue="defautl")
+    secured.hadoop(FS, "-mkdir", "-p", "/user/alice/assay")
+    secured.hadoop(FS, "-chown", "alice", "/user/alice/assay")
+    secured.hadoop(ADMIN, "-setQuota", "1", "/user/alice/assay")
+    try:
+        await refused("the quota of files is used up")
+    finally:
+        secured.hadoop(ADMIN, "-clrQuota", "/user/alice/assay")
+
+
+async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, tmp_path: Path) -> None:
+    login = KerberosLogin("alice", str(secured.keytab("alice")))
+    provider = attached(secured, tmp_path / "home", login, secured.authorities)
+    await provider.open(lambda _: None)
+    try:
+        engine = (await provider.provide(_configuration(), lambda _: None)).engine
+        secured.hadoop(ADMIN, "-setSpaceQuota", "100m", "/user/alice/assay")
+        program = Program(TERAGEN, ("20000", "/assay/output/full"), {"mapreduce.job.maps": "1"})
+        done = await engine.run(program, {"dfs.replication": "1"}, timeout_s=200, label="job", show=lambda _: None)
+    finally:
+        secured.hadoop(ADMIN, "-clrSpaceQuota", "/user/alice/assay")
+        await provider.close()
+    assert done.outcome.exit_status != 0
+    assert "quota" in " ".join(done.outcome.last_words()).lower()
+
+
+@pytest.mark.slow
+def test_a_cluster_that_restarts_in_mid_campaign_costs_an_attempt_and_no_more(secured: Secured, tmp_path: Path) -> None:
+    text = CLUSTER.format(home=tmp_path / "home", client=secured.client, folder=secured.folder)
+    (tmp_path / "cluster.yaml").write_text(text)
+    (tmp_path / "plan.yaml").write_text(PLAN.replace("data: 2MB", "data: 400MB"))
+    command = [sys.executable, "-m", "assay", "run", str(tmp_path / "plan.yaml"), "--no-baseline"]
+    root = tmp_path / "repository"
+    with subprocess.Popen(
+        [*command, "--repository", str(root)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    ) as run:
+        deadline = time.monotonic() + 300
+        while (
+            not java_processes("YarnChild", str(secured.folder)) and run.poll() is None and time.monotonic() < deadline
+        ):
+            time.sleep(0.2)
+        secured.kill(*DAEMONS)
+        time.sleep(20)
+        secured.start(*DAEMONS)
+        output = run.communicate(timeout=900)[0].decode()
+    assert run.returncode == 0, output
+    runs = Repository.open(root).runs()
+    assert sorted(str(each.status) for each in runs) == ["failed", "valid"], output
+    [failed] = [each for each in runs if each.cause]
+    print(failed.cause)
+    assert re.search(r"no (NameNode|ResourceManager) is active \(localhost:\d+: no answer", failed.cause or "")
 
 
 def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured: Secured, tmp_path: Path) -> None:

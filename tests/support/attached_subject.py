@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from assay.engines.catalogue import engine_kind
-from assay.engines.contract import EngineFacts, Provided, Provider, ProviderKind, Show
-from assay.engines.hadoop.attached import AttachedEngine, AttachedHadoop
+from assay.engines.contract import Engine, EngineFacts, EngineKind, Provided, Provider, ProviderKind, Show
+from assay.engines.hadoop.attached import AttachedHadoop
 from assay.engines.hadoop.deployed import DeployedHadoop
 from assay.engines.hadoop.engine import HadoopEngine
+from assay.engines.spark.deployed import DeployedSpark
+from assay.engines.spark.distribution import find as find_spark
+from assay.engines.spark.engine import SparkEngine
 from assay.hosts.transport import Transport
-from assay.model.cluster import Attachment, Cluster
+from assay.model.cluster import Attachment, Cluster, SparkClient
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 
@@ -42,42 +46,130 @@ def write_client(engine: HadoopEngine, folder: Path) -> Path:
     return folder / "hadoop"
 
 
-class BesideTheirs:
-    """A provider that first deploys a Hadoop as somebody else would, then is attached to it."""
+SPARK_SUBMIT = """\
+#!{python}
+# As Spark's own spark-class: its launcher makes the command of the driver.
+import os, subprocess, sys
+os.environ.update(SPARK_HOME={home!r}, SPARK_SCALA_VERSION="2.13")
+asks = [{java!r}, "-Xmx128m", "-cp", {home!r} + "/jars/*", "org.apache.spark.launcher.Main"]
+made = subprocess.run([*asks, "org.apache.spark.deploy.SparkSubmit", *sys.argv[1:]], stdout=subprocess.PIPE, check=True)
+words = made.stdout.split(b"\\0\\n", 1)[-1].rstrip(b"\\0").split(b"\\0")
+os.execvp(words[0], words)
+"""
 
-    def __init__(self, cluster: Cluster, transports: Mapping[str, Transport]) -> None:
-        self.theirs = DeployedHadoop(replace(cluster, attached=None), transports)
+
+def write_spark_client(home: Path, java: str, folder: Path) -> SparkClient:
+    """Write a ``spark-submit`` and its configuration for the Spark at ``home``; event logs go beside them."""
+    configuration, events = folder / "spark", folder / "spark-events"
+    for made in (configuration, events):
+        made.mkdir(parents=True, exist_ok=True)
+    (folder / "spark-submit").write_text(SPARK_SUBMIT.format(python=sys.executable, home=str(home), java=java))
+    (folder / "spark-submit").chmod(0o755)
+    lines = [
+        "# what its owner has set",
+        "spark.eventLog.enabled true",
+        f"spark.eventLog.dir=file://{events}",
+        f"spark.yarn.jars   local:{home}/jars/*",
+        "spark.driver.memory 512m",
+    ]
+    (configuration / "spark-defaults.conf").write_text("\n".join(lines))
+    return SparkClient(str(folder / "spark-submit"), str(configuration), "yarn")
+
+
+class Theirs:
+    """A Hadoop, with a Spark where there is one, that was started as somebody else would; for several that attach."""
+
+    def __init__(self) -> None:
+        self._deployed: DeployedHadoop | DeployedSpark | None = None
+        self.attachment: Attachment | None = None
+        self.standalone = ("", "")
+        """Address and page of Spark's own master."""
+
+    async def start(self, cluster: Cluster, transports: Mapping[str, Transport], show: Show) -> Attachment:
+        """Start it, unless it runs already, and return how it is entered."""
+        if self.attachment:
+            return self.attachment
+        spark = find_spark()
+        own = replace(cluster, attached=None)
+        self._deployed = (DeployedSpark if spark else DeployedHadoop)(own, transports)
+        await self._deployed.open(show)
+        parts = (Directories("ssd"),)
+        configuration = Configuration(
+            {},
+            Layout("SSD", parts, parts),
+            {"spark.master": "standalone"} if spark else {},
+            engine="spark" if spark else "hadoop",
+        )
+        engine = (await self._deployed.provide(configuration, show)).engine
+        folder = Path(cluster.home).parent / "client"
+        hadoop = engine.hadoop if isinstance(engine, SparkEngine) else engine
+        assert isinstance(hadoop, HadoopEngine)
+        client = write_client(hadoop, folder)
+        daemons = hadoop.daemons
+        self.attachment = Attachment(
+            cluster.master.name,
+            str(client),
+            daemons.configuration_directory(),
+            "default",
+            "/user/me/assay",
+            spark=write_spark_client(spark.home, daemons.deployment.java, folder) if spark else None,
+        )
+        if isinstance(engine, SparkEngine) and engine.standalone:
+            self.standalone = (
+                engine.standalone.url,
+                f"{daemons.deployment.host(cluster.master)}:{engine.standalone.ports.http}",
+            )
+        return self.attachment
+
+    def on(self, master: str) -> Attachment:
+        """Return how its Spark is entered on YARN, or on its own master."""
+        assert self.attachment is not None
+        spark = self.attachment.spark
+        if spark is None or master == "yarn":
+            return self.attachment
+        url, page = self.standalone
+        return replace(self.attachment, spark=replace(spark, master=url, page=page))
+
+    async def stop(self) -> None:
+        if self._deployed:
+            await self._deployed.close()
+        self._deployed, self.attachment = None, None
+
+
+LENT: list[Theirs] = []
+"""What runs already for those who attach; empty where each starts its own."""
+
+
+class BesideTheirs:
+    """A provider that first has a Hadoop run as somebody else's, then is attached to it."""
+
+    def __init__(
+        self, cluster: Cluster, transports: Mapping[str, Transport], engine: str = "hadoop", master: str = "yarn"
+    ) -> None:
+        self.theirs = LENT[0] if LENT else Theirs()
+        self._own = not LENT
+        self._engine_name, self._master = engine, master
         home = Path(cluster.home)
-        self._cluster = replace(cluster, home=str(home.parent / f"{home.name}-ours"))
-        self._transports = transports
-        self._ours: AttachedHadoop | None = None
+        self._cluster, self._transports = cluster, transports
+        self._home = str(home.parent / f"{home.name}-ours")
+        self._ours: Provider | None = None
 
     @property
     def facts(self) -> EngineFacts:
         return self._provider.facts
 
     @property
-    def engine(self) -> AttachedEngine | None:
+    def engine(self) -> Engine | None:
         return self._provider.engine
 
     @property
-    def _provider(self) -> AttachedHadoop:
-        return self._ours or AttachedHadoop(self._cluster, self._transports)
+    def _provider(self) -> Provider:
+        return self._ours or AttachedHadoop(replace(self._cluster, home=self._home), self._transports)
 
     async def open(self, show: Show) -> None:
-        await self.theirs.open(show)
-        parts = (Directories("ssd"),)
-        provided = await self.theirs.provide(Configuration({}, Layout("SSD", parts, parts), {}), show)
-        assert isinstance(provided.engine, HadoopEngine)
-        client = write_client(provided.engine, Path(self._cluster.home).parent / "client")
-        attachment = Attachment(
-            self._cluster.master.name,
-            str(client),
-            provided.engine.daemons.configuration_directory(),
-            "default",
-            "/user/me/assay",
-        )
-        self._ours = AttachedHadoop(replace(self._cluster, attached=attachment), self._transports)
+        await self.theirs.start(self._cluster, self._transports, show)
+        ours = replace(self._cluster, home=self._home, attached=self.theirs.on(self._master))
+        self._ours = engine_kind(self._engine_name).provider_of(ours)(ours, self._transports)
         await self._ours.open(show)
 
     async def provide(self, configuration: Configuration, show: Show) -> Provided:
@@ -86,11 +178,14 @@ class BesideTheirs:
     async def close(self) -> None:
         if self._ours:
             await self._ours.close()
-        await self.theirs.close()
+        if self._own:
+            await self.theirs.stop()
 
 
-def beside_theirs(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
-    return BesideTheirs(cluster, transports)
+def beside_theirs(engine: str = "hadoop", master: str = "yarn") -> EngineKind:
+    """Return the kind of an engine that is attached to, whose provider starts first what it is attached to."""
 
+    def provider(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
+        return BesideTheirs(cluster, transports, engine, master)
 
-KIND = replace(engine_kind("hadoop"), providers={ProviderKind.DEPLOYED: beside_theirs})
+    return replace(engine_kind(engine), providers={ProviderKind.DEPLOYED: provider})

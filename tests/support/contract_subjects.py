@@ -24,7 +24,7 @@ from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import OWN_JOBS, OWN_SPARK, Program
 from assay.workloads.workload import Size, WorkloadProgram
-from attached_subject import KIND as BESIDE_THEIRS
+from attached_subject import beside_theirs
 from campaign_support import java_processes
 from simulator_support import simulator_there
 from toy_engine import TOY
@@ -64,6 +64,8 @@ class Subject:
     """Breaks it, so that it is in trouble."""
     lacking: Callable[[], str | None] = lambda: None
     """Why it can't be had on this machine; None where it can."""
+    beside: bool = False
+    """Whether it is attached to what was started for it, which those that are may share."""
     gaps: Mapping[str, str] = field(default_factory=dict)
     """What it can't do, with the reason."""
 
@@ -196,7 +198,8 @@ SPARK_MASTERS = ("yarn", "standalone")
 ATTACHED = replace(
     HADOOP,
     name="hadoop, attached to",
-    kind=BESIDE_THEIRS,
+    kind=beside_theirs(),
+    beside=True,
     disturb=None,
     gaps={
         "daemons": "they are somebody else's: none is ended for a test",
@@ -204,7 +207,24 @@ ATTACHED = replace(
         "defaults": "what assay sets where it deploys is not set on somebody else's Hadoop",
     },
 )
+
+
+def _spark_attached(master: str) -> Subject:
+    sizes = {"cores": "1", "memory": "640m", "memoryOverhead": "128m"}
+    masters = {"spark.yarn.am.memory": "192m", "spark.yarn.am.memoryOverhead": "128m"}
+    return replace(
+        _spark_subject(master),
+        name=f"spark, attached to {master}",
+        kind=beside_theirs("spark", master),
+        base={**HADOOP.base, **{f"spark.executor.{name}": value for name, value in sizes.items()}, **masters},
+        beside=True,
+        disturb=None,
+        gaps={**ATTACHED.gaps, **({"shuffling": "on Spark's own master as on YARN"} if master == "standalone" else {})},
+    )
+
+
 SUBJECTS = {"toy": TOY_SUBJECT, "simulated": SIMULATED, "hadoop": HADOOP, "attached": ATTACHED}
+SUBJECTS |= {f"spark-attached-{name}": _spark_attached(name) for name in SPARK_MASTERS}
 SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
 NEEDS_NOTHING = ("toy", "simulated")
 PARAMETERS = [pytest.param(name, marks=[] if name in NEEDS_NOTHING else pytest.mark.hadoop) for name in SUBJECTS]

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -67,6 +67,8 @@ class Secured:
     environment: Mapping[str, str]
     planted: tuple[bytes, ...]
     """What must turn up nowhere: passwords, and the keys of keytabs."""
+    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    """Its daemons by name."""
 
     @property
     def client(self) -> Path:
@@ -83,6 +85,20 @@ class Secured:
         """Put a ticket of a user into a cache."""
         command = ["kinit", *options, "-k", "-t", str(self.keytab(name)), "-c", cache, name]
         subprocess.run(command, check=True, env={**os.environ, **self.environment}, capture_output=True)
+
+    def start(self, *names: str) -> None:
+        """Start daemons."""
+        for name in names:
+            with (self.folder / f"{name}.log").open("ab") as log:
+                command = [str(self.client), DAEMONS[name]]
+                environment = {**os.environ, **self.environment}
+                self.running[name] = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+
+    def kill(self, *names: str) -> None:
+        """Have daemons die."""
+        for name in names:
+            self.running[name].kill()
+            self.running.pop(name).wait(15)
 
     def hadoop(self, *words: str) -> None:
         """Run a command of Hadoop's as its superuser."""
@@ -102,16 +118,18 @@ def secured_hadoop(folder: Path) -> Iterator[Secured]:
         pytest.skip("there is no Hadoop here: `assay hadoop fetch`")
     folder.mkdir(parents=True, exist_ok=True)
     processes: list[subprocess.Popen[bytes]] = []
+    made: Secured | None = None
     try:
         made = _kdc(folder, processes)
         values = _settings(made)
         for name, text in _files(made, values).items():
             (folder / "conf" / name).write_text(text)
         _launcher(made, distribution)
-        _start(made, processes, values)
+        _start(made, values)
         yield made
     finally:
-        for process in reversed(processes):  # a NodeManager that is asked to end ends its containers
+        daemons = list(made.running.values()) if made else []
+        for process in reversed([*processes, *daemons]):  # a NodeManager that is asked to end ends its containers
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)
@@ -305,17 +323,14 @@ def _options(made: Secured) -> str:
     return f"-XX:+UseSerialGC -Djava.security.krb5.conf={made.folder}/krb5.conf {opened}"
 
 
-def _start(made: Secured, processes: list[subprocess.Popen[bytes]], values: Mapping[str, str]) -> None:
+def _start(made: Secured, values: Mapping[str, str]) -> None:
     environment = {**os.environ, **made.environment}
     format_it = [str(made.client), DAEMONS["namenode"], "-format", "-force", "-nonInteractive"]
     subprocess.run(format_it, check=True, env=environment, capture_output=True, timeout=120)
-    for name, main_class in DAEMONS.items():
-        with (made.folder / f"{name}.log").open("wb") as log:
-            command = [str(made.client), main_class]
-            processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log))
-    keys = ("dfs.namenode.https-address", "yarn.resourcemanager.webapp.address")
-    for key, process, name in zip(keys, processes[1::2], ("namenode", "resourcemanager"), strict=True):
-        _await(int(values[key].split(":")[1]), process, made.folder / f"{name}.log")
+    made.start(*DAEMONS)
+    keys = {"namenode": "dfs.namenode.https-address", "resourcemanager": "yarn.resourcemanager.webapp.address"}
+    for name, key in keys.items():
+        _await(int(values[key].split(":")[1]), made.running[name], made.folder / f"{name}.log")
     for attempt in range(5):  # it leaves safe mode when its DataNode is there
         with contextlib.suppress(subprocess.CalledProcessError):
             fs = "org.apache.hadoop.fs.FsShell"

@@ -17,6 +17,7 @@ import pytest_asyncio
 from assay.engines.contract import Engine
 from assay.errors import EngineError
 from assay.model.layout import Layout
+from attached_subject import LENT, Theirs
 from contract_subjects import DATA_BYTES, PARAMETERS, SUBJECTS, Subject
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -34,10 +35,22 @@ class Running:
     home: Path
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def theirs(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Path]:
+    """Have what is attached to started once, by the first who needs it."""
+    LENT.append(Theirs())
+    try:
+        yield tmp_path_factory.mktemp("theirs") / "home"
+    finally:
+        await LENT.pop().stop()
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module", params=PARAMETERS)
-async def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Running]:
+async def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, theirs: Path
+) -> AsyncIterator[Running]:
     subject = SUBJECTS[request.param]
-    home = tmp_path_factory.mktemp("contract") / "home"
+    home = theirs if subject.beside else tmp_path_factory.mktemp("contract") / "home"
     provider = subject.provider(home)
     await provider.open(lambda _: None)
     try:
