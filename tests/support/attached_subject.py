@@ -168,7 +168,8 @@ class BesideTheirs:
 
     async def open(self, show: Show) -> None:
         await self.theirs.start(self._cluster, self._transports, show)
-        ours = replace(self._cluster, home=self._home, attached=self.theirs.on(self._master))
+        entered = replace(self.theirs.on(self._master), directory=f"/user/me/{self._engine_name}-{self._master}")
+        ours = replace(self._cluster, home=self._home, attached=entered)
         self._ours = engine_kind(self._engine_name).provider_of(ours)(ours, self._transports)
         await self._ours.open(show)
 
