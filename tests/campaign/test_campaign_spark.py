@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 from assay.engines.spark.distribution import find
-from campaign_support import assay, assay_json, end_java_processes, require_hadoop, write_local_plan
+from campaign_support import assay, assay_json, end_java_processes, java_processes, require_hadoop, write_local_plan
 
 pytestmark = pytest.mark.hadoop
 
@@ -17,10 +18,12 @@ OPTIONS = {
     "terasort": "maps: 2, reduces: 2",
     "shuffle": "maps: 2, reduces: 2, payload: random",
     "sql-join": "maps: 1, reduces: 2",
+    "decision-support": "maps: 1, streams: 1",
 }
 BODY = """
 layout: SSD
-parameters: {{dfs.replication: 1, spark.master: standalone, spark.executor.cores: 1}}
+parameters: {{dfs.replication: 1, spark.master: standalone, spark.executor.cores: 1, spark.sql.shuffle.partitions: 2,
+  spark.dynamicAllocation.enabled: true}}
 workloads:
 {}
 factors: {{spark.io.compression.codec: [zstd]}}
@@ -55,6 +58,28 @@ def test_workloads_are_valid_on_spark_and_their_event_logs_are_whole(folder: Pat
         assert log["passed"]
         assert run["jobs"]
         assert "stage 0" in [phase["name"] for phase in run["phases"]]
+    [decided] = [run for run in runs if run["workload"] == "decision-support"]
+    assert {"question 14", "question 12", "stream 1"} <= {phase["name"] for phase in decided["phases"]}
+    assert {"power_s", "streams_s", *(f"question_{n:02d}_s" for n in range(1, 23))} <= {*decided["metrics"]}
+    [answers] = [check for check in decided["checks"] if check["name"] == "answers"]
+    assert answers["detail"].startswith("DuckDB's: 22 questions, ")
     shown = assay_json("show", runs[0]["run_id"], "--repository", repository)
     assert shown["engine"].startswith("spark")
     assert assay_json("verify", "--repository", repository) == []
+
+
+def test_a_java_that_is_too_old_is_refused_before_anything_starts(folder: Path, tmp_path: Path) -> None:
+    java = tmp_path / "jdk" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        f'#!/bin/sh\ncase $1 in -version) echo \'openjdk version "17.0.9"\' >&2;; *) exec {which("java")} "$@";; esac\n'
+    )
+    java.chmod(0o755)
+    plan = write_local_plan(tmp_path, f"old-{folder.name}", BODY)
+    plan.write_text(plan.read_text().replace("engine: hadoop", "engine: spark"))
+    cluster = tmp_path / "cluster.yaml"
+    cluster.write_text(f"{cluster.read_text()}java_home: {java.parents[1]}\n")
+    done = assay("run", plan, "--repository", tmp_path / "repository", "--no-baseline", check=False)
+    assert done.returncode == 5
+    assert "Java 17.0.9 is too old for Spark" in done.stderr
+    assert java_processes(str(tmp_path)) == {}

@@ -292,6 +292,8 @@ def test_a_standalone_master_is_told_of_as_many_cores_as_the_executors_have(clus
     assert alone["spark.cores.max"] == "12"
     coming = settings.program_settings(deployment, {**given, "spark.dynamicAllocation.enabled": "true"}, {})
     assert (coming["spark.dynamicAllocation.maxExecutors"], "spark.executor.instances" in coming) == ("3", False)
+    ratio = "spark.scheduler.minRegisteredResourcesRatio"
+    assert (on_yarn[ratio], coming[ratio]) == ("1.0", "0.0"), "none is there before a program has work for it"
 
 
 def removed(executor: str, why: str) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from assay.lab.state import lab_directory
 from campaign_support import Campaign, java_processes
 from fault_layer import Layer
 
+EXECUTOR = "CoarseGrainedExecutorBackend"
 NODES = ("master", "worker1", "worker2")
 """In the order of their ports at the switch."""
 
@@ -97,6 +99,41 @@ def daemon(main: str, number: signal.Signals) -> Injection:
     return inject
 
 
+def executor(number: signal.Signals) -> Injection:
+    """Send one of Spark's executors a signal; not the shell that YARN starts it by."""
+
+    def inject(scene: Scene) -> None:
+        os.kill(executors(scene.name)[-1], number)
+
+    return inject
+
+
+def executors(name: str) -> list[int]:
+    """Return the processes of Spark's executors on a lab's nodes."""
+    found = java_processes(name, EXECUTOR)
+    return sorted(pid for pid, line in found.items() if line.split(" ", 1)[0].endswith("java"))
+
+
+def shuffle_files(scene: Scene, since_unix_s: float = 0.0) -> list[Path]:
+    """Return Spark's shuffle files on the workers' disks that were written to since then."""
+    found = []
+    for node, device in itertools.product(NODES[1:], ("hdd1", "ssd1")):
+        with contextlib.suppress(OSError, LookupError, StopIteration):
+            for path in scene.mount(node, device).glob("assay/*/local*/**/blockmgr-*/*/*shuffle_*"):
+                with contextlib.suppress(OSError):
+                    found += [path] if path.stat().st_size and path.stat().st_mtime >= since_unix_s else []
+    return found
+
+
+def log_cut(scene: Scene) -> None:
+    """Leave the first half of what the driver has logged, where the log is looked for."""
+    for path in scene.mount("master", "system").glob("assay/deployments/*/spark-events/*/events_*"):
+        whole = path.with_name(f".{path.name}")
+        path.rename(whole)  # the driver goes on writing to it
+        content = whole.read_bytes()
+        path.write_bytes(content[: len(content) // 2])
+
+
 def diskd(number: signal.Signals) -> Injection:
     """Send the daemon behind the disks a signal."""
 
@@ -123,21 +160,22 @@ def link_down(node: str, seconds: float | None) -> Injection:
 
 
 def full(node: str, device: str) -> Injection:
-    """Fill a device to the last byte, until the first attempt is over: then somebody makes room."""
+    """Fill a device to the last byte, until the attempt is over: then somebody makes room."""
 
     def inject(scene: Scene) -> None:
         folder = scene.mount(node, device)
         room = os.statvfs(folder)
         with contextlib.suppress(OSError), (folder / "fill").open("wb") as file:
             os.posix_fallocate(file.fileno(), 0, (room.f_bfree - 64) * room.f_frsize)
-        scene.after(0.0, lambda: _when_over(scene, (folder / "fill").unlink))
+        over = ends(scene) + 1
+        scene.after(0.0, lambda: _when_over(scene, (folder / "fill").unlink, over))
 
     return inject
 
 
-def _when_over(scene: Scene, undo: Callable[[], object]) -> None:
-    """Undo something when the first attempt is over; where the lab is gone by then, it went with that."""
-    while scene.campaign.process.poll() is None and _ends(scene) == 0:
+def _when_over(scene: Scene, undo: Callable[[], object], over: int = 1) -> None:
+    """Undo something when so many attempts are over; where the lab is gone by then, it went with that."""
+    while scene.campaign.process.poll() is None and ends(scene) < over:
         time.sleep(0.2)
     with contextlib.suppress(OSError):
         undo()
@@ -161,7 +199,8 @@ def slower(node: str, device: str, share: float, bytes_per_s: float) -> Injectio
     return inject
 
 
-def _ends(scene: Scene) -> int:
+def ends(scene: Scene) -> int:
+    """Return how many attempts have ended."""
     return sum(event["event"] == "end" for event in scene.campaign.events())
 
 
@@ -176,7 +215,7 @@ def memory_hog(node: str) -> Injection:
 
         def end() -> None:
             deadline = time.monotonic() + 60
-            while time.monotonic() < deadline and process.poll() is None and _ends(scene) == 0:
+            while time.monotonic() < deadline and process.poll() is None and ends(scene) == 0:
                 time.sleep(0.5)
             process.kill()
             process.wait()

@@ -9,26 +9,28 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from assay.lab.state import lab_directory, state_root
 from campaign_support import Campaign, assay, assay_json, end_java_processes, java_processes, write_lab_plan
-from fault_injection import Scene
+from fault_injection import NODES, Scene, ends, executors, shuffle_files
 from fault_layer import Layer
 from fault_table import Row
 from lab_support import left_of
 
 BODY = """
 layout: HDD
-parameters: {dfs.replication: 2, dfs.blocksize: 16MiB}
+parameters: {{dfs.replication: 2, dfs.blocksize: 16MiB}}
 workloads:
-  - terasort: {data: 600MB, maps: 2, reduces: 2}
-repetitions: 1
+  - terasort: {{data: 600MB, maps: 2, reduces: 2}}
+repetitions: {repetitions}
+attempts: {attempts}
 timeout: 6min
 """
+_ATTEMPTS = 3
 PHASE_WAIT_S = 240.0
 SLOW = "were not live within"
 
@@ -58,9 +60,11 @@ def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
         "caches": "dropping caches",
         "validation": "validating",
     }
-    repository = scene.campaign.repository
+    repository, since_unix_s = scene.campaign.repository, time.time()
 
     def is_there() -> bool:
+        if phase == "shuffle":
+            return len(executors(scene.name)) == len(NODES) - 1 and bool(shuffle_files(scene, since_unix_s))
         if phase == "lab up":
             return (lab_directory(scene.name) / "journal.jsonl").exists()
         if phase == "job":
@@ -102,11 +106,65 @@ def _wait(scene: Scene, reached: Callable[[], bool]) -> bool:
     return False
 
 
+def _planned(folder: Path, name: str, engine: str, repetitions: int = 1, attempts: int = _ATTEMPTS) -> Path:
+    plan = write_lab_plan(folder, name, BODY.format(repetitions=repetitions, attempts=attempts))
+    plan.write_text(plan.read_text().replace("engine: hadoop", f"engine: {engine}"))
+    return plan
+
+
+def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[Became], list[str]]:
+    """Run rows of one engine in one campaign on a lab that is up: a run each, tried once, and one undisturbed run more.
+
+    Returns what became of each, by the first of its attempts, and what is wrong beside that.
+    """
+    found, wrong = [Became(row) for row in rows], list[str]()
+    plan = _planned(folder, name, rows[0].engine, repetitions=len(rows) + 1, attempts=1)
+    try:
+        with Campaign(plan, folder / "repository") as campaign:
+            scene = Scene(name, campaign)
+            for became in found:
+                began_s = time.monotonic()
+                if not _wait(scene, phase_reached(scene, became.row.phase)):
+                    became.wrong.append(f"the phase {became.row.phase} was not reached: {campaign.text()[-300:]}")
+                    break
+                became.before, injected_unix_s = ends(scene), time.time()
+                became.row.inject(scene)
+                _wait(scene, lambda: ends(scene) > became.before)  # noqa: B023
+                _judge_noticing(became, campaign, injected_unix_s)
+                became.took_s = time.monotonic() - began_s
+            _wait(scene, phase_reached(scene, "shuffle"))
+            applications = {
+                part for path in shuffle_files(scene) for part in path.parts if part.startswith("application_")
+            }
+            wrong += [f"shuffle files are left: {sorted(applications)}"] if len(applications) > 1 else []
+            campaign.finish(900)
+            for thread in scene.later:
+                thread.join()
+            wrong += ["a traceback"] if "Traceback" in campaign.text() else []
+        wrong += _judge_in_turn(found, folder / "repository")
+    finally:
+        wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
+    return found, wrong
+
+
+def _judge_in_turn(found: Sequence[Became], repository: Path) -> list[str]:
+    runs: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
+    for became in found:
+        run = runs[became.before]
+        became.attempts, became.cause = run["failure_class"] or run["status"], str(run["cause"] or "")
+        wanted = became.row.becomes.split()[0]
+        became.wrong += [] if became.attempts == wanted else [f"it became {became.attempts!r} instead of {wanted!r}"]
+        became.wrong += [] if re.search(became.row.cause, became.cause) else [f"cause {became.cause!r}"]
+    statuses = [run["status"] for run in runs]
+    goes_on = statuses.count("valid") == 1 and statuses[-1] == "valid"
+    problems = assay_json("verify", "--repository", repository)
+    return [*([] if goes_on else [f"the campaign's runs: {statuses}"]), *map(str, problems)]
+
+
 def carry_out(row: Row, folder: Path, name: str) -> Became:
     """Run one row in an empty folder, on a lab of this name; whatever happens, nothing of it is left running."""
     became, began_s = Became(row), time.monotonic()
-    plan, repository = write_lab_plan(folder, name, BODY), folder / "repository"
-    plan.write_text(plan.read_text().replace("engine: hadoop", f"engine: {row.engine}"))
+    plan, repository = _planned(folder, name, row.engine), folder / "repository"
     layer = Layer(folder / "layer", repository) if row.layer else None
     try:
         with Campaign(plan, repository, layer.environment if layer else None) as campaign:
@@ -139,7 +197,8 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
 
 def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) -> None:
     row = became.row
-    noticed = [event["at_unix_s"] for event in campaign.events() if event["event"] == "trouble"]
+    troubles = [event["at_unix_s"] for event in campaign.events() if event["event"] == "trouble"]
+    noticed = [at_unix_s for at_unix_s in troubles if at_unix_s >= injected_unix_s]
     became.noticed_s = noticed[0] - injected_unix_s if noticed else None
     if row.bound_s is not None and (became.noticed_s is None or became.noticed_s > row.bound_s):
         became.wrong.append(f"noticed after {became.noticed_s} s, not within {row.bound_s}")

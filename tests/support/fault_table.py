@@ -16,9 +16,11 @@ from fault_injection import (
     connections_cut,
     daemon,
     diskd,
+    executor,
     full,
     host_gone,
     link_down,
+    log_cut,
     memory_hog,
     repository_fails,
     send,
@@ -53,11 +55,18 @@ class Row:
     """Whether the campaign runs under a layer over its C library."""
     short: bool = False
     """Whether it is in the short form, in `make test`."""
+    in_turn: bool = False
+    """Whether it is there as one of several on one lab, a run each."""
 
     @property
     def name(self) -> str:
         """What the row is called on the command line."""
         return f"{self.fault}, {self.phase}, {self.engine}"
+
+
+def _spark(fault: str, inject: Injection, becomes: str, cause: str, bound_s: float | None = None) -> Row:
+    """Return a fault that comes when a Spark program has begun to shuffle."""
+    return Row(fault, "shuffle", inject, becomes, cause, bound_s, engine="spark", exit_code=1, in_turn=True)
 
 
 def _daemons(engine: str, *daemons: tuple[str, str, str]) -> list[Row]:
@@ -109,6 +118,11 @@ ROWS: tuple[Row, ...] = (
         ("worker[12]", "nodemanager", "NodeManager"),
     ),
     *_daemons("spark", ("master", "resourcemanager", "ResourceManager"), ("worker[12]", "datanode", "DataNode")),
+    _spark("NodeManager killed", daemon("NodeManager", KILL), "engine valid", r"nodemanager died", 15.0),
+    _spark("executor killed", executor(KILL), "engine valid", r"executor \d+ on worker[12] was lost: .*during the run"),
+    _spark("driver killed", daemon("SparkSubmit", KILL), "engine valid", r"the client was ended by SIGKILL"),
+    _spark("event log cut off", log_cut, "engine valid", r"event log: .*cut off"),
+    _spark("shuffle disk full", full("worker1", "hdd1"), "infrastructure valid", FULL),
     Row("DataNode killed", "input", daemon("DataNode", KILL), "engine valid", r"datanode died", exit_code=1),
     Row("assay-diskd killed", "job", diskd(KILL), "infrastructure valid", GONE, exit_code=1, short=True),
     Row("assay-diskd killed", "input", diskd(KILL), "infrastructure valid", GONE, exit_code=1),

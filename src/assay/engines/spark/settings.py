@@ -29,6 +29,7 @@ QUEUE, TAGS, STAGING = "spark.yarn.queue", "spark.yarn.tags", "spark.yarn.stagin
 DEPLOY_MODE = "spark.submit.deployMode"
 EVENTS = "spark.eventLog.dir"
 DYNAMIC = "spark.dynamicAllocation.enabled"
+REGISTERED = "spark.scheduler.minRegisteredResourcesRatio"
 LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
     f"spark.dynamicAllocation.{name}Executors" for name in ("min", "initial", "max")
 )
@@ -72,10 +73,7 @@ _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     ("the same executors from a run's start to its end, so that runs can be compared", {DYNAMIC: "false"}),
     (
         "a program begins when all its executors are there, and waits no longer than this for them",
-        {
-            "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-            "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s",
-        },
+        {REGISTERED: "1.0", "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s"},
     ),
     ("a program's log is where jobs, stages and tasks are read from", {"spark.eventLog.enabled": "true"}),
     ("nobody looks at a driver's pages while it is measured", {"spark.ui.enabled": "false"}),
@@ -190,7 +188,9 @@ def program_settings(deployment: Deployment, parameters: Mapping[str, str], spar
         fixed |= {"spark.executorEnv.JAVA_HOME": home, "spark.yarn.appMasterEnv.JAVA_HOME": home}
     carried = {name: value for name, value in of_hadoop(parameters).items() if name.startswith("dfs.")}
     hadoop = {f"spark.hadoop.{name}": value for name, value in normalised(carried).items()}
-    return {**BY_DEFAULT, **hadoop, **own, **fixed}
+    # Spark's own master asks for none before a program begins, and the program would wait for all of them in vain.
+    coming = {REGISTERED: "0.0"} if dynamic(own) else {}
+    return {**BY_DEFAULT, **coming, **hadoop, **own, **fixed}
 
 
 def event_directory(deployment: Deployment) -> str:
