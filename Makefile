@@ -1,11 +1,12 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
 # make test        every test, the lab's with real daemons among them
+# make test-long   the tests that take minutes each, which it skips: Spark's losses on a lab, a secured cluster that restarts
 # make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
 # make bench       what assay itself costs, beside the bare job
-.PHONY: demo test faults test-fast check wheel bench setup setup-test setup-fast format
+.PHONY: demo test test-long faults test-fast check wheel bench setup setup-test setup-fast format
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +26,9 @@ demo: setup
 
 test: setup-test
 	@.venv/bin/python tools/test.py
+
+test-long: setup-test
+	@ASSAY_LONG=1 .venv/bin/python -m pytest -m long --durations=20
 
 faults: setup-test
 	@.venv/bin/python tools/faults.py --at-once 2 --minutes 55

@@ -65,6 +65,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             raise pytest.UsageError(f"{item.nodeid} has {unnamed}, which its module does not name: `-m` would miss it")
         if _marked(item, "root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root: NOT tested"))
+        if _marked(item, "long") and os.environ.get("ASSAY_LONG") != "1":
+            item.add_marker(pytest.mark.skip(reason="takes minutes: NOT tested here; `make test-long` does"))
     if config.getoption("--fast"):
         left_out = [item for item in items if _marked(item, *NOT_FAST)]
         config.hook.pytest_deselected(items=left_out)

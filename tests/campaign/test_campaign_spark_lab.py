@@ -31,7 +31,7 @@ from fault_runner import carry_out_in_turn
 from fault_table import ROWS
 from lab_support import left_of, require_lab, unique_name
 
-pytestmark = [pytest.mark.lab, pytest.mark.hadoop]
+pytestmark = [pytest.mark.lab, pytest.mark.hadoop, pytest.mark.long]
 
 ASKED = ("speedup", "--by", "layout", "--where", "workload=terasort")
 STANDING = """
