@@ -167,6 +167,7 @@ async def test_safe_mode_quotas_and_queues_are_asked_of_a_real_one_first(secured
         secured.hadoop(ADMIN, "-clrQuota", "/user/alice/assay")
 
 
+@pytest.mark.long
 async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, tmp_path: Path) -> None:
     login = KerberosLogin("alice", str(secured.keytab("alice")))
     provider = attached(secured, tmp_path / "home", login, secured.authorities)
@@ -184,6 +185,7 @@ async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, t
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_restarts_in_mid_campaign_costs_an_attempt_and_no_more(secured: Secured, tmp_path: Path) -> None:
     text = CLUSTER.format(home=tmp_path / "home", client=secured.client, folder=secured.folder)
     (tmp_path / "cluster.yaml").write_text(text)

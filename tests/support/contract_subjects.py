@@ -227,4 +227,13 @@ SUBJECTS = {"toy": TOY_SUBJECT, "simulated": SIMULATED, "hadoop": HADOOP, "attac
 SUBJECTS |= {f"spark-attached-{name}": _spark_attached(name) for name in SPARK_MASTERS}
 SUBJECTS |= {f"spark-{name}": _spark_subject(name) for name in SPARK_MASTERS}
 NEEDS_NOTHING = ("toy", "simulated")
-PARAMETERS = [pytest.param(name, marks=[] if name in NEEDS_NOTHING else pytest.mark.hadoop) for name in SUBJECTS]
+TAKES_MINUTES = ("spark-attached-standalone",)
+
+
+def _marks(name: str) -> list[pytest.MarkDecorator]:
+    if name in NEEDS_NOTHING:
+        return []
+    return [pytest.mark.hadoop, pytest.mark.long] if name in TAKES_MINUTES else [pytest.mark.hadoop]
+
+
+PARAMETERS = [pytest.param(name, marks=_marks(name)) for name in SUBJECTS]
