@@ -32,6 +32,7 @@ CHANGED: dict[str, str] = {
     r"\.evidence\[\d+\]\.label": "a gain says which layouts it pools, and whether it is one in time or in cost",
     r"\.measured\[3\]\.evidence\[1\]\.\w+": "containers with disks are compared within clusters that have both",
     r"\.sentence": "a sentence over matched sets says what its interval holds for",
+    r"\.speedups\[0\]\.conclusion": "from one matched set of fewer than three runs a side nothing is concluded",
     r"\.holm_p": "the correction is of the p value that the verdict rests on, no longer of the rank test's",
     r"\.best\[\d+\]\.(may_be_best|slower\..*)": "who may be the fastest rests on all sets together",
 }
