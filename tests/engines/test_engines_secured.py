@@ -7,10 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import re
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,9 +20,8 @@ from assay.model.cluster import Attachment, Cluster, KerberosLogin, Nic, Node, N
 from assay.model.layout import Directories, Layout
 from assay.model.plan import Configuration
 from assay.model.program import Program
-from assay.repository import Repository
-from campaign_support import assay, java_processes
-from secured_hadoop import DAEMONS, Secured, secured_hadoop
+from campaign_support import assay
+from secured_hadoop import Secured, secured_hadoop
 
 pytestmark = pytest.mark.hadoop
 
@@ -182,34 +177,6 @@ async def test_a_quota_that_a_program_fills_is_its_last_word(secured: Secured, t
         await provider.close()
     assert done.outcome.exit_status != 0
     assert "quota" in " ".join(done.outcome.last_words()).lower()
-
-
-@pytest.mark.slow
-@pytest.mark.long
-def test_a_cluster_that_restarts_in_mid_campaign_costs_an_attempt_and_no_more(secured: Secured, tmp_path: Path) -> None:
-    text = CLUSTER.format(home=tmp_path / "home", client=secured.client, folder=secured.folder)
-    (tmp_path / "cluster.yaml").write_text(text)
-    (tmp_path / "plan.yaml").write_text(PLAN.replace("data: 2MB", "data: 400MB"))
-    command = [sys.executable, "-m", "assay", "run", str(tmp_path / "plan.yaml"), "--no-baseline"]
-    root = tmp_path / "repository"
-    with subprocess.Popen(
-        [*command, "--repository", str(root)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    ) as run:
-        deadline = time.monotonic() + 300
-        while (
-            not java_processes("YarnChild", str(secured.folder)) and run.poll() is None and time.monotonic() < deadline
-        ):
-            time.sleep(0.2)
-        secured.kill(*DAEMONS)
-        time.sleep(20)
-        secured.start(*DAEMONS)
-        output = run.communicate(timeout=900)[0].decode()
-    assert run.returncode == 0, output
-    runs = Repository.open(root).runs()
-    assert sorted(str(each.status) for each in runs) == ["failed", "valid"], output
-    [failed] = [each for each in runs if each.cause]
-    print(failed.cause)
-    assert re.search(r"no (NameNode|ResourceManager) is active \(localhost:\d+: no answer", failed.cause or "")
 
 
 def test_a_campaign_on_it_leaves_no_secret_in_bundles_reports_or_output(secured: Secured, tmp_path: Path) -> None:
