@@ -1,5 +1,5 @@
 # make demo        measure HDD against SSD with real Hadoop on an emulated cluster, and write a report
-# make test        every test, the lab's with real daemons among them
+# make test        the tests, the lab's with real daemons among them
 # make test-long   tests that take minutes each and that `make test` skips: Spark's losses on a lab, a cluster that restarts
 # make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
