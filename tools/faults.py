@@ -35,9 +35,7 @@ def line(row: Row, became: Became | None) -> str:
     else:
         noticed = f"{became.noticed_s:.1f} s" if became.noticed_s is not None else "–"
         held = "; ".join(became.wrong).replace("\n", " ")[:200] or "yes"
-        held += (
-            f"; {became.before + became.slow} more attempts, of a slow machine" if became.before + became.slow else ""
-        )
+        held += f"; {became.before} attempts had ended before the fault" if became.before else ""
         cause = became.cause.replace("\n", " ").replace("|", "/")[:140]
         cells = [row.fault, row.phase, row.engine, became.attempts.replace(" ", ", "), cause, noticed, held]
     return f"| {' | '.join(cells)} |"

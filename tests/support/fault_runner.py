@@ -32,7 +32,6 @@ timeout: 6min
 """
 _ATTEMPTS = 3
 PHASE_WAIT_S = 240.0
-SLOW = "were not live within"
 
 
 @dataclass
@@ -41,12 +40,10 @@ class Became:
 
     row: Row
     attempts: str = ""
-    """Classes from the disturbed one on, but for those in ``slow``."""
+    """Classes from the disturbed one on."""
     cause: str = ""
     before: int = 0
     """Attempts that had ended before the fault came."""
-    slow: int = 0
-    """Attempts after the disturbed one whose daemons did not come up in time: a busy machine's, not the fault's."""
     noticed_s: float | None = None
     took_s: float = 0.0
     wrong: list[str] = field(default_factory=list)
@@ -207,9 +204,7 @@ def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) 
 def _judge(became: Became, repository: Path, took_s: float) -> None:
     row = became.row
     every: list[dict[str, Any]] = assay_json("runs", "--repository", repository)
-    first, *later = sorted(every, key=lambda run: run["attempt"])[became.before :] or [{}]
-    runs = [first, *(run for run in later if SLOW not in str(run["cause"]))] if first else []
-    became.slow = 1 + len(later) - len(runs) if first else 0
+    runs = sorted(every, key=lambda run: run["attempt"])[became.before :]
     became.attempts = " ".join(run["failure_class"] or run["status"] for run in runs)
     became.cause = str(runs[0]["cause"] or "") if runs else ""
     if not re.fullmatch(row.becomes, became.attempts):
