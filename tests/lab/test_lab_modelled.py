@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from assay.errors import LabError
 from assay.lab.diskd import Daemon, find_daemon
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.lifecycle import Lab, labs, remove
-from assay.lab.probe import DEVICE_MODEL, probe
+from assay.lab.probe import DEVICE_MODEL, clear_scratch, probe
 from assay.model.cluster import Cluster, Disks, LabSettings
 from assay.process import Owner
 from lab_support import SCALE, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
@@ -171,6 +173,23 @@ def test_without_a_daemon_that_works_disks_are_throttled_and_the_reason_is_kept(
     with pytest.raises(LabError, match="disks: model is not possible on this machine: no fuse today"):
         Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=False, state=tmp_path)
     assert left_of(name, tmp_path) == []
+
+
+@pytest.mark.lab
+def test_processes_that_try_the_machine_at_once_do_not_disturb_each_other_and_leave_nothing(tmp_path: Path) -> None:
+    require_lab()
+    script = "from assay.lab.probe import probe; print([item.detail for item in probe().missing])"
+    environment = {**os.environ, "ASSAY_STATE": str(tmp_path)}
+    argv = [sys.executable, "-c", script]
+    trying = [subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=environment) for _ in range(3)]
+    assert [process.communicate()[0].strip() for process in trying] == ["[]"] * len(trying)
+    assert list(tmp_path.glob("probe*")) == []
+    of_dead, of_living = (tmp_path / f"probe-{pid}-x" for pid in (trying[0].pid, os.getpid()))
+    for folder in (of_dead, of_living):
+        folder.mkdir()
+        (folder / "image").touch()
+    clear_scratch(tmp_path)
+    assert list(tmp_path.glob("probe*")) == [of_living]
 
 
 def test_the_daemon_is_found_by_the_environment_and_a_wrong_one_is_none(tmp_path: Path) -> None:

@@ -51,12 +51,7 @@ class Became:
 
 def phase_reached(scene: Scene, phase: str) -> Callable[[], bool]:
     """Return what says that a campaign is in a phase."""
-    words = {
-        "daemons": "waiting: ",
-        "input": "generating input",
-        "caches": "dropping caches",
-        "validation": "validating",
-    }
+    words = {"daemons": "waiting: ", "input": "generating input", "caches": "dropping caches", "validation": "check: "}
     repository, since_unix_s = scene.campaign.repository, time.time()
 
     def is_there() -> bool:

@@ -26,7 +26,7 @@ from assay.lab.build import Site, build
 from assay.lab.diskd import daemon_of
 from assay.lab.journal import Header, Journal, read_journal
 from assay.lab.links import Links
-from assay.lab.probe import probe
+from assay.lab.probe import clear_scratch, probe
 from assay.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
 from assay.model.cluster import Cluster, Placement
@@ -292,7 +292,7 @@ def _clear_abandoned(state: Path | None) -> list[str]:
             with deferred():
                 undo_all(directory)
             cleared.append(f"removed what was left of the lab {directory.name} ({owner})")
-    (state_root(state) / "probe.img").unlink(missing_ok=True)
+    clear_scratch(state_root(state))
     return cleared
 
 

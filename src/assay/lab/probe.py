@@ -11,8 +11,8 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -177,19 +177,31 @@ def _shaping() -> Capability:
     return _tried("link rates", _script(commands, "token bucket (tbf)"), remedy, required=False)
 
 
+@contextmanager
+def _scratch(root: Path) -> Iterator[Path]:
+    """Yield an empty folder that is this process's alone: two may try the machine at a time."""
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f"probe-{os.getpid()}-", dir=root) as folder:
+        yield Path(folder)
+
+
+def clear_scratch(root: Path) -> None:
+    """Remove what processes that are gone have left of their trying."""
+    for folder in root.glob("probe-*-*"):
+        if not Path("/proc", folder.name.split("-")[1]).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _loop(root: Path) -> Capability:
     """Mount a small image by a loop device that detaches itself when the namespace ends."""
-    image = root / "probe.img"
 
     def attempt() -> str:
-        root.mkdir(parents=True, exist_ok=True)
-        try:
+        with _scratch(root) as folder:
+            image = folder / "image"
             with image.open("wb") as file:
                 file.truncate(PROBE_IMAGE_BYTES)
             run(["mkfs.ext4", "-q", str(image)])
             run([*IN_NAMESPACES, f"mount -t ext4 -o loop '{image}' /mnt"])
-        finally:
-            image.unlink(missing_ok=True)
         return "loop devices with ext4"
 
     return _tried(
@@ -206,9 +218,8 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
             raise LabError(f"there is no {PROGRAM} (build it with: cargo build --release in rust/, or set ASSAY_DISKD)")
         if not FUSE.exists():
             raise LabError(f"there is no {FUSE} (modprobe fuse; a container needs it as a device)")
-        root.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix="probe-", dir=root) as folder:
-            image, mount = Path(folder, "image"), Path(folder, "model")
+        with _scratch(root) as folder:
+            image, mount = folder / "image", folder / "model"
             mount.mkdir()
             image.write_bytes(bytes(PROBE_MODEL_BYTES))
             model = {
@@ -223,7 +234,7 @@ def _device_model(daemon: Path | None, root: Path) -> Capability:
                 "queue_depth": 1,
             }
             disk = {"name": "probe", "image": str(image), "size": PROBE_MODEL_BYTES, "model": model}
-            specification = Path(folder, "model.json")
+            specification = folder / "model.json"
             specification.write_text(json.dumps({"mount": str(mount), "seed": 1, "devices": [disk]}))
             run([*IN_NAMESPACES, PROBE_MODEL_SCRIPT, "sh", str(daemon), str(specification), str(mount)])
         return f"{daemon}"
