@@ -28,7 +28,7 @@ from assay.model.program import Outcome
 from assay.model.run import Check, FailureClass, RunStatus
 from assay.observe.node import watch
 from assay.observe.scripts import source
-from assay.observe.watching import NodeWatch, Seen, WatchOptions
+from assay.observe.watching import UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions
 from assay.planning.limits import NO_HISTORY
 from assay.workloads.workload import Judgement
 
@@ -120,6 +120,41 @@ async def test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_se
     assert engine.troubles == []
 
 
+NOWHERE = "203.0.113.1"  # RFC 5737: nobody's
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("lab", "unheard"), [(True, {"nowhere"}), (False, set[str]())])
+async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab: bool, unheard: set[str]) -> None:
+    watch = await NodeWatch.start(
+        LocalTransport("here"), WatchOptions(peers={"here too": "127.0.0.1", "nowhere": NOWHERE}, shared=lab)
+    )
+    while watch.seen.looks < 3:
+        await watch.look(5)
+    await watch.end()
+    assert watch.seen.unheard.keys() == unheard
+    assert all(looks >= 2 for looks in watch.seen.unheard.values())
+
+
+@pytest.mark.slow
+async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_is_silent() -> None:
+    watches = {name: await NodeWatch.start(LocalTransport(name), WatchOptions()) for name in ("worker1", "worker2")}
+    vigil = Vigil(watches, cast(Engine, Watched({})), None)
+    try:
+        for looks in range(1, UNHEARD_LOOKS):
+            watches["worker1"].seen.take(line(unheard={"worker2": looks}), 1e9)
+        assert vigil._of_pairs() is None
+        watches["worker1"].seen.take(line(unheard={"worker2": UNHEARD_LOOKS}), 1e9)
+        error = vigil._of_pairs()
+        assert isinstance(error, HostError)
+        assert error.message == "packets between worker1 and worker2 are lost, in one direction at least"
+        watches["worker2"].heard_s -= 60
+        assert vigil._of_pairs() is None
+    finally:
+        await vigil.stop()
+    assert of_hosts(vigil.seen) == [error.message]
+
+
 class Deaf(LocalTransport):
     """A host that hears nothing from a moment on, as behind a link that is down."""
 
@@ -182,9 +217,17 @@ async def test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection(
         await vigil.stop()
 
 
-def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str]) -> Seen:
+def looks(namespace: str, directories: Mapping[str, str], *between: Sequence[str], **more: object) -> Seen:
     """Run the watch in a network namespace, with a command before each further look; return what was seen."""
-    options = {"interval_s": 0.3, "daemons": {}, "directories": directories, "cgroup": None, "shared": True}
+    options = {
+        "interval_s": 0.3,
+        "daemons": {},
+        "directories": directories,
+        "peers": {},
+        "cgroup": None,
+        "shared": True,
+    }
+    options |= more
     command = ["ip", "netns", "exec", namespace, sys.executable, "-c", source("watch"), json.dumps(options)]
     seen = Seen("worker1")
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
@@ -227,6 +270,20 @@ def test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run(namespace:
 
 @pytest.mark.root
 @pytest.mark.slow
+@pytest.mark.parametrize("lab", [True, False])
+def test_a_peer_that_stops_answering_counts_by_looks_until_it_answers_again(namespace: str, lab: bool) -> None:
+    loopback = ["ip", "-n", namespace, "link", "set", "lo"]
+    subprocess.run([*loopback, "up"], check=True)
+    peers = {"peers": {"worker2": "127.0.0.1"}, "shared": lab}
+    assert looks(namespace, {}, ["true"], **peers).unheard == {}
+    later = [["true"]] * 6  # lines of before a change are read after it
+    gone = [*later, [*loopback, "down"], *later]
+    seen = looks(namespace, {}, *gone, [*loopback, "up"], *later, **peers)
+    assert (seen.unheard, list(seen.cut)) == ({}, ["worker2"])
+
+
+@pytest.mark.root
+@pytest.mark.slow
 def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: str, tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "assay", str(tmp_path)], check=True)
     try:
@@ -238,7 +295,7 @@ def test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again(namespace: s
 
 
 def line(**told: Any) -> dict[str, Any]:
-    return {"daemons": {}, "links": {}, "room": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **told}
+    return {"daemons": {}, "links": {}, "room": {}, "unheard": {}, "oom": 0, "kernel": [], "cpu_s": 0.0, **told}
 
 
 def ended(*passed: bool) -> Gathered:

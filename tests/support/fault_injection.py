@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import itertools
+import json
 import os
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,7 +22,7 @@ from assay.lab.journal import read_journal
 from assay.lab.network import Network
 from assay.lab.state import lab_directory
 from campaign_support import Campaign, java_processes
-from fault_layer import Layer
+from fault_layer import READS, WRITES, Layer
 
 EXECUTOR = "CoarseGrainedExecutorBackend"
 NODES = ("master", "worker1", "worker2")
@@ -159,6 +161,27 @@ def link_down(node: str, seconds: float | None) -> Injection:
     return inject
 
 
+def cut_off(node: str, peer: str, *, both: bool) -> Injection:
+    """Lose all packets from a node to another, or both ways, until the attempt is over: by a wrong neighbour."""
+
+    def inject(scene: Scene) -> None:
+        network = Network(scene.name, None, {}, {})  # type: ignore[arg-type]
+        described = json.loads((lab_directory(scene.name) / "lab.json").read_text())["cluster"]
+        addresses = {one["name"]: one["address"]["host"] for one in described["nodes"]}
+        pairs = [(node, peer), (peer, node)] if both else [(node, peer)]
+
+        def tell(change: str, *more: str) -> None:
+            for here, there in pairs:
+                command = ["ip", "-n", network.namespace(here), "neigh", change, addresses[there], "dev", "eth0", *more]
+                subprocess.run(command, check=False)
+
+        tell("replace", "lladdr", "02:00:00:00:00:01", "nud", "permanent")
+        over = ends(scene) + 1
+        scene.after(0.0, lambda: _when_over(scene, lambda: tell("del"), over))
+
+    return inject
+
+
 def full(node: str, device: str) -> Injection:
     """Fill a device to the last byte, until the attempt is over: then somebody makes room."""
 
@@ -274,10 +297,14 @@ def repository_fails(error: int, part: str) -> Injection:
     return inject
 
 
-def moments(scene: Scene) -> Iterator[str]:
-    """Yield what goes on now, in the words of the campaign's ``now.json``."""
-    while scene.campaign.process.poll() is None:
-        for path in scene.campaign.repository.glob("campaigns/*/now*"):
-            with contextlib.suppress(OSError):
-                yield path.read_text(errors="replace")
-        time.sleep(0.02)
+def disk_fails(node: str, device: str) -> Injection:
+    """Let every read and write of a device's image fail with EIO, until the attempt is over."""
+
+    def inject(scene: Scene) -> None:
+        layer = scene.layer
+        assert layer
+        layer.fail(errno.EIO, f"{node}.{device}", READS | WRITES)
+        over = ends(scene) + 1
+        scene.after(0.0, lambda: _when_over(scene, layer.mend, over))
+
+    return inject

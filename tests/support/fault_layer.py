@@ -49,6 +49,14 @@ class Layer:
         """What the disturbed process gets."""
         return {**os.environ, "LD_PRELOAD": str(self._library), "FAULT_LAYER": str(self._control)}
 
+    def around(self, program: Path) -> Path:
+        """Return a program of the same name that runs ``program`` under the layer, and is known by its own path."""
+        path = self._library.parent / program.name
+        lines = ["#!/bin/bash", f"export LD_PRELOAD={self._library} FAULT_LAYER={self._control}"]
+        path.write_text("\n".join([*lines, f'exec -a "$0" {program} "$@"', ""]))
+        path.chmod(0o755)
+        return path
+
     @property
     def hits(self) -> int:
         """How many calls have failed by it."""

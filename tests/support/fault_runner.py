@@ -7,6 +7,7 @@ bound, the run is valid in the end, each once, nothing is left on the machine, a
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from assay.lab.diskd import find_daemon
 from assay.lab.state import lab_directory, state_root
 from campaign_support import Campaign, assay, assay_json, end_java_processes, java_processes, write_lab_plan
 from fault_injection import NODES, Scene, ends, executors, shuffle_files
@@ -157,9 +159,9 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
     """Run one row in an empty folder, on a lab of this name; whatever happens, nothing of it is left running."""
     became, began_s = Became(row), time.monotonic()
     plan, repository = _planned(folder, name, row.engine), folder / "repository"
-    layer = Layer(folder / "layer", repository) if row.layer else None
+    layer = Layer(folder / "layer", _layered(row, name, repository)) if row.layer else None
     try:
-        with Campaign(plan, repository, layer.environment if layer else None) as campaign:
+        with Campaign(plan, repository, _environment(row, layer)) as campaign:
             scene = Scene(name, campaign, layer)
             if not _wait(scene, phase_reached(scene, row.phase)):
                 became.wrong.append(f"the phase {row.phase} was not reached: {campaign.text()[-300:]}")
@@ -185,6 +187,22 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
         became.wrong += [f"left: process {pid}" for pid in end_java_processes(name)]
         became.took_s = time.monotonic() - began_s
     return became
+
+
+def _layered(row: Row, name: str, repository: Path) -> Path:
+    """Return the folder whose files a row's layer lets fail."""
+    return repository if row.layer == "assay" else lab_directory(name)
+
+
+def _environment(row: Row, layer: Layer | None) -> dict[str, str] | None:
+    """Return the environment that puts a row's layer below assay itself, or below the daemon behind the disks."""
+    if layer is None:
+        return None
+    if row.layer == "assay":
+        return layer.environment
+    daemon = find_daemon()
+    assert daemon
+    return {**os.environ, "ASSAY_DISKD": str(layer.around(daemon))}
 
 
 def _judge_noticing(became: Became, campaign: Campaign, injected_unix_s: float) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import errno
 import signal
 from dataclasses import dataclass
+from typing import Literal
 
 from fault_injection import (
     Injection,
     clock_jumps,
     connections_cut,
+    cut_off,
     daemon,
+    disk_fails,
     diskd,
     executor,
     full,
@@ -31,7 +34,10 @@ from fault_layer import DAY_S
 KILL, STOP, INT, TERM = signal.SIGKILL, signal.SIGSTOP, signal.SIGINT, signal.SIGTERM
 DAEMONS_CAUSE = r"{}: {} (died|is stopped \(SIGSTOP\))"
 FULL = r"hdd1 of worker1 was (nearly )?full"
+EIO = r"the kernel of worker1 says: .*(I/O error|EXT4-fs|read-only)|hdd1 of worker1 does not answer"
+PATH = r"packets between worker[12] and worker[12] are lost"
 GONE = r"assay-diskd, process \d+\) (died|is stopped)"
+HOST_GONE = r"worker1 of the lab \S+ is gone"
 LINK = r"the link eth0 of worker1 (was|is) down|worker1 (does not answer|is out of reach)"
 
 
@@ -51,8 +57,8 @@ class Row:
     """Whether the fault ends the call, so that the same command is given again."""
     exit_code: int | None = 0
     """Of the call that was disturbed; None: that of a signal, whichever."""
-    layer: bool = False
-    """Whether the campaign runs under a layer over its C library."""
+    layer: Literal["", "assay", "disks"] = ""
+    """Whether assay, or the daemon behind the lab's disks, runs under a layer over its C library."""
     short: bool = False
     """Whether it is in the short form, in `make test`."""
     in_turn: bool = False
@@ -123,6 +129,10 @@ ROWS: tuple[Row, ...] = (
     _spark("driver killed", daemon("SparkSubmit", KILL), "engine valid", r"the client was ended by SIGKILL"),
     _spark("event log cut off", log_cut, "engine valid", r"event log: .*cut off"),
     _spark("shuffle disk full", full("worker1", "hdd1"), "infrastructure valid", FULL),
+    Row("assay killed (-9)", "job", send(KILL), "valid", bound_s=None, again=True, exit_code=-9, engine="spark"),
+    Row("assay-diskd killed", "job", diskd(KILL), "infrastructure valid", GONE, exit_code=1, engine="spark"),
+    Row("link down 20 s", "job", link_down("worker1", 20), "infrastructure valid", LINK, exit_code=1, engine="spark"),
+    Row("worker1 gone", "job", host_gone("worker1"), ENDED, HOST_GONE, exit_code=1, engine="spark"),
     Row("DataNode killed", "input", daemon("DataNode", KILL), "engine valid", r"datanode died", exit_code=1),
     Row("assay-diskd killed", "job", diskd(KILL), "infrastructure valid", GONE, exit_code=1, short=True),
     Row("assay-diskd killed", "input", diskd(KILL), "infrastructure valid", GONE, exit_code=1),
@@ -131,6 +141,32 @@ ROWS: tuple[Row, ...] = (
     Row("link down 20 s", "job", link_down("worker1", 20), "infrastructure valid", LINK, exit_code=1, short=True),
     Row("link down for good", "job", link_down("worker1", None), ENDED, LINK, again=True, exit_code=3),
     Row("worker's disk full", "job", full("worker1", "hdd1"), "infrastructure valid", FULL, bound_s=None, exit_code=1),
+    Row(
+        "worker's disk with EIO",
+        "job",
+        disk_fails("worker1", "hdd1"),
+        ENDED,
+        EIO,
+        again=True,
+        exit_code=None,
+        layer="disks",
+    ),
+    Row(
+        "packets from worker1 to worker2 lost",
+        "job",
+        cut_off("worker1", "worker2", both=False),
+        "infrastructure valid",
+        PATH,
+        exit_code=1,
+    ),
+    Row(
+        "packets between workers lost",
+        "job",
+        cut_off("worker1", "worker2", both=True),
+        "infrastructure valid",
+        PATH,
+        exit_code=1,
+    ),
     Row("worker's disk ten times slower", "job", slower("worker1", "hdd1", 0.1, 6e6), "valid", bound_s=None),
     Row("memory used up", "job", memory_hog("worker1"), "((engine|workload) )*valid", bound_s=None, exit_code=None),
     Row(
@@ -141,9 +177,9 @@ ROWS: tuple[Row, ...] = (
         r"worker1.*(lost|out of reach|reach)",
         exit_code=1,
     ),
-    Row("worker1 gone", "job", host_gone("worker1"), ENDED, r"worker1 of the lab \S+ is gone", exit_code=1),
-    Row("clock a day forwards", "job", clock_jumps(DAY_S), "valid", bound_s=None, layer=True),
-    Row("clock a day back", "job", clock_jumps(-DAY_S), "valid", bound_s=None, layer=True),
+    Row("worker1 gone", "job", host_gone("worker1"), ENDED, HOST_GONE, exit_code=1),
+    Row("clock a day forwards", "job", clock_jumps(DAY_S), "valid", bound_s=None, layer="assay"),
+    Row("clock a day back", "job", clock_jumps(-DAY_S), "valid", bound_s=None, layer="assay"),
     Row(
         "repository full at publish",
         "job",
@@ -152,7 +188,7 @@ ROWS: tuple[Row, ...] = (
         bound_s=None,
         again=True,
         exit_code=6,
-        layer=True,
+        layer="assay",
     ),
     Row(
         "repository with EIO at publish",
@@ -162,7 +198,7 @@ ROWS: tuple[Row, ...] = (
         bound_s=None,
         again=True,
         exit_code=6,
-        layer=True,
+        layer="assay",
     ),
     Row(
         "repository with EIO at the journal",
@@ -172,6 +208,6 @@ ROWS: tuple[Row, ...] = (
         bound_s=None,
         again=True,
         exit_code=6,
-        layer=True,
+        layer="assay",
     ),
 )

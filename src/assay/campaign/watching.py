@@ -4,8 +4,9 @@ In: what an attempt shares, its engine, and the work to guard. Out: the work's e
 when it can't end well any more. What was seen beside that (:class:`Seen`) decides later whose fault a failure was.
 
 Bound: a daemon, disk or link that is gone is noticed at the second look, a host that says nothing after
-:data:`SILENT_S` + :data:`ANSWER_S`; both are below 15 s. Cost: a look on each node every two seconds, and no
-request to any daemon of assay's own.
+:data:`SILENT_S` + :data:`ANSWER_S`, packets that do not come through between two nodes at the fifth look; all are below
+15 s. Cost: a look on each node and three echo requests to each other node every two seconds, and no request to any
+daemon of assay's own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from assay.engines.contract import Engine
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts.transport import Transport
 from assay.lab.health import LabHealth
-from assay.observe.watching import INTERVAL_S, NodeWatch, Seen, WatchOptions
+from assay.observe.watching import INTERVAL_S, UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions
 
 T = TypeVar("T")
 
@@ -32,6 +33,8 @@ GONE_S = 3.0
 """For so long a lab whose node lost its connection is asked whether the node is there."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
+PAIR_S = 2 * INTERVAL_S
+"""A node whose last look is younger is in reach."""
 _POLL_S = 0.5
 _DOWN_LOOKS = 2
 
@@ -60,6 +63,11 @@ def watch_options(setting: Setting, engine: Engine) -> dict[str, WatchOptions]:
         name: WatchOptions(
             daemons=engine.pid_files.get(name, {}),
             directories=setting.samplers[name].disks,
+            peers={
+                node.name: node.address.host
+                for node in setting.cluster.nodes
+                if node.address and node.name != name and node.name in setting.transports
+            },
             cgroup=groups.get(name),
             shared=setting.links is not None,
         )
@@ -120,6 +128,8 @@ class Vigil:
         for watch in self._watches.values():
             if wrong := await self._of_host(watch) or _of_parts(watch.seen):
                 return wrong
+        if wrong := self._of_pairs():
+            return wrong
         if stuck := [one for watch in self._watches.values() for one in _daemons(watch.seen)]:
             return EngineError(", ".join(stuck))
         return await self._of_engine()
@@ -150,6 +160,16 @@ class Vigil:
         name = watch.transport.name
         words = f"{name} does not answer: no sign of life for {silent_s:.0f} s"
         return HostError(words if watch.lost is None else f"{name} is out of reach: {watch.lost.message}")
+
+    def _of_pairs(self) -> HostError | None:
+        """Return that two nodes do not reach each other, though both are in reach from here."""
+        now_s = time.monotonic()
+        here = {name for name, watch in self._watches.items() if now_s - watch.heard_s < PAIR_S and not watch.lost}
+        for watch in self._watches.values():
+            for peer, looks in watch.seen.unheard.items():
+                if looks >= UNHEARD_LOOKS and {watch.seen.node, peer} <= here:
+                    return HostError(watch.seen.cut[peer].words)
+        return None
 
     async def _of_engine(self) -> AssayError | None:
         """Ask an engine without daemons of assay's own, now and then; what it says twice is true."""

@@ -26,6 +26,8 @@ LOW_SHARE, LOW_BYTES_MAX = 0.1, 256 << 20
 """Room is low below a tenth of a device or 256 MiB, whichever is less: less than what a few HDFS blocks need."""
 FULL_BYTES = 1 << 20
 KERNEL_LINES_MAX = 50
+UNHEARD_LOOKS = 4
+"""A peer that has not answered for so many looks in a row, some eight seconds, is cut off."""
 _KILLED = re.compile(r"oom-kill:.*\btask=([^,]+),pid=([0-9]+)")
 
 
@@ -37,6 +39,8 @@ class WatchOptions:
     """Name to pid file."""
     directories: Mapping[str, str] = field(default_factory=dict)
     """Device to a directory on it."""
+    peers: Mapping[str, str] = field(default_factory=dict)
+    """Other nodes to their addresses: whether they can be reached from this one."""
     cgroup: str | None = None
     """The node's memory control group; None for a host without one of its own."""
     shared: bool = False
@@ -64,6 +68,10 @@ class Seen:
     """Link to the number of looks in a row at which it had no carrier."""
     links: dict[str, Change] = field(default_factory=dict)
     """What became of each link that lost its carrier."""
+    unheard: dict[str, int] = field(default_factory=dict)
+    """Peer to the number of looks in a row at which it had not answered."""
+    cut: dict[str, Change] = field(default_factory=dict)
+    """What became of each peer that was cut off."""
     low: dict[str, Change] = field(default_factory=dict)
     """Each device that had little or no room left, at its least."""
     devices: list[Change] = field(default_factory=list)
@@ -87,6 +95,11 @@ class Seen:
                 now = "is down" if not carrier else f"was down (its carrier changed {changes} times)"
                 words = f"the link {name} of {self.node} {now}"
                 self.links[name] = Change(words, self.links[name].at_unix_s if name in self.links else now_unix_s)
+        self.unheard = dict(line["unheard"])
+        for name, looks in self.unheard.items():
+            if looks >= UNHEARD_LOOKS and name not in self.cut:
+                words = f"packets between {self.node} and {name} are lost, in one direction at least"
+                self.cut[name] = Change(words, now_unix_s)
         for name, (free_bytes, all_bytes, inodes) in line["room"].items():
             self._room(name, free_bytes, all_bytes, inodes, now_unix_s)
         for text in line["kernel"]:
@@ -140,6 +153,7 @@ class NodeWatch(NodeStream):
             "interval_s": INTERVAL_S,
             "daemons": dict(options.daemons),
             "directories": dict(options.directories),
+            "peers": dict(options.peers),
             "cgroup": options.cgroup,
             "shared": options.shared,
         }

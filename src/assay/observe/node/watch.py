@@ -1,22 +1,28 @@
 """Watch: is all well on this node? One JSON line every ``interval_s``, which is a sign of life too. Ends with stdin.
 
 In, as JSON in argv[1]: ``interval_s``; ``daemons``: name to pid file; ``directories``: device name to a directory on
-it; ``cgroup``: memory control group's directory or null; ``shared``: whether the kernel's log is other nodes' as well,
-as in a lab, so that only lines count that name this node's devices, links or control group. Elsewhere a line that names
-block devices counts when one of them is under a directory or under ``/``: another disk's errors are not the run's.
+it; ``peers``: name to address of the other nodes; ``cgroup``: memory control group's directory or null; ``shared``:
+whether the kernel's log is other nodes' as well, as in a lab, so that only lines count that name this node's devices,
+links or control group. Elsewhere a line that names block devices counts when one of them is under a directory or under
+``/``: another disk's errors are not the run's.
 Out: a header with what can't be watched and why, then lines with ``daemons`` (name to "dead" or "stopped", of those
 that are either), ``links`` (name to [has carrier, changes of it since the start]), ``room`` (device to [bytes free,
-bytes, inodes free]), ``oom`` (processes that the kernel ended for lack of memory since the start) and ``kernel`` (what
-its log says of devices, memory and links since the line before).
+bytes, inodes free]), ``unheard`` (peer to the number of looks in a row at which it had not answered the echo requests
+of the look before; outside a lab only peers that have answered once, as a firewall may keep them from it), ``oom``
+(processes that the kernel ended for lack of memory since the start) and ``kernel`` (what its log says of devices,
+memory and links since the line before).
 
 Sources: proc_pid_stat(5); Documentation/ABI/testing/sysfs-class-net (carrier, carrier_changes), dev-kmsg; the kernel's
-cgroup-v1/memory.rst (memory.oom_control: oom_kill) and cgroup-v2.rst (memory.events: oom_kill).
+cgroup-v1/memory.rst (memory.oom_control: oom_kill) and cgroup-v2.rst (memory.events: oom_kill); RFC 792 (echo), RFC
+1071 (checksum), icmp(7) (sockets that need no root, where net.ipv4.ping_group_range has the user's group).
 """
 
 import json
 import os
 import re
 import select
+import socket
+import struct
 import sys
 import time
 from typing import Any, Dict, List, Optional, Set
@@ -28,6 +34,8 @@ TELLING = re.compile(
 )
 BLOCK = "/sys/class/block"
 LINES_MAX = 20
+ECHOES = 3
+"""Requests to each peer at each look."""
 KERNEL_BYTES_MAX = 1 << 20
 
 
@@ -104,6 +112,68 @@ class Kernel:
         if self.marks is not None:
             return any(mark in line for mark in self.marks)
         return not self.devices or of_devices(line, self.devices, os.listdir(BLOCK))
+
+
+class Peers:
+    """Which other nodes answer echo requests from here; an address that can't be resolved is left out."""
+
+    def __init__(self, peers: Dict[str, str], always: bool) -> None:
+        try:
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)
+            self.header_bytes = 0
+        except OSError:
+            self.socket = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+            self.header_bytes = 20  # raw sockets give the IP header too
+        self.socket.setblocking(False)
+        self.mark = os.urandom(8)
+        self.unheard: Dict[str, int] = {}
+        self.names: Dict[str, str] = {}
+        for name, host in peers.items():
+            try:
+                self.names[socket.gethostbyname(host)] = name
+            except OSError:
+                continue
+            if always:
+                self.unheard[name] = 0
+        self.asked = False
+
+    def now(self) -> Dict[str, int]:
+        """Count who has answered since the last call, and ask again."""
+        heard = self.heard()
+        for name in heard:
+            self.unheard[name] = 0
+        for name in self.unheard:
+            self.unheard[name] += self.asked and name not in heard
+        self.asked = True
+        for address in self.names:
+            for number in range(ECHOES):
+                try:
+                    self.socket.sendto(self.request(number), (address, 0))
+                except OSError:  # no route, or no room: as one that is lost
+                    pass
+        return {name: looks for name, looks in self.unheard.items() if looks}
+
+    def heard(self) -> Set[str]:
+        """Return who has answered since the last call."""
+        found: Set[str] = set()
+        while True:
+            try:
+                packet, sender = self.socket.recvfrom(1024)
+            except BlockingIOError:
+                return found
+            except OSError:  # an error that came back for a request
+                continue
+            answer = packet[self.header_bytes :]
+            if answer[:1] == b"\0" and answer[8:] == self.mark and sender[0] in self.names:
+                found.add(self.names[sender[0]])
+
+    def request(self, number: int) -> bytes:
+        """Return an echo request with the mark of this watch."""
+        bare = struct.pack("!BBHHH", 8, 0, 0, os.getpid() & 0xFFFF, number) + self.mark
+        total = sum(struct.unpack("!%dH" % (len(bare) // 2), bare))
+        total = (total & 0xFFFF) + (total >> 16)
+        checksum = ~(total + (total >> 16)) & 0xFFFF
+        return bare[:2] + struct.pack("!H", checksum) + bare[4:]
 
 
 def killed(cgroup: Optional[str]) -> int:
@@ -204,6 +274,7 @@ def main() -> None:
     directories = seen(directories, missing)
     links = None
     kernel = None
+    peers = None
     try:
         links = Links()
     except OSError as error:
@@ -221,6 +292,10 @@ def main() -> None:
         kernel = Kernel(marks, stack_of([*directories.values(), "/"]))
     except OSError as error:
         missing["kernel log"] = str(error)
+    try:
+        peers = Peers(options["peers"], options["shared"])
+    except OSError as error:
+        missing["peers"] = str(error)
     killed_before = killed(cgroup)
     header = {"assay_watch": 1, "missing": missing}
     while True:
@@ -230,6 +305,7 @@ def main() -> None:
         line["daemons"] = {name: state for name, state in states.items() if state}
         line["links"] = links.now() if links else {}
         line["room"] = room(directories)
+        line["unheard"] = peers.now() if peers else {}
         line["oom"] = killed(cgroup) - killed_before
         line["kernel"] = kernel.lines() if kernel else []
         line["cpu_s"] = round(time.process_time(), 4)
