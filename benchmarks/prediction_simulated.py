@@ -30,7 +30,7 @@ from assay.predict.model import SEED
 from assay.questions.learning import shipped_profile
 from assay.questions.whatif import measured_of
 from assay.repository import Repository
-from assay.statistics.keys import Floats
+from assay.statistics import Floats
 from assay.statistics.run_table import table_of
 
 TREES = 192

@@ -12,7 +12,7 @@ import pytest
 from assay.compare.effects import RateOf
 from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.model.run import Origin, Run
-from assay.statistics.keys import Floats
+from assay.statistics import Floats
 from assay.statistics.run_table import RunTable, table_of
 from builders import make_run
 

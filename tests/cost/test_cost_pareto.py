@@ -12,16 +12,8 @@ from hypothesis import strategies as st
 from assay.cost.flip import flips
 from assay.cost.pareto import drawn_times_s, on_front, plane, priced
 from assay.cost.rate import Price, Rate, RatedItem
-from assay.cost.run_cost import (
-    OWN_SCATTER_MIN,
-    Codes,
-    Floats,
-    cost_per_run,
-    mean_errors,
-    pooled_scatter,
-    ranks,
-    times_of,
-)
+from assay.cost.run_cost import OWN_SCATTER_MIN, cost_per_run, mean_errors, pooled_scatter, ranks, times_of
+from assay.statistics import Floats, Ints
 from assay.statistics.intervals import geometric_mean
 
 POINT = st.tuples(st.integers(1, 12), st.integers(1, 12))
@@ -81,7 +73,7 @@ def test_no_seed_moves_what_is_not_drawn() -> None:
         assert list(getattr(one, name)) == list(getattr(other, name))
 
 
-def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Codes]:
+def two(n: int, ratio: float, seed: int = 0) -> tuple[Floats, Ints]:
     generator = np.random.default_rng(seed)
     durations = np.concatenate(
         [100 * np.exp(generator.normal(0, 0.1, n)), 100 * ratio * np.exp(generator.normal(0, 0.1, n))]

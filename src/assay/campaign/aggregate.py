@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from assay.explain.throughput import gated_aggregate, transfers
-from assay.model.run import Task
-from assay.model.trace import Trace
+from assay.model import Task, Trace
 from assay.workloads.workload import Judgement, Workload
 
 _NODE, _SUBJECT = "cluster", "streams"

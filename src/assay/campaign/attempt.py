@@ -19,7 +19,7 @@ from assay.campaign.setting import Around, Gathered, Published, Setting
 from assay.campaign.watching import watching
 from assay.engines.contract import Engine, Finished
 from assay.errors import AssayError, UnfitError
-from assay.model.program import Program
+from assay.model import Program
 from assay.observe.sampling import parse_samples
 from assay.planning.inputs import size_of
 from assay.planning.limits import DEFAULT_TIMEOUT_S

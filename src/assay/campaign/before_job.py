@@ -17,8 +17,7 @@ from assay.engines.contract import Engine, Provider, Show, Storage
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
 from assay.lab.links import Links
-from assay.model.cluster import Cluster
-from assay.model.plan import Configuration
+from assay.model import Cluster, Configuration
 from assay.workloads.inputs import Input
 
 

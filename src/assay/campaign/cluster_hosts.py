@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from assay.lab.lifecycle import Lab, clear_abandoned, labs
-from assay.model.cluster import Cluster, Placement
-from assay.model.environment import LabFacts
+from assay.model import Cluster, LabFacts, Placement
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from assay.errors import AssayError, CommandError, HostError, LabError
-from assay.model.plan import Plan
-from assay.model.run import FailureClass, Run
+from assay.model import FailureClass, Plan, Run
 from assay.observe.watching import INTERVAL_S, Change, Seen
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)

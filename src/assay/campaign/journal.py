@@ -26,8 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.errors import RepositoryError
-from assay.model.plan import Plan
-from assay.model.run import Run
+from assay.model import Plan, Run
 from assay.planning.forecast import Schedule
 from assay.process import Lock, lock_holder
 from assay.repository.ids import new_run_id

@@ -15,10 +15,7 @@ from assay.campaign.setting import Gathered
 from assay.engines.contract import Engine, Finished, Show, Storage
 from assay.errors import AssayError, LabError
 from assay.installation import cache_directory, installation
-from assay.model.layout import Layout
-from assay.model.program import Outcome
-from assay.model.reference import Answered
-from assay.model.run import FailureClass, RunStatus
+from assay.model import Answered, FailureClass, Layout, Outcome, RunStatus
 from assay.planning.limits import TimeLimit
 from assay.repository.reference import answered
 from assay.workloads.inputs import Input

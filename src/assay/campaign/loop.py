@@ -20,10 +20,7 @@ from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
 from assay.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
-from assay.model.baseline import Baseline
-from assay.model.fitness import Fitness
-from assay.model.plan import Plan
-from assay.model.run import FailureClass, Run, RunStatus
+from assay.model import Baseline, FailureClass, Fitness, Plan, Run, RunStatus
 from assay.planning.estimate import expected, remaining_s, time_limit
 from assay.planning.inputs import kept_by
 from assay.planning.order import PlannedRun, restarts

@@ -19,11 +19,7 @@ from assay.campaign.setting import Published
 from assay.engines.contract import Finished
 from assay.explain.run_detail import detail_metrics, run_detail
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster
-from assay.model.program import Outcome
-from assay.model.run import FailureClass, Origin, Run, RunStatus
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import Cluster, CodedWarning, FailureClass, Origin, Outcome, Run, RunStatus, Trace, WarningCode
 from assay.observe.environment import capture
 from assay.observe.sampling import parse_samples
 from assay.observe.traces import device_totals

@@ -10,9 +10,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster
-from assay.model.run import CacheState
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CacheState, Cluster, CodedWarning, WarningCode
 from assay.observe.caches import drop_caches
 from assay.observe.sampling import Sampler, SamplerOptions
 

@@ -14,8 +14,7 @@ from assay.campaign.failures import retry_words
 from assay.campaign.journal import Journal, begun_campaign, find_campaign
 from assay.campaign.timeline import measured_overheads
 from assay.errors import RepositoryError
-from assay.model.plan import Plan
-from assay.model.run import Run
+from assay.model import Plan, Run
 from assay.planning.expansion import expand
 from assay.planning.forecast import Schedule, renewed, with_warnings
 from assay.planning.limits import Stop, parse_selection

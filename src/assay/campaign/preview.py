@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from assay.campaign.prepare import prepare
-from assay.model.plan import Plan
-from assay.model.run import Run
+from assay.model import Plan, Run
 from assay.planning.forecast import rows
 from assay.planning.order import restarts
 from assay.repository import Repository

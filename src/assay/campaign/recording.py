@@ -21,11 +21,18 @@ from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.engines.contract import Engine, EngineFacts
 from assay.errors import AssayError
 from assay.explain.run_detail import detail_metrics, run_detail
-from assay.model.cluster import Cluster, Placement, Role
-from assay.model.environment import ClusterFacts, LayoutPlaces
-from assay.model.layout import Layout
-from assay.model.run import CacheState, Run
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import (
+    CacheState,
+    Cluster,
+    ClusterFacts,
+    CodedWarning,
+    Layout,
+    LayoutPlaces,
+    Placement,
+    Role,
+    Run,
+    WarningCode,
+)
 from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
 from assay.planning.order import PlannedRun

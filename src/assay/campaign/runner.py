@@ -28,12 +28,7 @@ from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.lab.health import LabHealth
 from assay.lab.links import Links
 from assay.lab.state import lab_directory
-from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster, Placement
-from assay.model.environment import Environment, LabFacts
-from assay.model.fitness import Fitness, Grade
-from assay.model.plan import Plan
-from assay.model.run import Run
+from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run
 from assay.observe.baseline import measure_baseline
 from assay.observe.checking import check_reached
 from assay.observe.environment import capture

@@ -15,13 +15,7 @@ from assay.errors import UnfitError
 from assay.hosts.transport import Transport
 from assay.lab.health import LabHealth
 from assay.lab.links import Links
-from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster
-from assay.model.environment import Environment
-from assay.model.plan import Plan
-from assay.model.run import CacheState, Run, Task
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning
+from assay.model import Baseline, CacheState, Cluster, CodedWarning, Environment, Plan, Run, Task, Trace
 from assay.observe.sampling import SamplerOptions
 from assay.observe.watching import Seen
 from assay.planning.limits import NO_HISTORY, TimeLimit

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 from assay.engines.simulated.engine import refuse
 from assay.engines.simulated.scenario import Asked
-from assay.model.plan import Plan
-from assay.model.workload_profile import CostProfile
+from assay.model import CostProfile, Plan
 from assay.planning.forecast import Schedule
 from assay.planning.inputs import size_of
 

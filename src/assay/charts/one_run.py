@@ -14,7 +14,7 @@ from assay.charts.style import FULL_PX, PALETTE, PHASE_COLOURS, Spec, chart
 from assay.explain.phases import task_phases
 from assay.explain.series import Series
 from assay.explain.tasks import LaneTask
-from assay.model.run import Phase
+from assay.model import Phase
 
 TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table
-from assay.model.baseline import DEVIATION_MAX, Baseline, CoreSpeed, Measurement
-from assay.model.cluster import Cluster
+from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
 from assay.wording.metrics import metric_text
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.model.fitness import Criterion, Fitness, Grade
+    from assay.model import Criterion, Fitness, Grade
 
 
 @click.command()
@@ -38,7 +38,7 @@ def check(
     Ends with 1 when there are errors, with 0 when there are warnings and notes only.
     """
     from assay.campaign.cluster_hosts import hosts_for
-    from assay.model.fitness import Grade
+    from assay.model import Grade
     from assay.observe.checking import check_hosts
     from assay.process import terminable
     from assay.spec import load_cluster
@@ -76,7 +76,7 @@ def fitness_json(found: Fitness) -> dict[str, Any]:
 
 
 def _print(found: Fitness, *, everything: bool) -> None:
-    from assay.model.fitness import Grade
+    from assay.model import Grade
 
     shown = found.readings if everything else found.troubles()
     titles = {each.name: each for each in found.criteria}

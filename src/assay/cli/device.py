@@ -47,7 +47,7 @@ def calibrate(
     from assay.errors import FormatError
     from assay.formats.bare.fio import parse_fio
     from assay.formats.bare.fio_figures import cached_jobs, figures
-    from assay.model.cluster import DeviceKind
+    from assay.model import DeviceKind
 
     capacity_bytes = _capacity_bytes(capacity)
     try:

@@ -17,7 +17,7 @@ from assay.errors import HostError, SpecificationError
 
 if TYPE_CHECKING:
     from assay.formats.inventory import HadoopHosts, Listed
-    from assay.model.cluster import Address
+    from assay.model import Address
     from assay.observe.survey import Surveyed
 
 _HTTP_TIMEOUT_S = 5.0
@@ -172,7 +172,7 @@ def _common(listed: Sequence[Listed], login: _Login) -> _Login:
 
 
 def _address(host: Listed, login: _Login) -> Address | None:
-    from assay.model.cluster import Address
+    from assay.model import Address
 
     key, known = (str(path.absolute()) if path else None for path in (login.key, login.known_hosts))
     return Address(host.address, login.port or 22, login.user, key, known, login.jump)

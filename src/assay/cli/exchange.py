@@ -12,7 +12,7 @@ import click
 
 from assay.cli.common import json_option, print_json, repository_option
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.run import Run
+from assay.model import Run
 from assay.output import written
 from assay.repository import Repository
 from assay.repository.exchange import (

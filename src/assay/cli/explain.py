@@ -15,7 +15,7 @@ from assay.wording.titles import column_title, level_text
 
 if TYPE_CHECKING:
     from assay.questions.explained import WhatMatters
-    from assay.statistics.intervals import Estimate
+    from assay.statistics import Estimate
 
 _SHOWN = 6
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.questions.findings import FindingsView
     from assay.questions.flags import Flagged
     from assay.repository import Repository
-    from assay.statistics.run_table import RunTable
+    from assay.statistics import RunTable
 
 
 @click.command()
@@ -33,7 +33,7 @@ def findings(
 ) -> None:
     """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
     from assay.questions.findings import findings_view
-    from assay.statistics.facets import counts_by
+    from assay.statistics import counts_by
 
     book = None
     if prices is not None:

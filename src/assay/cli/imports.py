@@ -18,8 +18,7 @@ from assay.formats.catalogue import TABLE, chosen, formats, sorted_by_format
 from assay.formats.importing import Format
 from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
-from assay.model.imported import Left
-from assay.model.run import Origin
+from assay.model import Left, Origin
 from assay.repository import ImportSummary, Repository
 
 _LEFT_SHOWN = 20

@@ -16,7 +16,7 @@ from assay.errors import SpecificationError
 
 if TYPE_CHECKING:
     from assay.campaign.setting import Published
-    from assay.model.cluster import Cluster
+    from assay.model import Cluster
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

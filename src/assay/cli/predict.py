@@ -51,7 +51,7 @@ def predict(where: tuple[str, ...], cluster: str | None, as_json: bool, reposito
 def _cluster(text: str | None) -> NewCluster | None:
     if text is None:
         return None
-    from assay.model.environment import Hardware
+    from assay.model import Hardware
     from assay.questions.prediction import NewCluster
 
     if not Path(text).is_file():

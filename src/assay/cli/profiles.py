@@ -12,7 +12,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.errors import SpecificationError
 
 if TYPE_CHECKING:
-    from assay.model.workload_profile import CostProfile, Uncertain
+    from assay.model import CostProfile, Uncertain
 
 
 def profile_from(files: Sequence[Path], learn_from: Path | None, where: Sequence[str]) -> CostProfile:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from assay.model.run import Run, RunStatus
+from assay.model import Run, RunStatus
 from assay.units import format_duration
 
 _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗"}

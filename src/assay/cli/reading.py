@@ -11,7 +11,7 @@ from assay.repository import Repository
 
 if TYPE_CHECKING:
     from assay.questions.flags import Flagged
-    from assay.statistics.run_table import RunTable
+    from assay.statistics import RunTable
 
 
 def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:

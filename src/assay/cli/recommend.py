@@ -14,7 +14,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table
 
 if TYPE_CHECKING:
-    from assay.model.price import PriceBook
+    from assay.model import PriceBook
     from assay.questions.recommend import Choice, Recommendation
     from assay.questions.recommend_search import Limits, Progress
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assay.questions.report_frame import ReportFrame
     from assay.report.document import ReportDocument
     from assay.repository import Repository
-    from assay.statistics.run_table import RunTable
+    from assay.statistics import RunTable
 
 
 def _packed(

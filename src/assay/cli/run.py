@@ -20,7 +20,7 @@ from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.campaign.runner import Summary
-    from assay.model.plan import Plan
+    from assay.model import Plan
     from assay.planning.forecast import Row, Schedule
 
 T = TypeVar("T")

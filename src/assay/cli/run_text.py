@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from assay.cli.common import aligned
 from assay.explain.run_detail import RunDetail
 from assay.explain.run_tables import cold_text, counter_tables, phase_table, run_sections, tasks_table
-from assay.model.run import Phase, Run, Task
+from assay.model import Phase, Run, Task
 from assay.quality.anomalies import Anomaly
 from assay.units import format_duration
 from assay.wording.numbers import tenths

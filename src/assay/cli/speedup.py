@@ -21,7 +21,7 @@ from assay.wording.ratios import format_ratio, interval
 if TYPE_CHECKING:
     from assay.compare.speedups import Speedup
     from assay.repository import Repository
-    from assay.statistics.run_table import RunTable
+    from assay.statistics import RunTable
 
 METHODS = ("matched", "aloja", "lisa14")
 
@@ -128,7 +128,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
 
 
 def _say(found: Sequence[Speedup], table: RunTable) -> None:
-    from assay.statistics.facets import counts_by  # imported here to keep start-up short
+    from assay.statistics import counts_by
 
     click.echo()
     for item in found:

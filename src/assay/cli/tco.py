@@ -10,7 +10,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.cost.tco import Rounding
-from assay.model.plan import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR
 from assay.questions.comparison import baseline_among
 from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value

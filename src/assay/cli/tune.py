@@ -15,8 +15,7 @@ from assay.process import terminable
 from assay.units import format_duration
 
 if TYPE_CHECKING:
-    from assay.model.plan import Plan
-    from assay.model.workload_profile import CostProfile
+    from assay.model import CostProfile, Plan
     from assay.questions.tuning import Side, TuningAsked, TuningState
 
 _BUDGET = re.compile(r"(\d{1,5})\s*runs?")
@@ -145,7 +144,7 @@ def _carried_out(
     from assay.cli.run import run_interruptibly, summary_lines
     from assay.engines.catalogue import engine_kind
     from assay.engines.simulated.engine import simulator_of
-    from assay.model.run import Origin
+    from assay.model import Origin
     from assay.planning.limits import parse_stop
     from assay.questions.tuning import tuning_made, tuning_state
     from assay.repository import Repository

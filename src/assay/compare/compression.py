@@ -13,9 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from assay.model.plan import COMPRESSION, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
-from assay.statistics.keys import Mask
-from assay.statistics.run_table import ABSENT, Column, RunTable
+from assay.model import COMPRESSION, MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
+from assay.statistics import ABSENT, Column, Mask, RunTable
 
 _SWITCHES: Final = (MAP_OUTPUT_COMPRESS, "mapred.compress.map.output")
 _CODECS: Final = (MAP_OUTPUT_CODEC, "mapred.map.output.compression.codec")

@@ -9,10 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from assay.model.environment import Environment
-from assay.model.plan import TARGETS
-from assay.model.run import Run
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import TARGETS, CodedWarning, Environment, Run, WarningCode
 
 CPU_LIMIT_SHARE = 0.85
 """Above this mean busy share of the workers, the processors, not the disks, set a run's pace."""

@@ -21,9 +21,10 @@ from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.compare.matched import STRATA, LogMean, combine, over_sets
 from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.model.plan import COMPRESSION, LAYOUT_FACTOR
+from assay.statistics.arrays import Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.intervals import means_by, rounding_of
-from assay.statistics.keys import Floats, Groups, Ints, Mask, first_rows, groups_by, usable, warm_beside_cold
+from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, Column, RunTable
 from assay.wording.language import joined, plural
 from assay.wording.ratios import format_interval, format_ratio

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.compare.matched import match, pairs, side
-from assay.statistics.keys import Ints, Mask, require_factor
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.statistics import ABSENT, Ints, Mask, RunTable, require_factor
 
 _REPETITIONS_MAX = 5
 """More repetitions than this on both sides make a set no better to look at."""

@@ -29,9 +29,8 @@ from assay.compare.effects import (
     within_clusters,
 )
 from assay.compare.matched import STRATA
-from assay.model.plan import COMPRESSION, LAYOUT_FACTOR
-from assay.statistics.keys import Floats, Mask, first_rows, groups_by
-from assay.statistics.run_table import RunTable
+from assay.model import COMPRESSION, LAYOUT_FACTOR
+from assay.statistics import Floats, Mask, RunTable, first_rows, groups_by
 
 SAME = 1.10
 """The margin of equivalence: a gain between 1 / 1.10 and 1.10 makes no practical difference."""

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
 from assay.model.run import RunStatus
+from assay.statistics.arrays import Floats, Ints
 from assay.statistics.factors import FOLLOWING, default_baseline
 from assay.statistics.intervals import (
     Estimate,
@@ -38,9 +39,7 @@ from assay.statistics.intervals import (
     two_sided_p,
 )
 from assay.statistics.keys import (
-    Floats,
     Groups,
-    Ints,
     combined,
     first_rows,
     groups_by,

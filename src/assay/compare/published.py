@@ -16,9 +16,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import SpecificationError
-from assay.statistics.intervals import Means, means_by
-from assay.statistics.keys import Ints, first_rows, groups_by, require_factor, usable, warm_beside_cold
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.statistics import (
+    ABSENT,
+    Ints,
+    Means,
+    RunTable,
+    first_rows,
+    groups_by,
+    means_by,
+    require_factor,
+    usable,
+    warm_beside_cold,
+)
 
 AVERAGE = "average"
 """ALOJA's setup to normalise to, unless one is named: the average over all runs of the workload."""

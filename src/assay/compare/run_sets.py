@@ -13,12 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
-from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR
-from assay.model.run import Run
-from assay.model.warning import CodedWarning, WarningCode
-from assay.statistics.factors import FOLLOWING, RESERVED, in_order, level_of
-from assay.statistics.keys import first_rows
-from assay.statistics.run_table import RunTable, coded, table_of
+from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
+from assay.statistics import FOLLOWING, RESERVED, RunTable, coded, first_rows, level_of, table_of
+from assay.statistics.factors import in_order
 
 _NEVER_ABSENT = ("data_bytes", "lab_scale")
 """What every run has: not to have it is a circumstance too."""

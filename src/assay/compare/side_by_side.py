@@ -20,11 +20,20 @@ from assay.compare.differences import cpu_warnings, differing_facts
 from assay.compare.summary import LevelSummary, summarise
 from assay.compare.verdict import Basis, Conclusion, judge
 from assay.errors import SpecificationError
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.warning import CodedWarning
-from assay.statistics.factors import LAYOUT_PARAMETERS, circumstances, level_of
-from assay.statistics.keys import Ints, groups_by, usable, warm_beside_cold
-from assay.statistics.run_table import ABSENT, RunTable, described, table_of
+from assay.model import CodedWarning, Origin, Run, RunStatus
+from assay.statistics import (
+    ABSENT,
+    LAYOUT_PARAMETERS,
+    Ints,
+    RunTable,
+    circumstances,
+    described,
+    groups_by,
+    level_of,
+    table_of,
+    usable,
+    warm_beside_cold,
+)
 
 SIDES_MIN, SIDES_MAX = 2, 6
 LETTERS = "ABCDEF"

@@ -31,10 +31,9 @@ from assay.compare.matched import (
 )
 from assay.compare.together import Fit, fits
 from assay.errors import SpecificationError
-from assay.statistics.intervals import LEVEL, Ints, Means, estimate, means_by
-from assay.statistics.keys import Floats
+from assay.statistics import LEVEL, Floats, Ints, Means, RunTable, means_by
+from assay.statistics.intervals import estimate
 from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, rank_test_p
-from assay.statistics.run_table import RunTable
 
 ALPHA = 0.05
 LEVELS_MAX = 64

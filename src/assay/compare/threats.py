@@ -15,11 +15,8 @@ from assay.compare.compared import Compared
 from assay.compare.differences import was_cpu_limited
 from assay.compare.speedups import Speedup
 from assay.compare.verdict import RUNS_MIN
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.warning import CodedWarning, WarningCode
-from assay.statistics.facets import counts_by
-from assay.statistics.keys import has_level
-from assay.statistics.run_table import ANOMALY, NOT_ODD, RunTable
+from assay.model import CodedWarning, Origin, Run, RunStatus, WarningCode
+from assay.statistics import ANOMALY, NOT_ODD, RunTable, counts_by, has_level
 
 RUNS_COMFORTABLE = 5
 """From this many runs a side on, few repetitions are no longer listed as a threat."""

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Strata, between_sets
+from assay.statistics import ABSENT, Estimate, Floats, Ints, means_by
 from assay.statistics.blocks import BlockFit, fit_blocks
-from assay.statistics.intervals import Estimate, Floats, Ints, means_by
-from assay.statistics.run_table import ABSENT
 
 TOGETHER = "least squares over all matched sets, errors by set (CR2)"
 

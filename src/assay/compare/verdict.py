@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.statistics.intervals import Estimate
+from assay.statistics import Estimate
 from assay.statistics.ranks import smallest_reachable_p
 from assay.wording.ratios import count_runs, format_interval, format_ratio
 

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.pareto import Priced
 from assay.cost.parts import Counts
 from assay.cost.rate import Price, Rate, hourly_rate
 from assay.errors import SpecificationError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
+from assay.statistics import Floats, Ints, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class Bills:
     """The rates of machines by the number of workers: ``first + (workers - 1) * step``, as factors of ``prices``."""
 
     prices: tuple[Price, ...]
-    first: NDArray[np.float64]
-    step: NDArray[np.float64]
-    priced: NDArray[np.bool_]
+    first: Floats
+    step: Floats
+    priced: Mask
     """Which machines the book prices."""
     unpriced: dict[str, str]
     """Layout to the reason why the book does not price it."""
 
-    def of(self, machine: NDArray[np.int64], workers: NDArray[np.int64]) -> Priced:
+    def of(self, machine: Ints, workers: Ints) -> Priced:
         """Return the rates of clusters: so many workers of these machines each."""
         factors = self.first[machine] + (workers[:, None] - 1) * self.step[machine]
         return Priced(self.prices, np.array([float(price.amount) for price in self.prices]), factors)

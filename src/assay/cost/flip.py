@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.pareto import Priced
 from assay.cost.rate import Price
-from assay.cost.run_cost import HOUR_S, Floats
+from assay.cost.run_cost import HOUR_S
+from assay.statistics import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Flip:
         )
 
 
-def _nearest(crossings: Floats, allowed: NDArray[np.bool_], *, above: bool) -> tuple[float | None, int | None]:
+def _nearest(crossings: Floats, allowed: Mask, *, above: bool) -> tuple[float | None, int | None]:
     places = np.flatnonzero(allowed)
     if not places.size:
         return None, None

@@ -18,10 +18,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.rate import Price, Rate
-from assay.cost.run_cost import HOUR_S, Floats, MeanErrors, Times, mean_errors, mean_intervals, pooled_scatter
+from assay.cost.run_cost import HOUR_S, MeanErrors, Times, mean_errors, mean_intervals, pooled_scatter
+from assay.statistics import Floats, Mask
 
 DRAWS = 2000
 _LOG_MAX = 100.0
@@ -46,10 +46,10 @@ class Priced:
         return rates
 
     @property
-    def ranged(self) -> NDArray[np.bool_]:
+    def ranged(self) -> Mask:
         """Which configurations pay a price that may vary."""
         varies = [column for column, price in enumerate(self.prices) if price.low < price.high]
-        found: NDArray[np.bool_] = np.any(self.factors[:, varies] > 0, axis=1)
+        found: Mask = np.any(self.factors[:, varies] > 0, axis=1)
         return found
 
 
@@ -66,7 +66,7 @@ def priced(rates: Sequence[Rate]) -> Priced:
     return Priced(tuple(prices), np.array([float(price.amount) for price in prices]), factors)
 
 
-def on_front(times_s: Floats, costs: Floats) -> NDArray[np.bool_]:
+def on_front(times_s: Floats, costs: Floats) -> Mask:
     """Return which points no other point beats, by row: as fast and as cheap, and better in one of the two.
 
     Both arrays are draws × configurations (or one row); equal points are on the front together.
@@ -122,7 +122,7 @@ class Plane:
 
     times_s: Floats
     costs: Floats
-    front: NDArray[np.bool_]
+    front: Mask
     shares: Shares | None
     """None where nothing tells how some times scatter."""
     time_low_s: Floats
@@ -130,7 +130,7 @@ class Plane:
     cost_low: Floats
     cost_high: Floats
     """Ends of 95 % intervals; NaN where nothing tells them."""
-    borrowed: NDArray[np.bool_]
+    borrowed: Mask
     """Whether a configuration's interval is from the pooled scatter of its kind."""
     draws: int
 

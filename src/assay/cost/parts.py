@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.model.environment import ClusterFacts
+from assay.model import ClusterFacts
 from assay.model.layout_code import devices_of_code
 
 

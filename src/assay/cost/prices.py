@@ -14,7 +14,8 @@ from decimal import Decimal
 
 from assay.cost.parts import Counts
 from assay.errors import SpecificationError
-from assay.model.price import UNKNOWN, YEAR_H, LineItem, PriceBook
+from assay.model import YEAR_H, LineItem, PriceBook
+from assay.model.price import UNKNOWN
 
 _BY_DEVICE = ("device", "device-set", "GB")
 _GB = 10**9

@@ -18,7 +18,7 @@ from assay.cost.parts import Counts
 from assay.cost.prices import Counted, bill_of_materials
 from assay.cost.repricing import ENERGY, price_names
 from assay.errors import SpecificationError
-from assay.model.price import YEAR_H, PriceBook
+from assay.model import YEAR_H, PriceBook
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from assay.errors import SpecificationError
-from assay.model.price import LineItem, PriceBook
+from assay.model import LineItem, PriceBook
 
 ENERGY = "energy (kWh)"
 """The name under which the price of electricity stands among the items."""

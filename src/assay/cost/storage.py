@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from assay.model.price import LineItem
+from assay.model import LineItem
 
 _TB = Decimal(10) ** 12
 _MB = Decimal(10) ** 6

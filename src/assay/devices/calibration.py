@@ -13,8 +13,7 @@ from typing import Final
 
 from assay.devices.rates import HddAtScale, flash_transfer_s, hdd_mean_seek_s, hdd_random_iops, hdd_streams_bytes_per_s
 from assay.errors import FormatError
-from assay.model.cluster import DeviceKind
-from assay.model.device_model import HddModel, usual_flash, usual_hdd
+from assay.model import DeviceKind, HddModel, usual_flash, usual_hdd
 
 RANDOM_REQUEST_BYTES = 4096
 SPAN_SHARE_MIN = 0.1

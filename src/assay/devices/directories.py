@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster, Device
+from assay.model import Baseline, Cluster, Device
 
 BALANCED_THRESHOLD_BYTES = 10 * 2**30
 """Hadoop's dfs.datanode.available-space-volume-choosing-policy.balanced-space-threshold."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from assay.model.cluster import Device, DeviceKind
+from assay.model import Device, DeviceKind
 
 DIRTY_S = 0.5
 DIRTY_BYTES_MIN = 2**20

@@ -18,8 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from assay.model.cluster import Device, DeviceKind
-from assay.model.device_model import COAST_FROM, FlashModel, HddModel
+from assay.model import COAST_FROM, Device, DeviceKind, FlashModel, HddModel
 
 AGE_WEIGHT = 0.05
 """Seconds of positioning that a second of waiting is worth to the drive."""

@@ -12,7 +12,7 @@ from assay.engines.contract import EngineKind, Provider, ProviderKind, Rules
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.spark.rules import SparkRules
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster
+from assay.model import Cluster
 from assay.spec.fields import unknown
 
 if TYPE_CHECKING:

@@ -20,14 +20,25 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster
-from assay.model.layout import Layout
-from assay.model.plan import Configuration
-from assay.model.program import Outcome, Program
-from assay.model.rules import Default, Mistake, Rules
-from assay.model.run import Check, Executor, Job, Origin, Phase, Stage, Task
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning
+from assay.model import (
+    Check,
+    Cluster,
+    CodedWarning,
+    Configuration,
+    Default,
+    Executor,
+    Job,
+    Layout,
+    Mistake,
+    Origin,
+    Outcome,
+    Phase,
+    Program,
+    Rules,
+    Stage,
+    Task,
+    Trace,
+)
 from assay.workloads.workload import FileSystem
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts

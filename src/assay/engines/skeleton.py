@@ -23,12 +23,20 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show, Storage
 from assay.errors import AssayError, EngineError, HostError, HostTimeoutError
-from assay.model.cluster import Cluster, NodeType
-from assay.model.layout import Layout
-from assay.model.plan import Configuration
-from assay.model.program import Outcome, Program, Stored
-from assay.model.rules import Default, Mistake, Rules, Spread
-from assay.model.run import Check
+from assay.model import (
+    Check,
+    Cluster,
+    Configuration,
+    Default,
+    Layout,
+    Mistake,
+    NodeType,
+    Outcome,
+    Program,
+    Rules,
+    Spread,
+    Stored,
+)
 
 if TYPE_CHECKING:  # rules are asked for at plan time, which needs no way to reach hosts
     from assay.hosts.transport import RemoteProcess, Transport

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from assay.model.trace import Trace
+from assay.model import Trace
 
 
 def increase(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float | None:

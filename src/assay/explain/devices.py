@@ -16,8 +16,7 @@ from enum import StrEnum
 from statistics import fmean
 
 from assay.explain.counters import counter_increases
-from assay.model.run import Run, Task
-from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
+from assay.model import CPU_BUSY, CPU_FREE, Run, Task, Trace
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.model.run import Job
+from assay.model import Job
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,19 +24,24 @@ from assay.explain.counters import counter_increases
 from assay.explain.devices import workers
 from assay.explain.learning_stages import Staged, codecs_left, most_frequent, stage_profiles, staged
 from assay.explain.run_detail import replication_of
-from assay.model.plan import MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS
-from assay.model.run import Origin, Run, RunStatus, Task
-from assay.model.trace import CPU_BUSY, Trace
-from assay.model.workload_profile import (
+from assay.model import (
     BLOCK_BYTES,
-    SPLITS,
+    CPU_BUSY,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
     CostProfile,
     EngineCosts,
     Learned,
+    Origin,
+    Run,
+    RunStatus,
+    Task,
+    Trace,
     Uncertain,
     WorkloadProfile,
     splits_of,
 )
+from assay.model.workload_profile import SPLITS
 from assay.units import parse_bytes
 
 USUAL = (3.0, 1.4, 5e-9)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from assay.model.run import Run, Stage, Task
-from assay.model.workload_profile import USUALLY_LEFT, StageProfile, Uncertain, shuffle_codec
+from assay.model import USUALLY_LEFT, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
 _SMALL = 0.01

@@ -18,13 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.explain.loads import DISKS, Floats, Loads, Resource, loads_of
+from assay.explain.loads import DISKS, Loads, Resource, loads_of
 from assay.explain.phases import rank, task_phases
 from assay.explain.replay import replayed_s
-from assay.model.run import Run, Task
-from assay.model.trace import Trace
+from assay.model import Run, Task, Trace
+from assay.statistics import Floats
 
 BUSY_SHARE = 0.5
 """A resource is called the limit of a second in which it was busy for this share at least."""
@@ -152,7 +151,7 @@ def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
 def _overlap(loads: Loads, start_s: float, end_s: float) -> Floats:
     """Return how much of each step lies between two times, in seconds."""
     inside = np.minimum(loads.edges_s[1:], end_s) - np.maximum(loads.edges_s[:-1], start_s)
-    found: NDArray[np.float64] = np.maximum(inside, 0.0)
+    found: Floats = np.maximum(inside, 0.0)
     return found
 
 

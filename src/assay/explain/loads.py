@@ -15,14 +15,11 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.explain.devices import Purpose, purposes, workers
-from assay.model.environment import LabFacts
-from assay.model.run import Run, Task
-from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
+from assay.model import CPU_BUSY, CPU_FREE, LabFacts, Run, Task, Trace
+from assay.statistics import Floats
 
-Floats = NDArray[np.float64]
 STEPS_MAX = 3600
 """A longer run is looked at in longer steps than a second."""
 

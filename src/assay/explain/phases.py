@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from assay.model.run import Job, Phase, Run, Task
+from assay.model import Job, Phase, Run, Task
 
 ORDER = ("overhead", "setup", "map", "shuffle", "merge", "reduce", "waste", "cleanup")
 """Hadoop's phases in the order in which a job goes through them; others (Spark's) stand before ``waste``."""

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from assay.explain.run_detail import replication_of
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.run import Origin, Run, RunStatus
+from assay.model import LAYOUT_FACTOR, Origin, Run, RunStatus
 
 REFERENCE = "terasort"
 

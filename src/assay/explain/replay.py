@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.explain.loads import Floats, Loads
+from assay.explain.loads import Loads
 from assay.explain.phases import jobs_of, task_phases
-from assay.model.run import Job, Run, Task
+from assay.model import Job, Run, Task
+from assay.statistics import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from assay.explain.devices import DeviceUse, NodeUse, Observation, Purpose, Purp
 from assay.explain.job_figures import JobFigures, job_figures
 from assay.explain.phases import Breakdown, jobs_of, phases_of_job, phases_of_run
 from assay.explain.tasks import KindSummary, summarise_kinds
-from assay.model.run import Job, Run, Task
-from assay.model.trace import Trace
+from assay.model import Job, Run, Task, Trace
 from assay.workloads.catalogue import workloads
 
 _REPLICATION = "dfs.replication"

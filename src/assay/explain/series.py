@@ -15,11 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.model.trace import Trace
+from assay.model import Trace
+from assay.statistics import Floats
 
-Floats = NDArray[np.float64]
 WINDOWS_MAX = 4000
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.model.run import Run, Stage
+from assay.model import Run, Stage
 from assay.units import format_bytes
 from assay.wording.numbers import NOTHING, share, tenths
 from assay.wording.table import TextTable

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
-from assay.model.run import Task
+from assay.model import Task
 
 STRAGGLER_RATIO = 1.5
 STRAGGLER_TASKS_MIN = 4

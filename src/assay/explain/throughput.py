@@ -19,7 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.model.run import Task
+from assay.model import Task
 from assay.model.stream import CountedStream
 
 GATE = 0.5

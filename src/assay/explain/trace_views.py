@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from assay.explain.series import Series, series_of
-from assay.model.trace import Trace
+from assay.model import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.model.trace import Trace
+from assay.model import Trace
 
 _PREFIX = "disk:"
 _DIRECTIONS = {"read_bytes": "read", "write_bytes": "write"}

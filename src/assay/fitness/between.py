@@ -7,8 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from assay.fitness.check import ASSAY, BetweenCheck, BetweenJudge, Found, criterion, fit, unknown
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 from assay.units import format_bit_rate, format_bytes
 
 _NAMED_MAX = 4

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from assay.fitness import between, disks, memory, network, processor, system
 from assay.fitness.check import BetweenCheck, Described, HostCheck
-from assay.model.cluster import Cluster, Node
-from assay.model.fitness import BETWEEN, Fitness, Grade, Reading
-from assay.model.survey import Survey
+from assay.model import Cluster, Fitness, Grade, Node, Reading, Survey
+from assay.model.fitness import BETWEEN
 
 HOST_CHECKS: tuple[HostCheck, ...] = (*memory.CHECKS, *processor.CHECKS, *disks.CHECKS, *network.CHECKS, *system.CHECKS)
 BETWEEN_CHECKS: tuple[BetweenCheck, ...] = between.CHECKS

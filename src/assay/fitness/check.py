@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from assay.model.cluster import NodeType, Role
-from assay.model.fitness import Advice, Criterion, Grade
-from assay.model.survey import Mount, Survey
+from assay.model import Advice, Criterion, Grade, Mount, NodeType, Role, Survey
 
 CLOUDERA = "Cloudera, CDP 7.1.9, Managing Clusters"
 CLOUDERA_RA = "Cloudera, CDP Private Cloud Base Reference Architecture: Kernel and OS tuning"

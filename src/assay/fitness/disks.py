@@ -23,8 +23,7 @@ from assay.fitness.check import (
     graded,
     unknown,
 )
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 from assay.units import format_byte_rate, format_bytes
 
 FREE_FIT, FREE_MIN = 0.25, 0.05

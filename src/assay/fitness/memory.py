@@ -19,8 +19,7 @@ from assay.fitness.check import (
     graded,
     unknown,
 )
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 from assay.units import format_bytes
 
 SWAPPINESS_FIT = 10

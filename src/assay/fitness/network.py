@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.fitness.check import ASSAY, CLOUDERA_RA, LINUX, Described, Found, HostCheck, criterion, fit, graded, unknown
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 from assay.units import format_bit_rate
 
 ERROR_SHARE_MAX = 1e-6

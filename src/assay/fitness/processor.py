@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.fitness.check import ASSAY, CLOUDERA, LINUX, Described, Found, HostCheck, criterion, fit, graded, unknown
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 
 BUSY_FIT, BUSY_MAX = 0.05, 0.25
 DRIFT_MAX = 0.15

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from assay.fitness.check import ASSAY, LINUX, SANDISK, Described, Found, HostCheck, criterion, fit, graded, unknown
-from assay.model.fitness import Grade
-from assay.model.survey import Survey
+from assay.model import Grade, Survey
 
 OPEN_FILES_FIT, OPEN_FILES_MIN = 32768, 16384
 PROCESSES_FIT = 16384

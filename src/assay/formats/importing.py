@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from assay.errors import FormatError
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 from assay.statistics.found_rows import Item
 
 Reads = Callable[[Sequence[Source]], Iterator[Found | Left]]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from assay.errors import HostError
 from assay.hosts.base import BaseTransport, Channel
-from assay.model.cluster import Address
+from assay.model import Address
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection, SSHClientProcess

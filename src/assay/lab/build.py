@@ -25,7 +25,7 @@ from assay.lab.modelled import ModelledLoop
 from assay.lab.network import Network, make_network, plan_network
 from assay.lab.nodes import SSH_PORT, SYSTEM_DIRECTORY, LabNode, boot_nodes, make_client_key, prepare_nodes
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, Capabilities
-from assay.model.cluster import Address, Cluster, Disks, LabSettings, Node, NodeType
+from assay.model import Address, Cluster, Disks, LabSettings, Node, NodeType
 from assay.units import format_bytes
 
 PLAIN_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")

@@ -26,7 +26,7 @@ from assay.errors import LabError
 from assay.lab.cgroups import Limits, throttle
 from assay.lab.commands import parallel, read_text, run, write_text
 from assay.lab.journal import Journal, Step
-from assay.model.cluster import Device, DeviceKind, Disks
+from assay.model import Device, DeviceKind, Disks
 from assay.model.requests import request_bytes
 
 CAPACITY_BYTES_MIN = 64 * 2**20

@@ -29,8 +29,7 @@ from assay.lab.links import Links
 from assay.lab.probe import clear_scratch, probe
 from assay.lab.state import lab_directories, lab_directory, machine_lock, state_root, take_lab_lock
 from assay.lab.undo import undo_all
-from assay.model.cluster import Cluster, Placement
-from assay.model.environment import LabFacts
+from assay.model import Cluster, LabFacts, Placement
 from assay.process import Lock, Owner, deferred, lock_holder
 
 DESCRIPTION = "lab.json"

@@ -15,7 +15,7 @@ from pathlib import Path
 from assay.errors import LabError
 from assay.lab.commands import parallel, run
 from assay.lab.network import NODE_INTERFACE, Network, shaping
-from assay.model.environment import LabFacts
+from assay.model import LabFacts
 
 CHANGED = "links.json"
 TOLERANCE = 0.01

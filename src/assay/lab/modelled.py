@@ -20,7 +20,7 @@ from assay.lab.commands import parallel
 from assay.lab.diskd import Daemon
 from assay.lab.disks import DiskSpec, EmulatedDisk, attach, make_image
 from assay.lab.journal import Journal, Step
-from assay.model.cluster import Disks
+from assay.model import Disks
 
 SEED = 1
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from assay.hosts.transport import Transport
-from assay.model.run import CacheState
+from assay.model import CacheState
 from assay.observe.scripts import run_script
 
 COUNT_BUDGET_S = 5.0

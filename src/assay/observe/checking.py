@@ -18,9 +18,7 @@ from assay.errors import HostError
 from assay.fitness.catalogue import described, judged
 from assay.fitness.check import data_disks
 from assay.hosts import Transport
-from assay.model.cluster import Address, Cluster, Node
-from assay.model.fitness import Fitness
-from assay.model.survey import Survey
+from assay.model import Address, Cluster, Fitness, Node, Survey
 from assay.observe.pairs import measure_pairs
 from assay.observe.scripts import command, run_script
 from assay.observe.survey import HOST_TIMEOUT_S, survey, survey_all

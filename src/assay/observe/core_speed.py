@@ -18,7 +18,7 @@ from scipy import stats
 
 from assay.errors import HostError
 from assay.hosts.transport import Transport
-from assay.model.baseline import CoreSpeed
+from assay.model import CoreSpeed
 from assay.observe.scripts import run_script
 
 ROUNDS = 15

@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.errors import HostError
 from assay.hosts import Transport, connect_ssh
-from assay.model.cluster import Address
+from assay.model import Address
 from assay.observe.scripts import command, run_script
 
 PAIR_S = 1.0

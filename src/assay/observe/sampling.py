@@ -16,8 +16,7 @@ from typing import Any
 
 from assay.errors import HostError
 from assay.hosts.transport import RemoteProcess, Transport
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Trace, WarningCode
 from assay.observe.stream import NodeStream
 
 STOP_TIMEOUT_S = 5.0

@@ -15,8 +15,7 @@ import msgspec
 
 from assay.errors import HostError, HostTimeoutError
 from assay.hosts import LocalTransport, Transport, connect_ssh
-from assay.model.cluster import Address
-from assay.model.survey import Survey, survey_of
+from assay.model import Address, Survey, survey_of
 from assay.observe.scripts import run_script
 
 AT_ONCE = 16

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from assay.explain.counters import counter_increases
-from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
+from assay.model import CPU_BUSY, CPU_FREE, Trace
 
 _TOTALS = {
     ("disk", "read_bytes"): "disk_read_bytes",

@@ -18,8 +18,20 @@ from dataclasses import replace
 from typing import Any
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Device, Node, NodeType, Racks, Role
-from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR, Plan, WorkloadSpec
+from assay.model import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    NETWORK_FACTOR,
+    WORKERS_FACTOR,
+    Cluster,
+    Device,
+    Node,
+    NodeType,
+    Plan,
+    Racks,
+    Role,
+    WorkloadSpec,
+)
 from assay.planning.expansion import expand, workload_option
 from assay.planning.order import PlannedRun, schedule
 from assay.planning.plan_reader import made_plan

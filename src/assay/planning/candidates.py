@@ -13,17 +13,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Device, DeviceKind, Nic, Node, NodeType, Placement, Role
-from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
-from assay.model.layout import Directories, Layout
-from assay.model.plan import COMPRESSION, CONTAINERS, Plan
+from assay.model import (
+    COMPRESSION,
+    CONTAINERS,
+    Cluster,
+    Device,
+    DeviceKind,
+    DeviceOption,
+    Directories,
+    HardwareCatalogue,
+    Layout,
+    Nic,
+    Node,
+    NodeType,
+    Placement,
+    Plan,
+    Role,
+    WorkerOption,
+)
 from assay.planning.plan_reader import made_plan
 from assay.spec.document import Value
 from assay.spec.layouts import is_layout_code
+from assay.statistics import Ints
 from assay.units import format_bit_rate, format_bytes
 
 CANDIDATES_MAX = 2_000_000
@@ -82,10 +96,10 @@ class Candidates:
     catalogue: HardwareCatalogue
     machines: tuple[Machine, ...]
     codecs: tuple[str, ...]
-    machine: NDArray[np.int64]
-    workers: NDArray[np.int64]
-    containers: NDArray[np.int64]
-    codec: NDArray[np.int64]
+    machine: Ints
+    workers: Ints
+    containers: Ints
+    codec: Ints
 
     def __len__(self) -> int:
         """Return how many there are."""

@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from assay.model.cluster import Cluster, Placement
-from assay.model.layout import Directories, Layout
-from assay.model.plan import Plan
+from assay.model import Cluster, Directories, Layout, Placement, Plan
 from assay.planning.inputs import kept_by, size_of
 from assay.planning.order import PlannedRun
 from assay.units import format_bytes

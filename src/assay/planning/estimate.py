@@ -13,9 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from assay.model.cluster import Placement
-from assay.model.plan import Plan
-from assay.model.run import Run, RunStatus
+from assay.model import Placement, Plan, Run, RunStatus
 from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.planning.order import PlannedRun, restarts

@@ -5,18 +5,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 
-from assay.model.layout import Layout
-from assay.model.plan import (
+from assay.model import (
     ENGINE_FACTOR,
     LAYOUT_FACTOR,
     NETWORK_FACTOR,
     WORKERS_FACTOR,
     Configuration,
     Factor,
+    Layout,
     Plan,
+    Rules,
     WorkloadSpec,
 )
-from assay.model.rules import Rules
 from assay.workloads.catalogue import workloads
 
 _OF_ALL = ("data", "data_per_node", "waves")

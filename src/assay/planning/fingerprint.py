@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from assay.model.cluster import Address
-from assay.model.plan import Plan
+from assay.model import Address, Plan
 
 _DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
 _DECIDING_IF_GIVEN = ("only",)

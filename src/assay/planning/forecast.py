@@ -10,9 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Placement
-from assay.model.plan import Plan
-from assay.model.run import Run, RunStatus
+from assay.model import Placement, Plan, Run, RunStatus
 from assay.planning import device_space
 from assay.planning.estimate import Overheads, expected, inputs_s, inputs_there, remaining_s, time_limit
 from assay.planning.inputs import Key

@@ -15,10 +15,7 @@ from pydantic import Field, model_validator
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
-from assay.model.cluster import Nic, NodeType
-from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
-from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION
+from assay.model import COMPRESSION, DeviceOption, HardwareCatalogue, Layout, Nic, NodeType, WorkerOption
 from assay.planning.candidates import CANDIDATES_MAX, choices_of, numbered
 from assay.planning.plan_file import LayoutSection
 from assay.spec.cluster import device_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from assay.model.plan import Plan
+from assay.model import Plan
 from assay.planning.order import PlannedRun
 from assay.workloads.catalogue import workloads
 from assay.workloads.inputs import INPUT, Input

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from assay.compare.significance import precise_enough
-from assay.model.plan import Plan
-from assay.model.run import Run, RunStatus
+from assay.model import Plan, Run, RunStatus
 from assay.planning.order import PlannedRun
 
 

@@ -16,7 +16,8 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.model.plan import WORKLOAD, Configuration, Plan, WorkloadSpec
+from assay.model import Configuration, Plan, WorkloadSpec
+from assay.model.plan import WORKLOAD
 from assay.planning.expansion import workload_option
 from assay.units import parse_bytes
 from assay.workloads.catalogue import workloads

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 
 from pydantic import Field, create_model
 
-from assay.model.layout import StoragePolicy
+from assay.model import StoragePolicy
 from assay.planning.workload_section import workload_entry
 from assay.spec.fields import (
     COUNT,

@@ -14,11 +14,8 @@ from pathlib import Path
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster
-from assay.model.layout import Layout
-from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, RETRIES, WORKLOAD, Factor, Plan, Until, WorkloadSpec
-from assay.model.rules import Rules
-from assay.model.run import FailureClass
+from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, Cluster, Factor, FailureClass, Layout, Plan, Rules, WorkloadSpec
+from assay.model.plan import RETRIES, WORKLOAD, Until
 from assay.planning.expansion import expand, workload_option
 from assay.planning.fingerprint import fingerprinted
 from assay.planning.plan_file import PlanFile, plan_file

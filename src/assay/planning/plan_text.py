@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.errors import SpecificationError
-from assay.model.layout import Layout
-from assay.model.plan import Factor, Plan, WorkloadSpec
+from assay.model import Factor, Layout, Plan, WorkloadSpec
 from assay.spec.document import Document, Location, Value
 from assay.spec.layouts import is_layout_code
 

@@ -11,9 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from assay.model.cluster import Cluster, Placement
-from assay.model.plan import NETWORK_FACTOR, WORKERS_FACTOR, Configuration, Factor, Plan
-from assay.model.rules import Rules
+from assay.model import NETWORK_FACTOR, WORKERS_FACTOR, Cluster, Configuration, Factor, Placement, Plan, Rules
 from assay.spec.document import Location, Problems
 from assay.spec.fields import DOTTED, unknown
 from assay.units import parse_bit_rate

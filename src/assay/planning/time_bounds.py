@@ -10,12 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.model.workload_profile import CostProfile, WorkloadProfile
+from assay.model import CostProfile, WorkloadProfile
 from assay.planning.candidates import Candidates
-
-Floats = NDArray[np.float64]
+from assay.statistics import Floats, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class Powers:
     hdfs_write: Floats
     intermediate_read: Floats
     intermediate_write: Floats
-    shared: NDArray[np.bool_]
+    shared: Mask
     """Whether HDFS and intermediate data share devices."""
     hdfs_bytes: Floats
     intermediate_bytes: Floats
@@ -102,9 +100,9 @@ def least_s(own: Powers, costs: CostProfile, workload: WorkloadProfile, moved: M
     return found
 
 
-def fits(own: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> NDArray[np.bool_]:
+def fits(own: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
     """Tell which clusters hold so much in HDFS, all copies counted, and so much intermediate data beside it."""
     together = kept_bytes + np.where(own.shared, spilled_bytes, 0.0) <= share * own.hdfs_bytes
     apart = own.shared | (spilled_bytes <= share * own.intermediate_bytes)
-    found: NDArray[np.bool_] = together & apart
+    found: Mask = together & apart
     return found

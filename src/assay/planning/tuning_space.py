@@ -16,17 +16,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
-from assay.model.plan import LAYOUT_FACTOR, Configuration, Plan, WorkloadSpec
-from assay.model.run import FailureClass
+from assay.model import LAYOUT_FACTOR, Configuration, FailureClass, Plan, WorkloadSpec
 from assay.planning.altered import CLUSTER_WORDS, altered, only_run
 from assay.planning.order import PlannedRun
 from assay.planning.plan_reader import checked
 from assay.planning.settings import words_of
 from assay.planning.workload_section import varied_options
 from assay.spec.fields import DOTTED, unknown
+from assay.statistics import Floats
 from assay.units import parse_bytes
 
 LEVELS_MAX = 16
@@ -95,7 +94,7 @@ class Space:
         point = tuple(levels.get(dimension.name) for dimension in self.dimensions)
         return self.points.index(point) if point in self.points else None
 
-    def coordinates(self) -> NDArray[np.float64]:
+    def coordinates(self) -> Floats:
         """Return each candidate as numbers: a column a range, one a word, and one for what is left to the engine."""
         columns: list[list[float]] = []
         for at, dimension in enumerate(self.dimensions):

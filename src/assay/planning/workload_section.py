@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, create_model, model_validator
 
-from assay.model.plan import WorkloadSpec
+from assay.model import WorkloadSpec
 from assay.spec.fields import POSITIVE, SIZE, Form, Label, Positive, Size, choice
 from assay.spec.section import Section
 from assay.workloads.catalogue import workloads

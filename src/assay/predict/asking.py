@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.model.layout_code import named
 from assay.predict.features import KINDS, Factor, devices_of, number_of
 from assay.predict.model import NEW_PAIRS, Model, codes_of, pair_named, spread_of
-from assay.statistics.keys import Floats, Mask
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, Ints, Mask, RunTable
 
 BEYOND_ON_NEW_CLUSTER = 2.0
 """How many times beyond the learned range a number may be on a new cluster, which has more cores or fewer."""
@@ -43,7 +41,7 @@ class Answers:
     expected_s: Floats
     low_s: Floats
     high_s: Floats
-    basis: NDArray[np.int64]
+    basis: Ints
     """Index into :data:`BASES`."""
     reasons: Mapping[int, tuple[str, ...]]
     """Row to why it is unknown, or rests on less than configurations like it."""
@@ -111,7 +109,7 @@ def _strange_devices(model: Model, table: RunTable) -> Mask:
     return found
 
 
-def _known(model: Model, table: RunTable, codes: Mapping[str, NDArray[np.int64]]) -> tuple[Floats, Floats]:
+def _known(model: Model, table: RunTable, codes: Mapping[str, Ints]) -> tuple[Floats, Floats]:
     """Return how far the interval reaches on logarithms, and the expected logarithms, as if every level were known."""
     said = model.forest.each(model.encoding.of(table))
     quantile = np.full(len(table), model.quantile)
@@ -126,7 +124,7 @@ def _known(model: Model, table: RunTable, codes: Mapping[str, NDArray[np.int64]]
     return half, said.mean(axis=1)
 
 
-def _codes(model: Model, table: RunTable, kind: str) -> NDArray[np.int64]:
+def _codes(model: Model, table: RunTable, kind: str) -> Ints:
     if kind in table.columns:
         return codes_of(table, model.encoding, kind)
     factor = model.encoding.factor(kind)
@@ -146,7 +144,7 @@ def _text(table: RunTable, name: str, row: int) -> str:
     return (table.columns[name].text(int(row)) if name in table.columns else None) or "none"
 
 
-def _tell(reasons: dict[int, list[str]], rows: NDArray[np.int64], table: RunTable, kind: str, levels: int) -> None:
+def _tell(reasons: dict[int, list[str]], rows: Ints, table: RunTable, kind: str, levels: int) -> None:
     for row in rows:
         words = f"no run has {kind} {_text(table, kind, row)}"
         if levels > 1:

@@ -17,9 +17,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from assay.statistics import Floats, Ints
+
 LEVEL = 0.9
 OWN_MIN = 20
 """So many errors make a quantile of a level's own."""
@@ -32,7 +32,7 @@ def conformal_quantile(errors: Floats) -> float:
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else math.inf
 
 
-def quantile_by_level(errors: Floats, codes: NDArray[np.int64], count: int) -> Floats:
+def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
     """Return each level's own quantile. Levels with too few errors share one; NaN where even that has too few."""
     found = np.full(count, np.nan)
     sizes = np.bincount(codes, minlength=count)

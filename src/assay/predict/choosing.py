@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.predict.features import Features
 from assay.predict.forest import grown
-from assay.statistics.keys import Floats
+from assay.statistics import Floats, Ints
 
 SCATTER = 0.05
 """Standard deviation of repetitions' log times, as far as choosing goes."""
@@ -77,7 +76,7 @@ def _doubt(asked: Floats, count: int) -> float:
     return float(np.sqrt((asked * asked).sum() / count / len(asked)))
 
 
-def contrast(codes: NDArray[np.int64], levels: list[int]) -> Floats:
+def contrast(codes: Ints, levels: list[int]) -> Floats:
     """Return the question of what levels take against each other: each one's mean against the mean of them all."""
     means = np.stack([(codes == level) / max(1, np.count_nonzero(codes == level)) for level in levels])
     weights: Floats = means - means.mean(axis=0)

@@ -19,10 +19,7 @@ import numpy as np
 from assay.errors import SpecificationError
 from assay.predict.forest import Forest
 from assay.predict.model import FOLDS, Learning, Model
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.intervals import Estimate
-from assay.statistics.keys import Floats
-from assay.statistics.run_table import ABSENT, Column, RunTable
+from assay.statistics import ABSENT, LAYOUT_DEVICES, Column, Estimate, Floats, RunTable
 
 BACKGROUND_MAX = 150
 """Measured configurations that everything else is left as in."""

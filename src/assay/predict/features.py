@@ -17,11 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.model.layout_code import devices_of_text, named
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.statistics import ABSENT, LAYOUT_DEVICES, Codes, Floats, Mask, RunTable
 
 Features = NDArray[np.float32]
-Floats = NDArray[np.float64]
 LEVELS_MAX = 60
 """Of a factor's levels, the most frequent ones that are a feature each."""
 NUMBERS_AS_LEVELS_MAX = 16
@@ -85,7 +83,7 @@ class Encoding:
         data = any(factor.name == "data_bytes" and factor.varied for factor in self.factors)
         return (*sums, *(f"data per {name}" for name in sums)) if data else tuple(sums)
 
-    def of_cluster(self) -> NDArray[np.bool_]:
+    def of_cluster(self) -> Mask:
         """Return which features are properties of clusters, and not of what runs on them."""
         own = {factor.name for factor in self.factors if factor.of_cluster}
         return np.array([name in own or HARDWARE in name or name == DEVICES_ALL for name in self.names])
@@ -155,9 +153,7 @@ def devices_of(table: RunTable) -> dict[str, Floats]:
     return found
 
 
-def _fill(
-    found: Mapping[str, Floats], codes: NDArray[np.int32], devices: Sequence[Mapping[str, int | None] | None]
-) -> None:
+def _fill(found: Mapping[str, Floats], codes: Codes, devices: Sequence[Mapping[str, int | None] | None]) -> None:
     for code, counts in enumerate(devices):
         if counts:
             rows = codes == code
@@ -216,7 +212,7 @@ def told_apart_by(table: RunTable) -> list[str]:
     return found
 
 
-def _follows(codes: NDArray[np.int32], other: NDArray[np.int32]) -> bool:
+def _follows(codes: Codes, other: Codes) -> bool:
     """Say whether a column says nothing beyond another: it has one level at most for each of the other's."""
     pairs = len(np.unique(other.astype(np.int64) * (int(codes.max(initial=0)) + 2) + codes + 1))
     return pairs == len(np.unique(other))

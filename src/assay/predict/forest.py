@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from assay.statistics import Codes, Floats
+
 Features = NDArray[np.float32]
 FEATURE_SHARE = 0.5
 """Of the features, how many are tried at each split."""
@@ -28,8 +29,8 @@ _AT_ONCE = 4_000_000
 class Forest:
     """Trees one after another. A node's left child is the next node; a leaf's ``right`` is itself."""
 
-    roots: NDArray[np.int32]
-    right: NDArray[np.int32]
+    roots: Codes
+    right: Codes
     feature: NDArray[np.int16]
     number: NDArray[np.float32]
     """The threshold of a split; the value of a leaf."""

@@ -19,8 +19,7 @@ from assay.errors import SpecificationError
 from assay.predict.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.predict.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
 from assay.predict.forest import Forest, boosted, grown, joined
-from assay.statistics.keys import Floats, Groups, Ints, first_rows, groups_by, median_by, usable
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 
 SEED = 20_141_105
 FOLDS = 8
@@ -56,7 +55,7 @@ class Transfer:
     """What answers where a cluster or a layout is new: trees that do not know the names, on a line or not."""
 
     forest: Forest
-    columns: NDArray[np.int64]
+    columns: Ints
     """The features that they know."""
     line: Floats
     """Coefficients by feature, the constant last; zeros where trees alone were the better on levels left out."""
@@ -77,7 +76,7 @@ class Model:
     quantile: float
     own: Mapping[str, Floats]
     """Kind (workload, cluster, layout) to the quantile of each of its levels, in the encoding's order, and of none."""
-    pairs: Mapping[str, NDArray[np.bool_]]
+    pairs: Mapping[str, Mask]
     """``cluster × layout`` and the like: which pairs were measured."""
     unseen: Mapping[str, Unseen]
     """By kind or pair."""
@@ -202,12 +201,12 @@ def pair_named(a: str, b: str) -> str:
     return f"{a} × {b}"
 
 
-def _folds(count: int, seed: int) -> NDArray[np.int64]:
+def _folds(count: int, seed: int) -> Ints:
     order = np.random.default_rng(seed).permutation(count)
     return np.argsort(order) % min(FOLDS, count)
 
 
-def codes_of(table: RunTable, encoding: Encoding, kind: str) -> NDArray[np.int64]:
+def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
     """Return each row's level as the encoding numbers them; the number after the last where a row has none."""
     factor, column = encoding.factor(kind), table.columns[kind]
     assert factor is not None
@@ -215,7 +214,7 @@ def codes_of(table: RunTable, encoding: Encoding, kind: str) -> NDArray[np.int64
     return np.array([*(number.get(level, len(number)) for level in column.levels), len(number)])[column.codes]
 
 
-def _measured(a: NDArray[np.int64], b: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.bool_]:
+def _measured(a: Ints, b: Ints, shape: tuple[int, int]) -> Mask:
     found = np.zeros(shape, dtype=np.bool_)
     found[a, b] = True
     return found
@@ -228,16 +227,16 @@ class _Scenes:
     features: Features
     logs: Floats
     names: NDArray[np.str_]
-    of_cluster: NDArray[np.bool_]
+    of_cluster: Mask
     """Which features are properties of clusters."""
-    codes: Mapping[str, NDArray[np.int64]]
+    codes: Mapping[str, Ints]
     seed: int
 
     def transfers(self) -> dict[str, tuple[Transfer, Unseen]]:
         """Return what answers for a new cluster, and for a new layout."""
         return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
-    def _transfer(self, kind: str, codes: NDArray[np.int64]) -> tuple[Transfer, Unseen]:
+    def _transfer(self, kind: str, codes: Ints) -> tuple[Transfer, Unseen]:
         told = self.names != kind
         if kind == "cluster" and len(np.unique(codes)) <= LINED_MIN:  # then hardware is a cluster's name, no number
             told &= ~self.of_cluster
@@ -276,16 +275,14 @@ class _Scenes:
             found[pair_named(a, b)] = Unseen(left_out_quantile(errors), len(errors))
         return found
 
-    def _sides(self, here: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _sides(self, here: Mask) -> tuple[Ints, Ints]:
         random = np.random.default_rng(self.seed)
         kept, left = np.flatnonzero(~here), np.flatnonzero(here)
         if len(kept) > LEFT_OUT_ROWS_MAX:
             kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
         return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
 
-    def _made(
-        self, kind: str, rows: NDArray[np.int64], columns: NDArray[np.int64], *, lined: bool, trees: int
-    ) -> Transfer:
+    def _made(self, kind: str, rows: Ints, columns: Ints, *, lined: bool, trees: int) -> Transfer:
         known, logs = self.features[rows][:, columns], self.logs[rows]
         line = _line(known, logs) if lined else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
@@ -294,7 +291,7 @@ class _Scenes:
         return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, coarse=True), columns, line)
 
 
-def _most_frequent(codes: NDArray[np.int64]) -> list[int]:
+def _most_frequent(codes: Ints) -> list[int]:
     """Return the most frequent levels of which leaving one out leaves something to learn from."""
     counts = np.bincount(codes)
     order = np.argsort(-counts, kind="stable")[:LEFT_OUT_MAX]

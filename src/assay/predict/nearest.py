@@ -12,8 +12,7 @@ import numpy as np
 
 from assay.predict.features import Encoding, numbers
 from assay.predict.model import Learning
-from assay.statistics.keys import Floats
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.statistics import ABSENT, Floats, RunTable
 
 FAR = {"workload": 100.0, "cluster": 3.0, "layout": 3.0}
 """How much a difference counts; 1 for other factors."""

@@ -15,8 +15,7 @@ import numpy as np
 
 from assay.predict.features import learned_encoding, told_apart_by
 from assay.predict.model import SEED, Learning, out_of_fold, spread_of
-from assay.statistics.keys import Floats, Groups, Mask, groups_by, median_by, usable
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, Groups, Mask, RunTable, groups_by, median_by, usable
 
 FAR = 5.0
 """So many usual errors off, and by :data:`RATIO`, a run is odd."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from assay.predict.features import number_of
 from assay.predict.model import Learning, Model
-from assay.statistics.keys import groups_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, groups_by
 from assay.units import parse_bytes
 
 APART = 3.0

@@ -18,12 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.model.plan import Plan
-from assay.model.run import FailureClass, Run, RunStatus
+from assay.model import FailureClass, Plan, Run, RunStatus
 from assay.planning.order import PlannedRun
 from assay.planning.tuning_space import Space
 from assay.predict.tuning import SETTLING_SHARE, Expected, Tried, best_one, expected, first_ones, next_one
-from assay.statistics.keys import Floats, Mask
+from assay.statistics import Floats, Mask
 
 HOPELESS = 2.5
 """A run of the search that takes so many times as long as the fastest is stopped."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.keys import Floats, Mask
+from assay.statistics import Floats, Mask
 
 SETTLING_SHARE = 0.2
 """Of the budget, the last runs: they repeat what may be the fastest, rather than try what is new."""

@@ -29,8 +29,7 @@ from assay.quality.scatter import (
     learn_floors,
     work_of,
 )
-from assay.statistics.keys import Floats, Groups, Ints, Mask, coarser, first_rows, median_by, usable
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, Groups, Ints, Mask, RunTable, coarser, first_rows, median_by, usable
 from assay.wording.metrics import metric_text
 
 REPEATED_Z = 3.5

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from assay.model.run import Run, RunStatus
+from assay.model import Run, RunStatus
 
 EXAMPLES_MAX = 5
 _TOLD_MAX = 300

@@ -24,11 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.statistics.intervals import Estimate, welch_ratio
-from assay.statistics.keys import Floats, Ints, groups_by, usable
-from assay.statistics.run_table import RunTable
+from assay.statistics import Estimate, Floats, Ints, Mask, RunTable, groups_by, usable
+from assay.statistics.intervals import welch_ratio
 
 ALPHA = 0.01
 """Of histories in which nothing happened, at most this share is told to have changed."""
@@ -281,7 +279,7 @@ def _recent(started_unix_s: Floats, durations_s: Floats) -> tuple[Floats, Floats
     return started_unix_s[order], durations_s[order]
 
 
-def _few_wrong(p: Floats, share: float) -> NDArray[np.bool_]:
+def _few_wrong(p: Floats, share: float) -> Mask:
     """Return which hypotheses to reject so that at most ``share`` of those rejected are true, on average."""
     order = np.argsort(p)
     passed = np.flatnonzero(p[order] <= share * np.arange(1, len(p) + 1) / max(1, len(p)))

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from assay.quality.anomalies import Anomalies, Kind
-from assay.statistics.keys import Mask
-from assay.statistics.run_table import ABSENT, ANOMALY, NOT_ODD, Column, RunTable
+from assay.statistics import ABSENT, ANOMALY, NOT_ODD, Column, Mask, RunTable
 
 TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW, Kind.FEW_BYTES)
 """The kinds by which a run's time is not what its configuration takes; one busy node is part of that time."""

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.intervals import LEVEL
-from assay.statistics.keys import Floats, Ints, groups_by, usable, warm_beside_cold
-from assay.statistics.run_table import RunTable
+from assay.statistics import LEVEL, Floats, Ints, RunTable, groups_by, usable, warm_beside_cold
 
 NEEDED_MAX = 1000
 """More repetitions than this are told as "more than"."""

@@ -16,8 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.keys import Floats, Groups, Ints, Mask, coarser, first_rows, groups_by, median_by, sorted_within
-from assay.statistics.run_table import RunTable
+from assay.statistics import (
+    Floats,
+    Groups,
+    Ints,
+    Mask,
+    RunTable,
+    coarser,
+    first_rows,
+    groups_by,
+    median_by,
+    sorted_within,
+)
 
 REPETITIONS_MIN = 3
 """With two runs nobody can say which of them is off."""

@@ -13,10 +13,9 @@ import numpy as np
 
 from assay.campaign.plan_texts import PlanText, plan_texts
 from assay.campaign.status import CampaignStatus, campaign_folders, find, status_of
-from assay.model.run import Run
+from assay.model import Run
 from assay.repository import Repository
-from assay.statistics.keys import has_level
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, has_level
 
 LISTED_MAX = 200
 CLUSTERS_MAX = 200

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assay.quality.changes import Change, histories
 from assay.questions.runs import told_apart_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 
 from assay.compare.comparison import Comparison, compare
 from assay.errors import SpecificationError, did_you_mean
-from assay.model.run import Run
+from assay.model import Run
 from assay.repository import Repository
-from assay.statistics.factors import (
+from assay.statistics import (
     FACTOR_SYNONYMS,
+    RunTable,
     default_baseline,
     factors_of,
     layout_devices,
     levels_of,
     on_hard_disks,
 )
-from assay.statistics.run_table import RunTable
 
 
 def baseline_among(runs: Sequence[Run], factor: str, baseline: str | None) -> str:

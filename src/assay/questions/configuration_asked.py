@@ -12,11 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import SpecificationError
-from assay.model.environment import Hardware
+from assay.model import Hardware
 from assay.predict.features import CORES, MEMORY, WORKERS, Encoding, Factor, number_of
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.keys import Mask, first_rows, groups_by, usable
-from assay.statistics.run_table import Column, RunTable, coded
+from assay.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
 from assay.units import parse_bytes
 from assay.wording.titles import workload_named
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.keys import first_rows, groups_by, usable
-from assay.statistics.run_table import ANOMALY, NOT_ODD, RunTable
+from assay.statistics import ANOMALY, NOT_ODD, RunTable, first_rows, groups_by, usable
 
 PLACE = ("cluster", "layout", "network")
 PLACES_MAX = 60

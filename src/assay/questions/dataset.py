@@ -14,8 +14,7 @@ from assay.engines.spark.datasets import picked, store_at
 from assay.errors import RepositoryError
 from assay.questions.runs import as_recorded
 from assay.repository.dataset import DESCRIPTION, described, picked_table
-from assay.statistics.facets import conditions_of, matching
-from assay.statistics.run_table import OWN_VALUES, Column, RunTable
+from assay.statistics import OWN_VALUES, Column, RunTable, conditions_of, matching
 
 
 def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:

@@ -14,8 +14,7 @@ import msgspec
 
 from assay.devices.directories import Bandwidth, Fill, Split, Use, available_space, bandwidths, fill, split
 from assay.errors import SpecificationError
-from assay.model.baseline import Baseline
-from assay.model.cluster import Cluster, Device
+from assay.model import Baseline, Cluster, Device
 from assay.repository import Repository
 from assay.spec.fields import unknown
 from assay.units import format_bytes

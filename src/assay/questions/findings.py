@@ -16,13 +16,11 @@ from assay.compare.findings import Finding, findings
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.errors import SpecificationError
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.quality.flagging import odd_times
 from assay.questions.planes import PlaceFacts, facts_of_places
 from assay.repository import Repository
-from assay.statistics.keys import Floats, first_rows, groups_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, RunTable, first_rows, groups_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.model.run import Run
+from assay.model import Run
 from assay.quality.anomalies import Anomalies, Anomaly, find_anomalies
 from assay.quality.flagging import flagged
 from assay.questions.runs import METRICS_LOOKED_AT, selected
 from assay.repository import Repository
-from assay.statistics.keys import Ints, usable
-from assay.statistics.run_table import ANOMALY, NOT_ODD, RunTable
+from assay.statistics import ANOMALY, NOT_ODD, Ints, RunTable, usable
 from assay.wording.language import plural
 
 

@@ -14,9 +14,7 @@ from statistics import median
 
 from assay.campaign.journal import CLUSTER_TEXT
 from assay.errors import AssayError
-from assay.model.baseline import Baseline, Measurement
-from assay.model.cluster import Cluster, Device
-from assay.model.run import Run
+from assay.model import Baseline, Cluster, Device, Measurement, Run
 from assay.questions.directories import read_baseline
 from assay.repository import Repository
 from assay.spec import load_cluster

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.model.fitness import BETWEEN, Criterion, Fitness, Grade, Reading
+from assay.model import Criterion, Fitness, Grade, Reading
+from assay.model.fitness import BETWEEN
 from assay.repository import Repository
 from assay.repository.kept_checks import newest_checks
 

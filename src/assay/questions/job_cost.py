@@ -21,13 +21,10 @@ from assay.cost.run_cost import mean_errors, mean_intervals, pooled_scatter, tim
 from assay.cost.storage import cost_per_performance
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
-from assay.model.run import Run
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.flagging import odd_times
 from assay.repository import Repository
-from assay.statistics.factors import levels_of
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, levels_of
 from assay.wording.titles import workload_title
 
 LAB_NOTE = (

@@ -16,8 +16,7 @@ from assay.predict.model import Model, learn
 from assay.predict.model_file import read, written
 from assay.predict.soundness import doubts
 from assay.repository import Repository
-from assay.statistics.keys import Floats, first_rows, groups_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import Floats, RunTable, first_rows, groups_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from assay.explain.learning import Watched, learned_profile
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.workload_profile import CostProfile
+from assay.model import CostProfile, Origin, Run, RunStatus
 from assay.questions.runs import selected
 from assay.questions.whole_run import whole_run
 from assay.repository import Repository

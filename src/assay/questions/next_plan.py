@@ -14,16 +14,16 @@ from dataclasses import dataclass, replace
 
 from assay.campaign.plan_texts import cluster_text, plan_texts
 from assay.errors import SpecificationError
-from assay.model.plan import (
+from assay.model import (
     COMPRESSION,
     CONTAINERS,
     HADOOP_TARGETS,
     LAYOUT_FACTOR,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
-    WORKLOAD,
     Plan,
 )
+from assay.model.plan import WORKLOAD
 from assay.planning.expansion import expand, workload_option
 from assay.planning.order import schedule
 from assay.planning.plan_reader import made_plan, plan_of_texts

@@ -22,9 +22,7 @@ from assay.questions.configuration_asked import factor_named
 from assay.questions.learned import Learned, learned
 from assay.questions.runs import selected
 from assay.repository import Repository
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.keys import Floats, groups_by
-from assay.statistics.run_table import ABSENT, Column, RunTable
+from assay.statistics import ABSENT, LAYOUT_DEVICES, Column, Floats, RunTable, groups_by
 from assay.units import parse_duration
 
 CANDIDATES_MAX = 1_500

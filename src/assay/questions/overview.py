@@ -14,10 +14,18 @@ import numpy as np
 from assay.compare.matched import STRATA, match
 from assay.compare.significance import best_of
 from assay.compare.speedups import Speedup, speedups_of
-from assay.model.plan import LAYOUT_FACTOR
-from assay.statistics.facets import LevelCount, level_counts
-from assay.statistics.keys import first_rows, groups_by, hard_disk_layouts, require_factor, usable
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.model import LAYOUT_FACTOR
+from assay.statistics import (
+    ABSENT,
+    LevelCount,
+    RunTable,
+    first_rows,
+    groups_by,
+    hard_disk_layouts,
+    level_counts,
+    require_factor,
+    usable,
+)
 
 
 @dataclass(frozen=True, slots=True)

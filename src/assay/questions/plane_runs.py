@@ -16,8 +16,7 @@ import numpy as np
 
 from assay.cost.run_cost import pooled_scatter, times_of
 from assay.quality.flagging import odd_times
-from assay.statistics.keys import Groups, Ints, Mask, groups_by, usable, warm_beside_cold
-from assay.statistics.run_table import RunTable
+from assay.statistics import Groups, Ints, Mask, RunTable, groups_by, usable, warm_beside_cold
 
 Take = Literal["best", "all", "fastest"]
 

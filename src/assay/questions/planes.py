@@ -31,8 +31,9 @@ from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
+from assay.statistics.arrays import Ints
 from assay.statistics.factors import FACTOR_SYNONYMS, SIZE_OPTIONS
-from assay.statistics.keys import Ints, first_rows, groups_by, same_work
+from assay.statistics.keys import first_rows, groups_by, same_work
 from assay.statistics.run_table import ABSENT, RunTable
 from assay.wording.costs import CheapestWords
 

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
-from assay.model.environment import Hardware
-from assay.model.run import Origin
+from assay.model import Hardware, Origin
 from assay.predict.asking import ask
 from assay.predict.calibration import LEVEL
 from assay.predict.nearest import nearest

@@ -10,22 +10,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.pareto import on_front
 from assay.engines.simulated.draws import SCATTER_SIGMA
 from assay.engines.simulated.pool import SimulatorPool
 from assay.errors import SpecificationError
-from assay.model.hardware import HardwareCatalogue
-from assay.model.price import YEAR_H, PriceBook
-from assay.model.run import Origin
-from assay.model.workload_profile import CostProfile
+from assay.model import YEAR_H, CostProfile, HardwareCatalogue, Origin, PriceBook
 from assay.planning.candidates import candidates
 from assay.questions.mix import DAY_S, Work
 from assay.questions.recommend_changes import Change, Hardware, changes_of, hardware_of
-from assay.questions.recommend_doubt import WORDS, Drawn, Floats, drawn, losses, worth_of_everything, worth_of_knowing
+from assay.questions.recommend_doubt import WORDS, Drawn, drawn, losses, worth_of_everything, worth_of_knowing
 from assay.questions.recommend_finals import Finals, finals
 from assay.questions.recommend_search import RESERVE_SHARE, Least, Limits, Progress, Search, Stage, begun
+from assay.statistics import Floats, Mask
 
 SIMULATIONS_MAX = 300
 SURELY = 0.9
@@ -245,10 +242,10 @@ class _View:
         return self._day_s if self.search.least is Least.TIME else self._money
 
     @property
-    def kept(self) -> NDArray[np.bool_]:
+    def kept(self) -> Mask:
         """Draws × finalists: whether every limit is kept."""
         limits = self.search.limits
-        kept: NDArray[np.bool_] = self._day_s <= DAY_S
+        kept: Mask = self._day_s <= DAY_S
         if limits.deadline_s is not None:
             kept = kept & (self.drawn.times_s.max(axis=2) <= limits.deadline_s)
         if limits.budget is not None:
@@ -256,9 +253,9 @@ class _View:
         return kept
 
     @property
-    def sure(self) -> NDArray[np.bool_]:
+    def sure(self) -> Mask:
         """Which finalists keep the limits surely enough."""
-        found: NDArray[np.bool_] = self.kept.mean(axis=0) >= self.asked.surely
+        found: Mask = self.kept.mean(axis=0) >= self.asked.surely
         return found
 
     def order(self) -> list[int]:
@@ -350,7 +347,7 @@ class _View:
         return tuple(sorted(found, key=lambda one: -one.worth)), every
 
 
-def _best_shares(objective: Floats, kept: NDArray[np.bool_]) -> Floats:
+def _best_shares(objective: Floats, kept: Mask) -> Floats:
     """Return in which share of the draws each is the best of those that keep the limits."""
     allowed = np.where(kept, objective, np.inf)
     least = allowed.min(axis=1, keepdims=True)

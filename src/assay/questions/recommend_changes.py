@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.cost.flip import flips
-from assay.model.hardware import HardwareCatalogue
-from assay.model.plan import COMPRESSION, CONTAINERS, LAYOUT_FACTOR
-from assay.model.price import YEAR_H, PriceBook
+from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, HardwareCatalogue, PriceBook
 from assay.planning.candidates import candidates
 from assay.questions.recommend_finals import Finals
 from assay.questions.recommend_search import Least, Progress, Search, begun

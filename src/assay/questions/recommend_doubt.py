@@ -16,12 +16,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.pareto import Priced
 from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS
+from assay.statistics import Floats, Mask
 
-Floats = NDArray[np.float64]
 DRAWS = 2000
 _DEGREE = 3
 _SHUFFLES = 5
@@ -118,7 +117,7 @@ def drawn(
     return Drawn(np.exp(log_s), rates, things)
 
 
-def losses(objective: Floats, kept: NDArray[np.bool_]) -> Floats:
+def losses(objective: Floats, kept: Mask) -> Floats:
     """Return what each choice costs in each draw (draws × finalists): who misses a limit buys again.
 
     That is the best that keeps it in that draw, or the dearest of all where none does.

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.pareto import Priced, on_front
 from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, cpu_sigma, spread_of
@@ -21,10 +20,10 @@ from assay.engines.simulated.process import Simulated
 from assay.planning.candidates import Machine
 from assay.questions.mix import Work
 from assay.questions.recommend_doubt import Follows, model_errors
-from assay.questions.recommend_search import Progress, Rows, Search
+from assay.questions.recommend_search import Progress, Search
+from assay.statistics import Floats, Ints
 from assay.workloads.catalogue import workloads
 
-Floats = NDArray[np.float64]
 FRONT_MAX = 16
 BEST_MAX = 8
 DEARER = 1.3
@@ -44,7 +43,7 @@ _TARGET_Z = 1.282
 class Finals:
     """The finalists. Arrays are finalists × workloads."""
 
-    rows: Rows
+    rows: Ints
     times_s: Floats
     follows: tuple[Follows, ...]
     book: Priced
@@ -105,7 +104,7 @@ def _requests(search: Search, work: Work) -> float:
     return work.data_bytes * search.factor * each * max(1, workloads()[work.workload].flow.iterations) / REQUEST_BYTES
 
 
-def _chosen(search: Search) -> Rows:
+def _chosen(search: Search) -> Ints:
     """Return the front of what was simulated, thinned where it is long, and the best; those that could be in time."""
     rows = search.simulated_rows()
     times = np.array([search.simulated[int(row)].times_s for row in rows])
@@ -122,12 +121,12 @@ def _chosen(search: Search) -> Rows:
     in_time = search.within(times * math.exp(_TARGET_Z * 0.2), 1.0)
     order = np.lexsort((objective, ~in_time))[:BEST_MAX]
     chosen = np.array(list(dict.fromkeys([*order.tolist(), *front.tolist()])), dtype=np.int64)
-    found: Rows = rows[chosen]
+    found: Ints = rows[chosen]
     return found
 
 
 def _follows(
-    search: Search, rows: Rows, flows: Floats, told: dict[tuple[int, int, str], float]
+    search: Search, rows: Ints, flows: Floats, told: dict[tuple[int, int, str], float]
 ) -> tuple[list[Follows], list[str]]:
     """Return how times follow each uncertain thing, and what was assumed of it in words."""
     profile, machines = search.profile, [search.found.machines[search.found.machine[row]] for row in rows]
@@ -153,7 +152,7 @@ def _follows(
     return [*follows, Follows("size", far)], [*words, *more]
 
 
-def _by_kind(search: Search, rows: Rows, disks: Floats) -> tuple[Floats, Floats]:
+def _by_kind(search: Search, rows: Ints, disks: Floats) -> tuple[Floats, Floats]:
     """Return what times follow of disks as parts of hard disks and of flash, by their shares of the time."""
     shares = [search.simulated[int(row)].shares for row in rows]
     hard = np.array([[own.get("hdd", 0.0) for own in each] for each in shares])
@@ -179,7 +178,7 @@ def _cpu_sigmas(search: Search, machines: Sequence[Machine]) -> tuple[Floats, li
     return np.array(found), list(dict.fromkeys(words))
 
 
-def _far(search: Search, rows: Rows) -> tuple[Floats, list[str]]:
+def _far(search: Search, rows: Ints) -> tuple[Floats, list[str]]:
     """Return how unsure costs are beyond what was learned: data on a worker, and the number of workers."""
     profile = search.profile
     learned, scale = profile.learned, profile.learned.lab_scale or 1.0

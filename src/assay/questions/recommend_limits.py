@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.errors import SpecificationError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
 from assay.questions.recommend_search import Limits
 from assay.units import parse_bytes, parse_duration, parse_money
 

@@ -15,7 +15,6 @@ from enum import StrEnum
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.cost.bills import Bills, Parts, bills
 from assay.cost.pareto import Priced, on_front
@@ -24,20 +23,18 @@ from assay.engines.simulated.pool import SimulatorPool
 from assay.engines.simulated.process import Simulated
 from assay.engines.simulated.scenario import CODECS, Asked, scenario_of, shares_of
 from assay.errors import SpecificationError
-from assay.model.price import YEAR_H, PriceBook
-from assay.model.workload_profile import CostProfile
+from assay.model import YEAR_H, CostProfile, PriceBook
 from assay.planning.altered import only_run
 from assay.planning.candidates import Candidates, plan_for
 from assay.planning.device_space import FULL_SHARE
 from assay.planning.inputs import size_of
 from assay.planning.time_bounds import Moved, Powers, fits, least_s, powers
 from assay.questions.mix import DAY_S, Work
+from assay.statistics import Floats, Ints, Mask
 from assay.units import format_bytes
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 Progress = Callable[[str, int, int], None]
 SEED = 1
 RESERVE_SHARE = 0.25
@@ -104,7 +101,7 @@ class Search:
     bound_s: Floats
     """Rows × workloads."""
     book: Bills
-    alive: Rows
+    alive: Ints
     """Rows that no bound ruled out."""
     stages: list[Stage]
     factor: float = 1.0
@@ -114,11 +111,11 @@ class Search:
     """Why clusters could not be simulated, and how many."""
     assumptions: dict[str, None] = field(default_factory=dict)
 
-    def priced(self, rows: Rows) -> Priced:
+    def priced(self, rows: Ints) -> Priced:
         """Return what rows cost an hour."""
         return self.book.of(self.found.machine[rows], self.found.workers[rows])
 
-    def bill(self, rows: Rows) -> Floats:
+    def bill(self, rows: Ints) -> Floats:
         """Return money over the years."""
         bill: Floats = self.priced(rows).rates_per_h * self.limits.years * YEAR_H
         return bill
@@ -128,20 +125,20 @@ class Search:
         """How often each workload runs a day."""
         return np.array([work.per_day for work in self.works])
 
-    def money(self, rows: Rows, day_s: Floats) -> Floats:
+    def money(self, rows: Ints, day_s: Floats) -> Floats:
         """Return the money that counts: the bill, or of a day's work its share by the hour."""
         if self.least is not Least.JOB:
             return self.bill(rows)
         found: Floats = self.priced(rows).rates_per_h * day_s / 3600
         return found
 
-    def objective(self, rows: Rows, day_s: Floats) -> Floats:
+    def objective(self, rows: Ints, day_s: Floats) -> Floats:
         """Return what is to be as little as possible."""
         return day_s if self.least is Least.TIME else self.money(rows, day_s)
 
-    def within(self, times_s: Floats, slack: float) -> NDArray[np.bool_]:
+    def within(self, times_s: Floats, slack: float) -> Mask:
         """Tell which rows of times (rows × workloads) keep the deadline, and a day's work within a day."""
-        kept: NDArray[np.bool_] = times_s @ self.per_day <= DAY_S * slack
+        kept: Mask = times_s @ self.per_day <= DAY_S * slack
         if self.limits.deadline_s is not None:
             kept &= times_s.max(axis=1) <= self.limits.deadline_s * slack
         return kept
@@ -190,7 +187,7 @@ class Search:
         del row
         self.refused[words] = self.refused.get(words, 0) + 1
 
-    def predicted_s(self, rows: Rows) -> Floats:
+    def predicted_s(self, rows: Ints) -> Floats:
         """Return times (rows × workloads): as simulated, or the bound times what clusters alike took over theirs."""
         family = self._family()
         logs = np.full((int(family.max()) + 1, len(self.works)), math.log(_PRIOR_RATIO))
@@ -207,14 +204,14 @@ class Search:
                 times[place] = known_row.times_s
         return times
 
-    def _family(self) -> Rows:
+    def _family(self) -> Ints:
         """Return which clusters are alike: their kinds of storage and its use, in each machine's own."""
         names: dict[tuple[object, ...], int] = {}
         own = []
         for machine in self.found.machines:
             kinds = tuple(sorted(machine.kinds)), bool(set(machine.hdfs) & set(machine.intermediate)), machine.network
             own.append(names.setdefault(kinds, len(names)))
-        family: Rows = np.array(own, dtype=np.int64)[self.found.machine]
+        family: Ints = np.array(own, dtype=np.int64)[self.found.machine]
         return family
 
     def run(self, most: int, progress: Progress | None = None) -> None:
@@ -230,7 +227,7 @@ class Search:
                 return
             self.ask(new[: min(_BATCH, most - len(self.simulated))], progress, len(self.simulated), most)
 
-    def simulated_rows(self) -> Rows:
+    def simulated_rows(self) -> Ints:
         """Return the simulated clusters."""
         return np.array(sorted(self.simulated), dtype=np.int64)
 
@@ -242,14 +239,14 @@ def limit_of(answer: Simulated) -> str:
     return max(answer.limits, key=lambda name: answer.limits[name]).replace(":dfs", ":hdfs")
 
 
-def _front_and_best(day: Floats, money: Floats, objective: Floats, worth: NDArray[np.bool_]) -> Rows:
+def _front_and_best(day: Floats, money: Floats, objective: Floats, worth: Mask) -> Ints:
     """Return places of the front and of the best ones, the best first."""
     places = np.flatnonzero(worth)
     if not places.size:  # nothing is predicted to do: the fastest come nearest
         return np.argsort(day, kind="stable")[:_NEAR_BEST].astype(np.int64)
     front = places[on_front(day[places], money[places])[0]]
     best = places[np.argsort(objective[places], kind="stable")][:_NEAR_BEST]
-    found: Rows = np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
+    found: Ints = np.array(list(dict.fromkeys([*best.tolist(), *front.tolist()])), dtype=np.int64)
     return found
 
 
@@ -335,7 +332,7 @@ def _moved(found: Candidates, work: Work, profile: CostProfile, factor: float) -
 
 def _room(
     own: Powers, found: Candidates, works: Sequence[Work], limits: Limits, profile: CostProfile, factor: float
-) -> NDArray[np.bool_]:
+) -> Mask:
     """Tell which clusters hold what stays and, beside it, the largest of what runs write."""
     places: dict[str, float] = {}
     passing = spilled = 0.0

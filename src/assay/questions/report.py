@@ -14,8 +14,7 @@ from assay import __version__
 from assay.campaign.plan_texts import plan_texts
 from assay.compare.compression import with_factors
 from assay.compare.matched import match, pairs_with
-from assay.model.price import PriceBook
-from assay.model.run import Run
+from assay.model import PriceBook, Run
 from assay.planning.altered import parse_changes
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
@@ -33,7 +32,7 @@ from assay.questions.whatif import WhatIf, WhatIfQuestion, what_if
 from assay.questions.whole_run import examples_of, whole_run, with_figures
 from assay.repository import Repository
 from assay.repository.package import imports_of
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 
 def report_of(

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
-from assay.model.plan import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
 from assay.predict.explaining import Cell, cells
 from assay.questions.learned import learned
 from assay.questions.next_plan import MAP_SLOTS
 from assay.questions.runs import levels_in, selected
 from assay.repository import Repository
-from assay.statistics.facets import counts_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, counts_by
 from assay.wording.titles import column_title, workload_title
 
 WORKLOADS_MAX = 3

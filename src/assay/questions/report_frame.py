@@ -14,15 +14,14 @@ from datetime import UTC, datetime
 import numpy as np
 
 from assay.campaign.plan_texts import PlanText
-from assay.model.environment import NodeFacts
-from assay.model.run import Run
+from assay.model import NodeFacts, Run
 from assay.questions.findings import FindingsView
 from assay.questions.hardware import HardwareView
 from assay.questions.hosts import CheckedCluster
 from assay.questions.report_parts import Fact, ReportQuestion
 from assay.questions.whatif import WhatIf
 from assay.repository.imports import ImportFacts
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.wording.language import joined, plural
 from assay.wording.numbers import size
 from assay.wording.titles import workload_title

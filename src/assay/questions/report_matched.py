@@ -18,15 +18,14 @@ from assay.compare.speedups import Speedup, over_groups
 from assay.compare.threats import threats
 from assay.compare.together import LevelNetwork, network_of
 from assay.compare.verdict import Conclusion
-from assay.model.warning import CodedWarning
+from assay.model import CodedWarning
 from assay.questions.planes import Certainty, PlaneView
 from assay.questions.report_combined import Combined
 from assay.questions.report_parts import Fact
 from assay.questions.report_summary import Report, WorkloadAnswer, faster, sure_of
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
-from assay.statistics.facets import counts_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, counts_by
 from assay.wording.language import joined, plural
 from assay.wording.numbers import NOTHING
 from assay.wording.ratios import format_ratio

@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.model.run import RunStatus
+from assay.model import RunStatus
 from assay.quality.causes import Cause, causes_of
 from assay.quality.precision import precision
 from assay.questions.flags import Flagged
 from assay.questions.runs import level_at, told_apart_by
 from assay.repository import Repository
-from assay.statistics.facets import level_counts
-from assay.statistics.keys import Ints, has_level, usable
-from assay.statistics.run_table import Column, RunTable
+from assay.statistics import Column, Ints, RunTable, has_level, level_counts, usable
 
 NOT_VALID_MAX = 2_000
 """Of how many runs the causes are read at most: the newest."""

@@ -16,7 +16,7 @@ from assay.questions.flags import Flagged
 from assay.questions.learned import with_hardware
 from assay.questions.runs import level_at
 from assay.repository import Repository
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 _FARTHEST = float(np.log(1000.0))
 

@@ -10,9 +10,9 @@ from typing import Literal
 
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides, alike, side_by_side
 from assay.errors import SpecificationError
-from assay.model.run import Run
+from assay.model import Run
 from assay.repository import Repository
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 LIKE_MAX = 500
 """Of how many runs a configuration's side is made at most: the newest."""

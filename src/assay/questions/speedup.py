@@ -17,9 +17,9 @@ from assay.compare.significance import BestSet, best_of
 from assay.compare.speedups import Speedup, speedups_of
 from assay.compare.together import ComparedLevels, compared_levels, fits
 from assay.errors import SpecificationError
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, WarningCode
 from assay.repository import Repository
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 SAMPLED = 50
 """Of how many runs of each level the hosts' records are compared."""

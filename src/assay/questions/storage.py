@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.cost.storage import Setup, cost_per_performance, equal_bandwidth_count, equal_cost_count, setup_of
 from assay.errors import SpecificationError
-from assay.model.price import LineItem, PriceBook
+from assay.model import LineItem, PriceBook
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,7 @@ from assay.campaign.journal import Journal
 from assay.compare.comparison import log_ratio
 from assay.compare.verdict import Basis, judge
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.plan import Plan
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.workload_profile import CostProfile
+from assay.model import CostProfile, Origin, Plan, Run, RunStatus
 from assay.output import write_whole
 from assay.planning.estimate import like_runs
 from assay.planning.tuning_space import space_of

@@ -15,9 +15,7 @@ import numpy as np
 from assay.engines.simulated.process import simulate
 from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.errors import SpecificationError
-from assay.model.plan import Plan
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.workload_profile import CostProfile
+from assay.model import CostProfile, Origin, Plan, Run, RunStatus
 from assay.planning.inputs import size_of
 from assay.planning.order import PlannedRun
 from assay.predict.asking import ask
@@ -26,8 +24,7 @@ from assay.predict.model import learn
 from assay.predict.tuner import Tuner
 from assay.questions.learned import with_hardware
 from assay.repository import Repository
-from assay.statistics.keys import Floats, usable
-from assay.statistics.run_table import Column, RunTable, coded, table_of
+from assay.statistics import Column, Floats, RunTable, coded, table_of, usable
 from assay.workloads.catalogue import workloads
 
 INSTEAD = "--warm simulation asks the simulator instead, and without --warm the search begins at random"

@@ -29,10 +29,7 @@ from assay.engines.simulated.process import Simulated, simulate
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.plan import Plan
-from assay.model.price import PriceBook
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.workload_profile import CostProfile
+from assay.model import CostProfile, Origin, Plan, PriceBook, Run, RunStatus
 from assay.planning import device_space
 from assay.planning.altered import Change, altered, only_run
 from assay.planning.inputs import size_of

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 from assay.engines.hadoop.containers import MAP_MEMORY, containers_per_node
 from assay.errors import AssayError, RepositoryError
-from assay.model.cluster import Device
-from assay.model.plan import CONTAINERS
-from assay.model.run import Origin, Run, RunStatus
+from assay.model import CONTAINERS, Device, Origin, Run, RunStatus
 from assay.planning.altered import Change, altered, only_run
 from assay.questions.learning import profile_of
 from assay.questions.runs import selected
 from assay.questions.whatif import Anchor, Ask, Measured, anchored, measured_of
 from assay.repository import Repository
 from assay.spec.layouts import fitting_codes
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 RUNS_MAX = 1000
 """Of how many measured runs, the newest, places are listed."""

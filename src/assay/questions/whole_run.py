@@ -14,11 +14,9 @@ from assay.errors import FormatError
 from assay.explain.profile import Profile, profile
 from assay.explain.run_detail import RunDetail, detail_metrics, run_detail
 from assay.formats.hadoop.jhist import job_of, parse_jhist
-from assay.model.run import Job, Run, Task
-from assay.model.trace import Trace
+from assay.model import Job, Run, Task, Trace
 from assay.repository import Repository
-from assay.statistics.keys import first_rows, groups_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, first_rows, groups_by
 
 _PROGRAM = "program"
 """Only assay's own runs name it; imported ones keep no logs."""

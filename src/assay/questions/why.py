@@ -15,8 +15,7 @@ from assay.compare.speedups import Speedup
 from assay.questions.overview import Leader
 from assay.questions.runs import selected
 from assay.repository import Repository
-from assay.statistics.keys import Mask
-from assay.statistics.run_table import OWN_VALUES, RunTable
+from assay.statistics import OWN_VALUES, Mask, RunTable
 
 
 @dataclass(frozen=True, slots=True)

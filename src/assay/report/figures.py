@@ -14,10 +14,10 @@ from assay.charts.runs import request_sizes, task_occupancy, task_timeline, time
 from assay.charts.speedups import row_names, speedup_forest
 from assay.charts.style import FULL_PX
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
-from assay.model.plan import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR
 from assay.questions.report_single import RunView, SingleReport, WorkloadSection
 from assay.report.document import ReportFigure
-from assay.statistics.factors import levels_of
+from assay.statistics import levels_of
 from assay.wording.language import slug
 from assay.wording.titles import origins_text, workload_title
 

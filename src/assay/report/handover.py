@@ -18,7 +18,7 @@ from assay import __version__
 from assay.campaign.journal import CLUSTER_TEXT
 from assay.campaign.plan_texts import PlanText, cluster_text
 from assay.errors import SpecificationError
-from assay.model.plan import Plan
+from assay.model import Plan
 from assay.questions.report_frame import ReportFrame, report_command
 from assay.questions.report_parts import Fact
 from assay.report.document import ReportDocument

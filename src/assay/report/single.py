@@ -9,7 +9,7 @@ from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
 from assay.explain.limits_tables import LIMIT_TITLES
 from assay.explain.run_detail import request_limits_note
-from assay.model.run import Run, RunStatus
+from assay.model import Run, RunStatus
 from assay.questions.report_parts import Fact
 from assay.questions.report_single import RunView, SingleReport, WorkloadSection
 from assay.report.chapters import Parts, kept, line, method_chapter, ratios_table, table

@@ -29,8 +29,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model.run import RUN_SCHEMA_VERSION, Run, Task
-from assay.model.trace import Trace
+from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace
 from assay.model.warning import recognised
 from assay.repository import queries
 from assay.repository.tables import Reading, add_columns, check_table, connection, read_table, write_table

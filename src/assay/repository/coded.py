@@ -24,9 +24,9 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model.run import Run
+from assay.model import Run
 from assay.repository import queries
-from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
+from assay.statistics import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
 from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from assay.repository.coded import read_coding
 from assay.repository.index import Index, bundle_names
 from assay.repository.repository import Repository
 from assay.repository.tables import connection
-from assay.statistics.run_table import Column, RunTable
+from assay.statistics import Column, RunTable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -20,15 +20,14 @@ from typing import IO, Any
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model.run import Run
+from assay.model import Run
 from assay.model.spreadsheet import harmless_cell
 from assay.repository.bundle import SIGNATURE_FILE, Problem, ProblemKind, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
 from assay.repository.signatures import trouble_with
 from assay.repository.tables import Engine, write_table
-from assay.statistics.factors import circumstances
-from assay.statistics.run_table import started_unix_s
+from assay.statistics import circumstances, started_unix_s
 
 _FIELDS = (
     "run_id",

@@ -34,9 +34,8 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model.imported import Found, Left, like
-from assay.model.run import Run, Task
-from assay.model.trace import Trace
+from assay.model import Found, Left, Run, Task, Trace
+from assay.model.imported import like
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
@@ -44,8 +43,9 @@ from assay.repository.content_ids import RunIds, uuid8
 from assay.repository.row_parts import PlacedRows, placed_together, register_rows, storable
 from assay.repository.sameness import SameAs
 from assay.repository.tables import Reading, connection, write_table
+from assay.statistics import RunTable, table_of
 from assay.statistics.found_rows import ColumnsClashError, FoundRows, Item, table_of_rows
-from assay.statistics.run_table import RunTable, stacked, table_of
+from assay.statistics.run_table import stacked
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -29,8 +29,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model.environment import Environment
-from assay.model.run import Run
+from assay.model import Environment, Run
 from assay.repository import queries
 from assay.repository.bundle import (
     IMPORT_RUNS_FILE,
@@ -55,7 +54,7 @@ from assay.repository.coded import (
 from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from assay.model.fitness import Fitness
+from assay.model import Fitness
 from assay.output import write_whole
 from assay.repository.repository import Repository
 

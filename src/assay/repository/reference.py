@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 
 from assay.errors import EngineError
-from assay.model.reference import GENERATOR, Answered, Asked, Rows
+from assay.model import GENERATOR, Answered, Asked, Rows
 from assay.output import write_whole
 
 _TIMEOUT_S = 3600

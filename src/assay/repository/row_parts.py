@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
+from assay.model import Run
 from assay.model.imported import like
-from assay.model.run import Run
 from assay.repository import queries
 from assay.repository.coded import Coding
+from assay.statistics import ABSENT, Floats, Ints
 from assay.statistics.found_rows import FoundRows, Shared, columns_of, joined, started_of
-from assay.statistics.run_table import ABSENT
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -36,7 +35,7 @@ class PlacedRows:
     """Runs that are ready to be stored: the keys of ``rows`` are their ids."""
 
     rows: FoundRows
-    positions: NDArray[np.int64]
+    positions: Ints
 
     def runs(self) -> list[Run]:
         """Return them one by one."""
@@ -156,7 +155,7 @@ def _texts(texts: Sequence[str], made: _Columns) -> list[_Part]:
     return [made.column([msgspec.json.encode(text).decode() for text in texts])]
 
 
-def _numbers(values: NDArray[np.float64]) -> list[str]:
+def _numbers(values: Floats) -> list[str]:
     """Return numbers as JSON; all are encoded in one go."""
     return msgspec.json.encode(values.tolist()).decode()[1:-1].split(",") if len(values) else []
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.run_table import ABSENT, DESCRIPTIVE, RunTable
+from assay.statistics import ABSENT, DESCRIPTIVE, Ints, RunTable
 
 SHARE = 0.5
 """From this share of the new runs on, or of those there, they are probably the same."""
@@ -41,7 +41,7 @@ class SameAs:
     """How many runs it has that the new ones do not hold under the same id."""
 
 
-def probably_there(stored: RunTable, new: RunTable, known: NDArray[np.int64]) -> list[SameAs]:
+def probably_there(stored: RunTable, new: RunTable, known: Ints) -> list[SameAs]:
     """Return what probably holds the same runs; ``known``: rows of ``stored`` whose ids are among the new runs'."""
     if len(new) == 0 or len(stored) == 0 or "campaign_id" not in stored.columns:
         return []

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from assay.errors import RepositoryError
-from assay.model.run import Run
+from assay.model import Run
 from assay.repository.bundle import Contents, read_run, write_bundle
 from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync, sync_tree

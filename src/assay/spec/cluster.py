@@ -8,13 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from assay.model.cluster import (
+from assay.model import (
     Address,
     Attachment,
     Cluster,
     Device,
     DeviceKind,
     Disks,
+    FlashModel,
+    HddModel,
     KerberosLogin,
     LabSettings,
     Network,
@@ -25,8 +27,9 @@ from assay.model.cluster import (
     Racks,
     Role,
     SparkClient,
+    usual_flash,
+    usual_hdd,
 )
-from assay.model.device_model import FlashModel, HddModel, usual_flash, usual_hdd
 from assay.spec.cluster_checks import check_cluster, device_names, node_names, placement_of
 from assay.spec.cluster_file import (
     ClusterFile,

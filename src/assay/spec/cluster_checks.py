@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from assay.model.cluster import DeviceKind, Placement, Role
-from assay.model.device_model import usual_hdd
+from assay.model import DeviceKind, Placement, Role, usual_hdd
 from assay.spec.cluster_file import (
     FLASH_KEYS,
     HDD_KEYS,

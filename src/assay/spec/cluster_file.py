@@ -11,7 +11,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
-from assay.model.cluster import DeviceKind, Disks, Role
+from assay.model import DeviceKind, Disks, Role
 from assay.spec.fields import (
     BitRate,
     ByteRate,

@@ -11,8 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.model.cluster import DeviceKind
-from assay.model.survey import Daemon, Mount, Survey
+from assay.model import Daemon, DeviceKind, Mount, Survey
 from assay.units import format_bit_rate
 
 MASTER_DAEMONS = ("namenode", "resourcemanager", "spark-master")

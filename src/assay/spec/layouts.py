@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from assay.errors import SpecificationError
-from assay.model.cluster import Device, DeviceKind, NodeType
-from assay.model.layout import Directories, Layout, StoragePolicy
+from assay.model import Device, DeviceKind, Directories, Layout, NodeType, StoragePolicy
 from assay.model.layout_code import LayoutCode, parse
 from assay.spec.fields import COUNT_MAX, unknown
 

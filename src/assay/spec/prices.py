@@ -14,8 +14,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from assay.errors import SpecificationError
-from assay.model.cluster import DeviceKind
-from assay.model.price import PARTS, PERIODS_H, UNITS, Amortisation, Energy, Exchange, LineItem, PriceBook
+from assay.model import Amortisation, DeviceKind, Energy, Exchange, LineItem, PriceBook
+from assay.model.price import PARTS, PERIODS_H, UNITS
 from assay.spec.document import Document, Problems, document_of, read_document
 from assay.spec.fields import (
     ByteRate,

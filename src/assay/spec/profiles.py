@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from assay.errors import HostError
 from assay.installation import installation
-from assay.model.workload_profile import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
+from assay.model import CostProfile, EngineCosts, Learned, StageProfile, Uncertain, WorkloadProfile
 from assay.spec.document import Document, document_of, read_document
 from assay.spec.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of, whole
 from assay.spec.section import Section, parse

@@ -1,1 +1,47 @@
 """Intervals, ranks and moments; runs as columns, and which of them belong together. Pure."""
+
+from assay.statistics.arrays import Codes, Floats, Ints, Mask
+from assay.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
+from assay.statistics.factors import (
+    FACTOR_SYNONYMS,
+    FOLLOWING,
+    LAYOUT_DEVICES,
+    LAYOUT_PARAMETERS,
+    RESERVED,
+    SIZE_OPTIONS,
+    circumstances,
+    default_baseline,
+    factors_of,
+    layout_devices,
+    level_of,
+    levels_of,
+    on_hard_disks,
+)
+from assay.statistics.intervals import LEVEL, Estimate, Means, geometric_mean, means_by, rounding_of
+from assay.statistics.keys import (
+    Groups,
+    coarser,
+    first_rows,
+    groups_by,
+    hard_disk_layouts,
+    has_level,
+    level_of_group,
+    median_by,
+    require_factor,
+    sorted_within,
+    usable,
+    warm_beside_cold,
+)
+from assay.statistics.run_table import (
+    ABSENT,
+    ANOMALY,
+    DESCRIPTIVE,
+    NOT_ODD,
+    OWN_VALUES,
+    Column,
+    RunTable,
+    coded,
+    described,
+    started_unix_s,
+    table_of,
+)

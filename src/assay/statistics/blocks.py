@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.intervals import Floats, Ints
+from assay.statistics.arrays import Floats, Ints
 
 _NOTHING = 1e-9
 _CHUNK = 64
@@ -43,9 +43,9 @@ class _Kind:
     members: Ints
     """A row of treatments for each."""
     blocks: Ints
-    adjust: NDArray[np.float64]
+    adjust: Floats
     """For each, what the residuals of its blocks are multiplied by."""
-    sure: NDArray[np.float64]
+    sure: Floats
     """For each, the directions in which its block alone decides, so that its residual is always zero."""
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.errors import SpecificationError, did_you_mean
+from assay.statistics.arrays import Floats, Ints, Mask
 from assay.statistics.factors import FACTOR_SYNONYMS
-from assay.statistics.keys import Floats, Ints, Mask
 from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Conditions = Mapping[str, Sequence[str]]

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS, Run
 from assay.model.layout_code import HDD, devices_of_text, devices_text, named
-from assay.model.plan import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS
-from assay.model.run import Run
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import waved_of
 

@@ -13,15 +13,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.model.imported import Found, Left, like
-from assay.model.run import Run
+from assay.model import Found, Left, Run
+from assay.model.imported import like
+from assay.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES, following
 from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, unix_s
-
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ class FoundRows:
 
     source: str
     """The table's name, for messages."""
-    lines: NDArray[np.int64]
+    lines: Ints
     keys: Sequence[str]
     """Of each row, what makes it this run: :class:`Found`'s key."""
     common: Run
@@ -80,7 +77,7 @@ class FoundRows:
         """Return how many rows there are."""
         return len(self.lines)
 
-    def taken(self, keep: NDArray[np.bool_]) -> FoundRows:
+    def taken(self, keep: Mask) -> FoundRows:
         """Return those rows that a mask picks."""
         if keep.all():
             return self
@@ -168,7 +165,7 @@ def _values_of(parts: Sequence[Shared]) -> tuple[Sequence[Any], list[int]]:
     return values, [begins[id(part.values)] for part in parts]
 
 
-def groups_of(codes: Sequence[Codes]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def groups_of(codes: Sequence[Codes]) -> tuple[Ints, Ints]:
     """Return the first row of each combination of codes, in the order of these rows, and each row's combination."""
     size = len(codes[0])
     key = np.zeros(size, dtype=np.int64)
@@ -289,9 +286,7 @@ def _parameters(rows: FoundRows, blank: Run) -> dict[str, tuple[int, Column]]:
     return _coded(found, firsts, group)
 
 
-def _coded(
-    texts: Sequence[Mapping[str, str]], firsts: NDArray[np.int64], group: NDArray[np.int64]
-) -> dict[str, tuple[int, Column]]:
+def _coded(texts: Sequence[Mapping[str, str]], firsts: Ints, group: Ints) -> dict[str, tuple[int, Column]]:
     """Return columns of the groups' texts; groups stand in the order of their first rows, and so do levels."""
     levels: dict[str, dict[str, int]] = {}
     begins: dict[str, int] = {}

@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from assay.statistics.arrays import Floats, Ints
+
 LEVEL = 0.95
 _UNITS = (1.0, 0.1, 0.01, 0.001)
 """What times are rounded to, s: of each run the coarsest of which its time is a multiple."""

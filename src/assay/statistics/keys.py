@@ -10,17 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.errors import SpecificationError, did_you_mean
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.run import RunStatus
+from assay.model import LAYOUT_FACTOR, RunStatus
+from assay.statistics.arrays import Floats, Ints, Mask
 from assay.statistics.factors import FACTOR_SYNONYMS, LAYOUT_DEVICES, SIZE_OPTIONS, on_hard_disks
 from assay.statistics.run_table import ABSENT, Column, RunTable
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _RADIX_MAX = 2**62
 _LOG_SPAN = 64.0

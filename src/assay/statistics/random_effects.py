@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics.intervals import Floats
+from assay.statistics.arrays import Floats
 
 TRIMMED = 0.2
 """The share of values that a trimmed mean leaves out at each end."""

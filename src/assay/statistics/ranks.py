@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.statistics.intervals import Floats
+from assay.statistics.arrays import Floats
 
 EXACT_ARRANGEMENTS_MAX = 20_000
 """With ties, up to this many arrangements are counted one by one; beyond, the normal approximation is used."""

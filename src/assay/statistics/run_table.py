@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.model.run import Run
+from assay.model import Run
+from assay.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, circumstances, layout_devices
 
-Codes = NDArray[np.int32]
-Floats = NDArray[np.float64]
 ABSENT = -1
 OWN_VALUES = ("duration_s", "started_unix_s")
 """Quantities that every run has; a metric of the same name does not take their place."""
@@ -51,7 +49,7 @@ class Column:
 class RunTable:
     """Rows are runs, oldest first. ``rows`` are their numbers in the repository's index, by which ids are looked up."""
 
-    rows: NDArray[np.int64]
+    rows: Ints
     columns: Mapping[str, Column]
     """:data:`DESCRIPTIVE` columns, and the factors: everything else."""
     values: Mapping[str, Floats]
@@ -68,7 +66,7 @@ class RunTable:
         """The columns that make a configuration: equal in all of them, two runs are repetitions of each other."""
         return tuple(name for name in self.columns if name not in DESCRIPTIVE)
 
-    def taken(self, keep: NDArray[np.bool_] | NDArray[np.int64]) -> RunTable:
+    def taken(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions picks."""
         return RunTable(
             self.rows[keep],

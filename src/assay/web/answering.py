@@ -9,7 +9,7 @@ from fastapi import Depends, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.charts.identity import colours_of
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.web.context import get_context, get_roles, require
 from assay.web.security import HEADERS, Role
 

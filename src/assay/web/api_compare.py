@@ -12,11 +12,11 @@ from fastapi import APIRouter, Depends, Query, Response
 
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides
 from assay.errors import SpecificationError
-from assay.model.run import Run
+from assay.model import Run
 from assay.questions.runs import selected
 from assay.questions.sides import Of, sides_of
 from assay.repository.exchange import write_csv, write_json_lines, write_parquet
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.web.api_runs import find_run
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.security import Role

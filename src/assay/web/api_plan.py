@@ -21,8 +21,7 @@ from pydantic import Field, StringConstraints
 
 from assay.campaign.preview import Preview, preview
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.plan import Plan
-from assay.model.run import Run
+from assay.model import Plan, Run
 from assay.planning.expansion import expand
 from assay.planning.order import schedule
 from assay.planning.plan_reader import plan_of_texts

@@ -11,13 +11,13 @@ from assay.errors import RepositoryError
 from assay.explain.limits import Limits
 from assay.explain.run_detail import RunDetail
 from assay.explain.series import WINDOWS_MAX, names_of, series_of
-from assay.model.run import Run, Task
+from assay.model import Run, Task
 from assay.questions.limits import limits_of_seen
 from assay.questions.overview import counts_of, leaders
 from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository.transfer import bundle_ids
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, RolesOf, Where, require
 from assay.web.models import About, LogPart, RunParts, Summary, TaskAttempt, TraceAnswer
 from assay.web.rendering import NotFoundError

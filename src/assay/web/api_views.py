@@ -18,8 +18,7 @@ from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
 from assay.cost.repricing import repriced
 from assay.errors import AssayError, SpecificationError
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
+from assay.model import LAYOUT_FACTOR, PriceBook
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.comparison import comparisons
 from assay.questions.findings import FindingsView, findings_view
@@ -28,7 +27,7 @@ from assay.questions.planes import PlaneOptions, cost_planes
 from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
 from assay.web.security import Role

@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from assay import __version__
 from assay.errors import AssayError, FormatError, RepositoryError, SpecificationError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
 from assay.repository.transfer import RefusedBundleError
 from assay.web import (
     api_bundles,

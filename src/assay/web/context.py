@@ -18,10 +18,10 @@ from fastapi import Depends, Query, Request
 from assay import __version__
 from assay.engines.simulated.pool import SimulatorPool
 from assay.errors import AssayError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
 from assay.questions.runs import selected
 from assay.repository import Repository
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 from assay.web.models import Problem
 from assay.web.rendering import Rendering
 from assay.web.searches import Searches

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from assay.cost.repricing import amounts_of
 from assay.errors import SpecificationError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
 
 PRICE = "price."
 YEARS = "3"

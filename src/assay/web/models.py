@@ -12,7 +12,7 @@ from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints,
 from assay.cost.pareto import Quadrants
 from assay.cost.tco import CostRatio
 from assay.explain.series import Series, SeriesName
-from assay.model.run import Run, Task
+from assay.model import Run, Task
 from assay.questions.job_cost import CostPerformance
 from assay.questions.overview import Leader, RunCounts
 from assay.questions.planes import Certainty

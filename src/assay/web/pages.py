@@ -25,7 +25,7 @@ from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels
 from assay.questions.speedup_tables import foremost, tables_of
 from assay.questions.tuning import is_tuning
 from assay.questions.why import of_leader
-from assay.statistics.factors import FACTOR_SYNONYMS
+from assay.statistics import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
 from assay.web.context import ContextOf, get_context, tried

@@ -24,14 +24,13 @@ from assay.charts.plane import cost_plane
 from assay.charts.storage import storage_costs
 from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import UNKNOWN, PriceBook
+from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.model.price import UNKNOWN
 from assay.quality.flagging import TIME_ODD
 from assay.questions.job_cost import CostView, name_of
 from assay.questions.overview import usual_baseline
 from assay.questions.runs import comparable, levels_in, selected
-from assay.statistics.facets import counts_by
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable, counts_by
 from assay.web import api_views
 from assay.web.answering import page_of, palette
 from assay.web.context import Context, ContextOf, get_context, require

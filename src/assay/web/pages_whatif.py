@@ -19,7 +19,7 @@ from starlette.concurrency import run_in_threadpool
 from assay.charts.whatif import Place, limit_bars, moved
 from assay.cost.repricing import amounts_of
 from assay.errors import AssayError, SpecificationError
-from assay.model.price import PriceBook
+from assay.model import PriceBook
 from assay.planning.altered import Change
 from assay.questions.whatif import Anchor
 from assay.questions.whatif_page import AskedFrom, Control, controls_of

@@ -21,7 +21,7 @@ from assay.questions.flags import Flagged, flags
 from assay.questions.runs import METRICS_LOOKED_AT
 from assay.repository import Repository
 from assay.repository.tables import Engine
-from assay.statistics.run_table import RunTable
+from assay.statistics import RunTable
 
 Kept = TypeVar("Kept")
 KEPT_MAX = 400

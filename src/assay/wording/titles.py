@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from assay.model.run import Origin, Run
+from assay.model import Origin, Run
 from assay.units import format_bytes
 from assay.wording.language import plural
 from assay.wording.numbers import NOTHING

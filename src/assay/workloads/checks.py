@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from assay.model.program import Outcome, Stored
-from assay.model.run import Check
+from assay.model import Check, Outcome, Stored
 
 _ABOUT = 0.1
 

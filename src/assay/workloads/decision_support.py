@@ -15,9 +15,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 
-from assay.model.program import Outcome, Program
-from assay.model.reference import GENERATOR, Asked, Rows
-from assay.model.run import Check
+from assay.model import GENERATOR, Asked, Check, Outcome, Program, Rows
 from assay.workloads.checks import common_checks, equal
 from assay.workloads.decision_queries import queries
 from assay.workloads.hadoop_options import DEFAULT_MAPS, storing

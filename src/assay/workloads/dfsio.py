@@ -10,8 +10,7 @@ import math
 from collections.abc import Mapping
 
 from assay.errors import FormatError
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.workloads.checks import common_checks, equal, replicas
 from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import INPUT, Input

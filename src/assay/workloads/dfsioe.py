@@ -13,8 +13,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.model.stream import CountedStream
 from assay.workloads.checks import common_checks, equal, replicas
 from assay.workloads.hadoop_options import own_program, storing

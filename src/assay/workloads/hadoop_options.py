@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.program import OWN_JOBS, Program
+from assay.model import OWN_JOBS, Program
 from assay.workloads.workload import Size
 
 DEFAULT_MAPS = 6

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from assay.model.program import Program
+from assay.model import Program
 
 ROOT = "/assay"
 INPUT = f"{ROOT}/input"

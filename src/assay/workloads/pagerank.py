@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
 from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated

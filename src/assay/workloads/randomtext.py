@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import partial
 
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, could_not_run, equal, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, storing
 from assay.workloads.inputs import OUTPUT, Input, generated

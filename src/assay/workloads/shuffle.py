@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.program import Outcome, Program
+from assay.model import Outcome, Program
 from assay.workloads.checks import common_checks, equal, nothing_written
 from assay.workloads.hadoop_options import DEFAULT_MAPS, generating, own_program, reducing
 from assay.workloads.spark_options import partitions, spark_program

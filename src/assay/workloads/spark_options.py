@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.program import OWN_SPARK, Program
+from assay.model import OWN_SPARK, Program
 from assay.workloads.workload import Size
 
 PARTITIONS = 6

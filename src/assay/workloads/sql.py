@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from assay.model.program import Outcome, Program
+from assay.model import Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
 from assay.workloads.hadoop_options import generating, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated

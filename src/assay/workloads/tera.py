@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, could_not_run, equal, nothing_written, replicas
 from assay.workloads.hadoop_options import DEFAULT_MAPS, own_program, storing
 from assay.workloads.inputs import OUTPUT, Input, generated

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from assay.model.program import Outcome, Program
-from assay.model.run import Check
+from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, equal
 from assay.workloads.hadoop_options import reducing, storing
 from assay.workloads.inputs import OUTPUT, Input

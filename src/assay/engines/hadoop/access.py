@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
-from assay.model.cluster import KerberosLogin
+from assay.model import KerberosLogin
 
 ASK_TIMEOUT_S = 20.0
 _COMMAND_TIMEOUT_S = 60.0

@@ -32,10 +32,7 @@ from assay.errors import EngineError, HostError
 from assay.formats.hadoop.configuration import Property
 from assay.formats.hadoop.configuration import parameters as telling
 from assay.hosts.transport import Transport
-from assay.model.cluster import Attachment, Cluster, Role
-from assay.model.plan import Configuration
-from assay.model.program import Program
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import Attachment, Cluster, CodedWarning, Configuration, Program, Role, WarningCode
 from assay.spec.fields import unknown
 from assay.units import format_bytes
 

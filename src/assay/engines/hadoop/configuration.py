@@ -17,8 +17,7 @@ from assay.engines.hadoop import containers
 from assay.engines.hadoop.defaults import BY_DEFAULT
 from assay.engines.hadoop.storage_types import storage_type
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, Network, Node, Placement, Role
-from assay.model.layout import Directories, Layout, StoragePolicy
+from assay.model import Cluster, Directories, Layout, Network, Node, Placement, Role, StoragePolicy
 from assay.units import parse_bytes
 
 MEMORY_MOUNT = "/dev/shm"  # noqa: S108 - the tmpfs that Linux has; a folder of assay's own is made in it

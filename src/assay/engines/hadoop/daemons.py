@@ -21,7 +21,7 @@ from assay.engines.hadoop.readiness import note_places, require_ready
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Node, Role
+from assay.model import Node, Role
 
 _PACKAGE = "org.apache.hadoop"
 NAMENODE = f"{_PACKAGE}.hdfs.server.namenode.NameNode"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assay.engines.hadoop import containers
-from assay.model.rules import Default
+from assay.model import Default
 
 _REASONS: tuple[tuple[str, dict[str, str]], ...] = (
     (

@@ -27,9 +27,7 @@ from assay.engines.shipping import ship_jars
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, HeldProvider
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Placement
-from assay.model.layout import Layout, StoragePolicy
-from assay.model.plan import Configuration
+from assay.model import Configuration, Layout, Placement, StoragePolicy
 
 FULL_DISK = ("could only be written to 0 of", "Could not find any valid local directory", "DiskOutOfSpaceException")
 """What HDFS and Hadoop's disk checker say of full devices."""

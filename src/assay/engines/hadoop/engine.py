@@ -14,7 +14,7 @@ from assay.engines.hadoop.jobs import Jobs
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.skeleton import COMMAND_TIMEOUT_S, ClientEngine
 from assay.errors import EngineError, HostError
-from assay.model.program import Program
+from assay.model import Program
 
 _CLIENT_JAVA_OPTIONS = "-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 _APPLICATION_CLI = "org.apache.hadoop.yarn.client.cli.ApplicationCLI"

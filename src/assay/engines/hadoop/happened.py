@@ -16,8 +16,7 @@ from assay.engines.hadoop.histories import Histories
 from assay.engines.hadoop.site import active_namenode, active_resourcemanager, read_site
 from assay.errors import EngineError, HostError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import Cluster, CodedWarning, WarningCode
 
 
 async def telling(

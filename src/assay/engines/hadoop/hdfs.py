@@ -12,9 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError
-from assay.model.layout import Layout, StoragePolicy
-from assay.model.program import Stored
-from assay.model.run import Check
+from assay.model import Check, Layout, StoragePolicy, Stored
 
 ROOT = "/assay"
 """Everything that assay keeps in HDFS is below it, as it names it itself."""

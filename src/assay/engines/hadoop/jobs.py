@@ -20,7 +20,7 @@ from assay.engines.hadoop.maven import package
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
 from assay.installation import cache_directory, installation
-from assay.model.program import OWN_JOBS, Program
+from assay.model import OWN_JOBS, Program
 
 _JAR = "assay-jobs.jar"
 _NAME_CHARS = 12

@@ -17,7 +17,7 @@ from typing import Any
 from assay.engines.contract import Finished
 from assay.engines.hadoop.rest import Endpoint
 from assay.errors import EngineError, HostError
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, WarningCode
 from assay.units import format_bytes
 
 AT_ONCE = 8

@@ -18,7 +18,7 @@ from typing import Any
 from assay.engines.hadoop.configuration import Deployment
 from assay.errors import HostError, UnfitError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Node, Placement, Role
+from assay.model import Node, Placement, Role
 from assay.units import format_bytes, format_duration
 
 ROOM_BYTES = 16 << 20

@@ -14,17 +14,22 @@ from assay.engines.hadoop import containers
 from assay.engines.hadoop.configuration import daemon_state, file_system, is_job_parameter
 from assay.engines.hadoop.defaults import DEFAULTS
 from assay.engines.hadoop.storage_types import policy_mistake, spread
-from assay.model.cluster import Cluster, Network, NodeType, Placement
-from assay.model.layout import Layout
-from assay.model.plan import (
+from assay.model import (
     COMPRESSION,
     CONTAINERS,
     HADOOP_TARGETS,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
+    Cluster,
     Configuration,
+    Default,
+    Layout,
+    Mistake,
+    Network,
+    NodeType,
+    Placement,
+    Spread,
 )
-from assay.model.rules import Default, Mistake, Spread
 from assay.spec.fields import COUNT, unknown
 from assay.units import format_bytes, parse_bytes
 

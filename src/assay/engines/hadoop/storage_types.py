@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from assay.model.cluster import DeviceKind, NodeType
-from assay.model.layout import Layout, StoragePolicy
-from assay.model.rules import Spread
+from assay.model import DeviceKind, Layout, NodeType, Spread, StoragePolicy
 
 _TYPES = {DeviceKind.HDD: "DISK", DeviceKind.SSD: "SSD", DeviceKind.NVME: "SSD"}
 _NEEDED = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.engines.simulated.error_model import Z90
 from assay.engines.simulated.scenario import Asked
-from assay.model.workload_profile import CostProfile, Uncertain
+from assay.model import CostProfile, Uncertain
 
 DEVICE_SIGMA = 0.04
 """Of a device's bandwidth against its description: fio's own runs scatter by so much (docs/calibration.md)."""

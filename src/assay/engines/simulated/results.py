@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from assay.engines.simulated.process import Simulated
-from assay.model.run import Executor, Job, Phase, Stage, Task
-from assay.model.trace import Trace
+from assay.model import Executor, Job, Phase, Stage, Task, Trace
 
 _FILES = "org.apache.hadoop.mapreduce.FileSystemCounter"
 _TASKS = "org.apache.hadoop.mapreduce.TaskCounter"

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec.structs import replace as changed
 
 from assay.engines.simulated.results import Told
-from assay.model.run import Executor, Job, Phase, Stage, Task
+from assay.model import Executor, Job, Phase, Stage, Task
 
 _JOB = "0"
 

@@ -20,11 +20,23 @@ from assay.engines.simulated.error_model import time_shares
 from assay.engines.simulated.process import Simulated
 from assay.engines.spark import settings
 from assay.errors import SpecificationError
-from assay.model.cluster import Cluster, DeviceKind, Disks, NodeType
-from assay.model.layout import Layout
-from assay.model.plan import MAP_OUTPUT_CODEC, MAP_OUTPUT_COMPRESS, Configuration
+from assay.model import (
+    BLOCK_BYTES,
+    MAP_OUTPUT_CODEC,
+    MAP_OUTPUT_COMPRESS,
+    Cluster,
+    Configuration,
+    CostProfile,
+    DeviceKind,
+    Disks,
+    Layout,
+    NodeType,
+    Uncertain,
+    WorkloadProfile,
+    splits_of,
+)
 from assay.model.requests import request_bytes
-from assay.model.workload_profile import BLOCK_BYTES, SPLITS, CostProfile, Uncertain, WorkloadProfile, splits_of
+from assay.model.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 

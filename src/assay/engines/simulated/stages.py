@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.engines.spark import settings
-from assay.model.workload_profile import (
+from assay.model import (
     BLOCK_BYTES,
     DEFAULT_CODEC,
-    SPLITS,
     USUALLY_LEFT,
     CostProfile,
     StageProfile,
@@ -26,6 +25,7 @@ from assay.model.workload_profile import (
     shuffle_codec,
     splits_of,
 )
+from assay.model.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
 

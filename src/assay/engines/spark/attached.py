@@ -31,10 +31,7 @@ from assay.engines.spark.rules import without_spark
 from assay.errors import EngineError, HostError
 from assay.formats.spark.parameters import spark_parameters
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster, SparkClient
-from assay.model.plan import Configuration
-from assay.model.program import Program
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import Cluster, CodedWarning, Configuration, Program, SparkClient, WarningCode
 
 USUAL = SparkClient("/usr/bin/spark-submit", "/etc/spark/conf", settings.YARN)
 PAGE_PORT = 8080

@@ -22,7 +22,7 @@ from assay.engines.spark import programs, settings
 from assay.engines.spark.distribution import SparkDistribution, require
 from assay.engines.spark.engine import SUBMIT
 from assay.errors import EngineError, SpecificationError
-from assay.model.program import OWN_SPARK
+from assay.model import OWN_SPARK
 from assay.repository.dataset import OWN_FOLDER, LocalStore, Store
 
 LOCAL = "local"

@@ -24,8 +24,7 @@ from assay.engines.spark.rules import without_spark
 from assay.engines.spark.standalone import MasterPorts, Standalone
 from assay.errors import EngineError
 from assay.hosts.transport import Transport
-from assay.model.cluster import Cluster, Placement
-from assay.model.plan import Configuration
+from assay.model import Cluster, Configuration, Placement
 
 _RULES = SparkEngine.rules
 

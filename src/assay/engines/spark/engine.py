@@ -23,7 +23,7 @@ from assay.engines.spark.history import Recorded, recorded
 from assay.engines.spark.rules import SparkRules
 from assay.engines.spark.standalone import Standalone
 from assay.errors import EngineError, HostError
-from assay.model.program import Program
+from assay.model import Program
 
 if TYPE_CHECKING:
     from assay.hosts.transport import Transport

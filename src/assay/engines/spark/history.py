@@ -18,7 +18,7 @@ from assay.errors import FormatError
 from assay.formats.spark.codecs import unpacked
 from assay.formats.spark.events import Application, read_application
 from assay.formats.spark.figures import metrics_of, phases_of
-from assay.model.run import Check, Executor, Job, Phase, Stage, Task
+from assay.model import Check, Executor, Job, Phase, Stage, Task
 
 _CHECK = "event log"
 _NAME_MAX = 120

@@ -23,8 +23,7 @@ from assay.errors import EngineError
 from assay.formats.spark.parameters import spark_parameters
 from assay.hosts.transport import Transport
 from assay.installation import cache_directory, installation
-from assay.model.program import OWN_SPARK
-from assay.model.reference import GENERATOR
+from assay.model import GENERATOR, OWN_SPARK
 
 _JAR = "assay-spark-jobs.jar"
 _DEFAULTS, _DEFAULTS_PROGRAM = "defaults.txt", f"{OWN_SPARK}Defaults"

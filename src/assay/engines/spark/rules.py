@@ -12,10 +12,18 @@ from typing import Final
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.rules import CODECS, HadoopRules
 from assay.engines.spark import settings
-from assay.model.cluster import Cluster, NodeType
-from assay.model.layout import Layout
-from assay.model.plan import COMPRESSION, SHUFFLE_COMPRESS, TARGETS, Configuration
-from assay.model.rules import Default, Mistake, Spread
+from assay.model import (
+    COMPRESSION,
+    SHUFFLE_COMPRESS,
+    TARGETS,
+    Cluster,
+    Configuration,
+    Default,
+    Layout,
+    Mistake,
+    NodeType,
+    Spread,
+)
 from assay.spec.fields import unknown
 
 _CODECS: Final = {"none": None, "snappy": "snappy", "lz4": "lz4", "lzf": "lzf", "zstd": "zstd"}

@@ -11,8 +11,7 @@ import re
 from collections.abc import Mapping
 
 from assay.engines.hadoop.configuration import Deployment, normalised
-from assay.model.plan import SHUFFLE_CODEC
-from assay.model.rules import Default
+from assay.model import SHUFFLE_CODEC, Default
 
 PREFIX = "spark."
 CODEC = SHUFFLE_CODEC

@@ -18,7 +18,7 @@ from assay.engines.hadoop.daemons import Daemons
 from assay.engines.hadoop.rest import Endpoint
 from assay.engines.spark import settings
 from assay.errors import EngineError, HostError
-from assay.model.cluster import Node
+from assay.model import Node
 
 _PACKAGE = "org.apache.spark.deploy"
 MASTER, WORKER = "sparkmaster", "sparkworker"

@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from assay.model import CodedWarning, WarningCode
 from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, parse
-from assay.model.warning import CodedWarning, WarningCode
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
 """Texts, in small letters, that stand for no value in ALOJA's tables."""

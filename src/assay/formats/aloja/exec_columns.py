@@ -22,7 +22,8 @@ from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.model.imported import SOURCE_ID_LENGTH_MAX, Left, foreign_run
 from assay.model.warning import CodedWarning
-from assay.statistics.found_rows import Codes, Distinct, Floats, FoundRows, Shared, groups_of
+from assay.statistics.arrays import Codes, Floats
+from assay.statistics.found_rows import Distinct, FoundRows, Shared, groups_of
 
 LINES_AT_ONCE: Final = 20_000
 _COMMON: Final = foreign_run(workload="", duration_s=0.0)

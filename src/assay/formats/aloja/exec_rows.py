@@ -19,10 +19,9 @@ from assay.formats.aloja import codes
 from assay.formats.aloja.joins import Clusters, Joined
 from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run, like
+from assay.model import SOURCE_ID_LENGTH_MAX, CodedWarning, Found, Left, Run, RunStatus, WarningCode, foreign_run
+from assay.model.imported import like
 from assay.model.layout_code import devices_of_code
-from assay.model.run import Run, RunStatus
-from assay.model.warning import CodedWarning, WarningCode
 from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0

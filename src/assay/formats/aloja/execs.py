@@ -19,7 +19,7 @@ from assay.formats.aloja.exec_rows import Header, Table, header_of
 from assay.formats.aloja.joins import Clusters
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, Source, decoded
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 from assay.statistics.found_rows import Item
 
 

@@ -37,10 +37,8 @@ from assay.formats.aloja.names import FolderConfiguration, FolderName
 from assay.formats.aloja.samples import Monitored, Samples
 from assay.formats.importing import Format
 from assay.formats.source import Source
-from assay.model.imported import Found, Left, foreign_run
+from assay.model import CodedWarning, Found, Left, RunStatus, WarningCode, foreign_run
 from assay.model.layout_code import devices_of_code
-from assay.model.run import RunStatus
-from assay.model.warning import CodedWarning, WarningCode
 from assay.workloads.catalogue import known_name
 
 _CONFIG = "config.sh"

@@ -19,8 +19,7 @@ from assay.formats.aloja.tasks import phases_of_tasks
 from assay.formats.hadoop.history1 import parse_hadoop1_history
 from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.source import Source
-from assay.model.imported import Left
-from assay.model.run import Job, Phase, Task
+from assay.model import Job, Left, Phase, Task
 
 MARGIN_S = 5.0
 """How far a job may reach beyond its run: clocks of two processes, one in whole seconds."""

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from assay.formats.aloja import codes
 from assay.formats.aloja.clusters import AlojaCluster
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, WarningCode
 
 _AZURE: Final = "azure"
 _CODED: Final = re.compile(r"^Cl(\d+)$")

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from assay.formats.aloja.codes import known
-from assay.model.run import Run
+from assay.model import Run
 from assay.workloads.catalogue import known_name
 
 _STAMP = r"20[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])_[0-2][0-9][0-5][0-9][0-6][0-9]"

@@ -31,8 +31,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from assay.errors import FormatError
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Trace, WarningCode
 
 TABLES: Final = ("SAR_cpu", "SAR_block_devices", "SAR_memory_util", "SAR_net_devices", "VMSTATS", "BWM2", "BWM")
 """In the order of preference where two cover as much of the run."""

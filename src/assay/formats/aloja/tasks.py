@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from assay.errors import FormatError
-from assay.model.run import Phase, Task
+from assay.model import Phase, Task
 
 COVERED_SHARE_MIN: Final = 0.9
 """Phases are told only of tables that reach over this share of the run; others were cut."""

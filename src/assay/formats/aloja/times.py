@@ -19,7 +19,7 @@ from typing import Final
 
 from assay.formats.aloja.codes import known
 from assay.formats.aloja.names import FolderName
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, WarningCode
 
 _ZERO: Final = "0000-00-00"
 _CET: Final = timedelta(hours=1)

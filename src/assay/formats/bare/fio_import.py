@@ -24,8 +24,7 @@ from assay.errors import FormatError
 from assay.formats.bare.fio import FioDirection, FioJob, FioReport, parse_fio
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import RunStatus
+from assay.model import Found, Left, RunStatus, foreign_run
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
 _NOTED: Final = (

@@ -19,8 +19,7 @@ from assay.errors import FormatError
 from assay.formats.bare.iperf3 import parse_iperf3
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Run, RunStatus
+from assay.model import Found, Left, Run, RunStatus, foreign_run
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
 _NOTED: Final = ("protocol", "num_streams", "blksize", "duration", "omit", "reverse", "bidir", "target_bitrate", "tos")

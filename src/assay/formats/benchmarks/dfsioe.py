@@ -26,9 +26,7 @@ from assay.errors import FormatError
 from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, each_block, key, problem
 from assay.formats.importing import Format
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
-from assay.model.imported import Found, Left
-from assay.model.run import Run
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Found, Left, Run, WarningCode
 from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult
 
 _LABELS = {

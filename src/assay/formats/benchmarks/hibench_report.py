@@ -23,8 +23,7 @@ from assay.errors import FormatError
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Found, Left, WarningCode, foreign_run
 
 COLUMNS = ("Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node")
 _NO_INPUT = "the report says 0 bytes of input: how much it was is not known"

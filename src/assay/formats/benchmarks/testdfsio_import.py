@@ -25,8 +25,7 @@ from assay.formats.tables.printed import (
     java_date_unix_s,
     mib_to_mb,
 )
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Run
+from assay.model import Found, Left, Run, foreign_run
 from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
 
 MARK = b"----- TestDFSIO ----- :"

@@ -20,8 +20,7 @@ from assay.errors import FormatError
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem, iso_utc
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import RunStatus
+from assay.model import Found, Left, RunStatus, foreign_run
 
 _MARK = b"Running BigData TPCx-HS Benchmark Suite"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")

@@ -15,7 +15,7 @@ from typing import Final
 
 from assay.errors import FormatError
 from assay.formats.hadoop.jhist import JobHistory
-from assay.model.run import Task
+from assay.model import Task
 
 _RECORD = re.compile(r"\s*+(?P<type>Meta|Job|Task|MapAttempt|ReduceAttempt)\b")
 _PAIR = re.compile(r'\s*+([A-Z_]++)="([^"\\]*+(?:\\.[^"\\]*+)*+)"', re.DOTALL)

@@ -22,7 +22,7 @@ from assay.errors import FormatError
 from assay.formats.hadoop.jhist_attempts import COUNTERS, ENDS, OWN_GROUPS, STARTS, AttemptEnded, AttemptStarted
 from assay.formats.hadoop.jhist_events import Event, read_events
 from assay.formats.hadoop.job_names import LENGTH_MAX
-from assay.model.run import Job, Phase, Task
+from assay.model import Job, Phase, Task
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,7 @@ from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.hadoop.job_names import LENGTH_MAX, WRITERS, workload_of
 from assay.formats.importing import Format
 from assay.formats.source import Source
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import RunStatus
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Found, Left, RunStatus, Trace, WarningCode, foreign_run
 
 _JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
 _MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")

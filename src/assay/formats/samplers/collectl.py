@@ -39,7 +39,7 @@ from assay.formats.samplers.rates import (
     intervals_s,
 )
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 
 _HOST = re.compile(r"# Host:\s+(\S+)")
 _ZONE = re.compile(r"\bTZ:\s+([+-])(\d\d)(\d\d)\b", re.ASCII)

@@ -45,7 +45,7 @@ from assay.formats.samplers.rates import (
 )
 from assay.formats.samplers.sysstat import Host, cpu_growth, parse_cut
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 
 _MIB: Final = 2**20
 _RATES: Final = (

@@ -18,10 +18,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.model.imported import foreign_run
-from assay.model.run import Run
-from assay.model.trace import Trace
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Run, Trace, WarningCode, foreign_run
 
 OBSERVATION: Final = "observation"
 KIB: Final = 1024

@@ -32,7 +32,7 @@ from assay.formats.samplers.rates import (
 )
 from assay.formats.samplers.sysstat import Host, cpu_growth, parse_hosts
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)\Z", re.ASCII)

@@ -29,9 +29,7 @@ from assay.formats.spark.codecs import codec_of, unpacked
 from assay.formats.spark.events import Application, read_application
 from assay.formats.spark.figures import metrics_of, phases_of
 from assay.formats.spark.parameters import spark_parameters
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Run, RunStatus
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Found, Left, Run, RunStatus, WarningCode, foreign_run
 
 _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
 _FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')

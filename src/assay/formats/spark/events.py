@@ -41,7 +41,7 @@ from assay.formats.spark.event_forms import (
     TaskStart,
 )
 from assay.formats.spark.stages import executors_of, stages_of
-from assay.model.run import Executor, Stage, Task
+from assay.model import Executor, Stage, Task
 
 _EVENT: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]+)"\s*[,}]')
 _LET_GO: Final = ("Executor killed by driver", "Executor decommission")

@@ -10,8 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from assay.formats.spark.events import Application
-from assay.model.run import Phase
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Phase, WarningCode
 
 _METRICS: Final = {
     "executor_run_s": ("run_ms", 1000),

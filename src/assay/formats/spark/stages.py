@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.formats.spark.event_forms import Metrics, StageInfo, TaskEnd
-from assay.model.run import Executor, Stage
+from assay.model import Executor, Stage
 
 _NAME_MAX = 120
 

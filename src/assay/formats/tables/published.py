@@ -24,9 +24,7 @@ from assay.errors import FormatError, SpecificationError
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem, utc_of
-from assay.model.imported import Found, Left, foreign_run
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.warning import CodedWarning, WarningCode
+from assay.model import CodedWarning, Found, Left, Origin, Run, RunStatus, WarningCode, foreign_run
 from assay.spec.document import Document, document_of
 from assay.spec.fields import (
     ByteRate,

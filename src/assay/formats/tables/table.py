@@ -28,8 +28,7 @@ from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
-from assay.model.run import Origin, RunStatus
+from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Origin, RunStatus, foreign_run
 from assay.model.spreadsheet import meant_text
 from assay.spec.fields import unknown
 from assay.units import parse_bytes

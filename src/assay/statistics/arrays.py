@@ -1,0 +1,9 @@
+"""The types of numpy arrays that columns and figures are held in."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Codes = NDArray[np.int32]
+Mask = NDArray[np.bool_]
