@@ -18,7 +18,7 @@ from assay.campaign.prepare import Prepared, prepare, taken_in
 from assay.campaign.setting import Around, Published
 from assay.campaign.status import status_of
 from assay.campaign.timeline import attempts_of, measured_overheads, read_events
-from assay.errors import EngineError, HostError, RepositoryError
+from assay.errors import EngineError, HostError, RepositoryError, UnfitError
 from assay.model.baseline import Baseline
 from assay.model.fitness import Fitness
 from assay.model.plan import RETRIES, Plan
@@ -91,6 +91,14 @@ class Slow(FakeHands):
     async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
         await asyncio.sleep(60 if self.made else 0)
         return await super().make(planned, number, around)
+
+
+class Unfit(FakeHands):
+    """A host's disk is full: every attempt would end alike."""
+
+    async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
+        made = await super().make(planned, number, around)
+        return replace(made, unfit=UnfitError("/mnt/hdd1 has no room left", hint="free space on that device"))
 
 
 class Quiet:
@@ -188,6 +196,16 @@ def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_cal
         other.go(GONE, unreachable=99)
     assert status_of(other.folder, 0.0).stopped == "no answer"
     assert len(other.prepare().left) == 6
+
+
+def test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    with pytest.raises(UnfitError, match="no room left"):
+        scene.go(*[GONE] * 9, hands_type=Unfit)
+    assert [event["event"] for event in read_events(scene.folder)].count("begin") == 1
+    assert len(scene.repository.runs()) == 1
+    assert scene.waits == [], "nothing is waited for that could end no better"
+    assert len(scene.prepare().left) == 6
 
 
 def test_three_runs_given_up_in_a_row_end_the_call_but_wrong_output_does_not(tmp_path: Path) -> None:

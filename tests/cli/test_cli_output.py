@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from assay.errors import AssayError
 from assay.output import written
 from assay.repository import Repository
 from builders import build_repository, make_run
+from paths import ROOT
 
 NULL, FULL = (1, 3), (1, 7)
 """Major and minor number of the devices that swallow everything, and that are always full."""
@@ -186,6 +188,19 @@ def test_charts_keep_a_device_that_has_a_chart_s_name(tmp_path: Path) -> None:
     node = device(first, NULL)
     assert CliRunner().invoke(assay, command).exit_code == 0
     assert node.is_char_device()
+
+
+WRITES = re.compile(r"\.write_(?:text|bytes)\(|open\([^)]*[\"'][wax]b?[\"']|copyfile|\.rename\(")
+OWN = re.compile(r" *(with made\.open|made\.|\(folder / |main\.write_text)")
+"""Writing into what `written` hands out, and into a folder that the command has made for itself."""
+
+
+@pytest.mark.parametrize("room", ["cli", "report"])
+def test_no_command_writes_a_file_that_was_named_in_a_way_of_its_own(room: str) -> None:
+    """So what holds of one command above holds of all."""
+    files = sorted((ROOT / "src" / "assay" / room).rglob("*.py"))
+    lines = [f"{path.name}:{line}" for path in files for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [line for line in lines if WRITES.search(line) and not OWN.match(line.partition(":")[2])] == []
 
 
 def test_a_report_s_folder_is_checked_before_anything_is_computed(tmp_path: Path, root: Path) -> None:

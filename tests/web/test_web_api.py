@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import tarfile
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,9 +13,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from assay.repository import Repository
+from assay.repository.bundle import write_sums
 from assay.repository.remote import digest_header, digest_of
 from assay.repository.transfer import pack
-from builders import PRICES_YAML, make_run
+from builders import PRICES_YAML, make_run, make_trace
 from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
 API = "/api/v1"
@@ -323,6 +325,36 @@ def test_a_tar_reaches_nothing_outside_its_folder(
     status, told = upload(client, "evil-bundle", buffer.getvalue())
     assert status == 422, told
     assert not list(tmp_path.rglob("evil"))
+
+
+def test_junk_for_a_table_is_told_without_this_machines_folders(tmp_path: Path) -> None:
+    run = make_run(1)
+    repository = Repository.create(tmp_path / "r")
+    bundle = repository.publish(run, trace=make_trace(run))
+    for table in (bundle / "trace").iterdir():
+        table.write_bytes(b"PAR1 this is no table PAR1")
+    write_sums(bundle)
+    client = client_of(repository.root)
+    for address in (f"/runs/{run.run_id}", f"{API}/runs/{run.run_id}/trace"):
+        answer = client.get(address)
+        assert answer.status_code == 409
+        assert "can&#39;t be read" in answer.text or "can't be read" in answer.text
+        assert str(tmp_path) not in answer.text
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_an_upload_whose_header_claims_4_gib_is_refused_unread(
+    kind: bytes, receiver: tuple[TestClient, Repository]
+) -> None:
+    entry = tarfile.TarInfo("run.json")
+    entry.type, entry.size = kind, 1 << 32
+    tracemalloc.start()
+    try:
+        status, told = upload(receiver[0], "claims", entry.tobuf(tarfile.GNU_FORMAT) + bytes(50_000))
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert status == 422, told
 
 
 def test_nothing_from_a_run_reaches_a_page_unescaped(client: TestClient) -> None:
