@@ -1,9 +1,13 @@
-"""Every row of the table of faults on labs with real daemons: ``make faults``; prints the table in Markdown.
+"""Every row of the tables of faults: ``make faults``; prints them in Markdown.
 
-``--short``: the rows of `make test`; ``--only WORDS``: rows whose names have these words (``A|B``: either), repeatable;
-``--minutes N``: begin no more rows after so long; ``--at-once N``: so many labs at a time. ``--kept FILE``: rows that
-FILE has are printed from it, and what is run is added to it, so that the whole can be run in portions. What was not run
-is said in the table.
+The first table has the faults that are injected into campaigns on labs with real daemons. The second has what was found
+by hand, and the tests that hold it since (tests/support/fault_claims.py), which are run.
+
+``--table injected|held``: one of them alone. ``--short``: the rows of `make test`, and of the second table no test that
+needs a lab or Hadoop. ``--only WORDS``: rows whose names have these words (``A|B``: either), repeatable. ``--minutes
+N``: begin no more rows after so long. ``--at-once N``: so many labs at a time. ``--kept FILE``: rows that FILE has are
+printed from it, and what is run is added to it, so that the whole can be run in portions. What was not run is said in
+the table.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
+import claims_held  # noqa: E402
+from fault_claims import CLAIMS, Claim  # noqa: E402
 from fault_runner import Became, carry_out  # noqa: E402
 from fault_table import ROWS, Row  # noqa: E402
 
@@ -49,11 +55,23 @@ class Kept:
         lines = path.read_text().splitlines() if path and path.exists() else []
         self.lines: dict[str, str] = dict(json.loads(one) for one in lines)
 
-    def add(self, row: Row, text: str) -> None:
+    def add(self, name: str, text: str) -> None:
         """Keep a row's line."""
         if self._path:
             with self._path.open("a") as file:
-                file.write(f"{json.dumps([row.name, text], ensure_ascii=False)}\n")
+                file.write(f"{json.dumps([name, text], ensure_ascii=False)}\n")
+
+
+def verdicts(claims: list[Claim], kept: Kept, marks: str, run: bool) -> dict[str, str]:
+    """Return by its fault what the tests say of each claim: as it was kept, or as they say now."""
+    found = {claim.fault: kept.lines[claim.fault] for claim in claims if claim.fault in kept.lines}
+    open_ones = [claim for claim in claims if claim.fault not in found]
+    tried = claims_held.tried(open_ones, marks) if run and open_ones else {}
+    for claim in open_ones:
+        found[claim.fault] = claims_held.verdict(claim, tried)
+        if found[claim.fault] != claims_held.NOT_RUN:
+            kept.add(claim.fault, found[claim.fault])
+    return found
 
 
 def main() -> int:
@@ -64,6 +82,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--at-once", type=int, default=1)
     parser.add_argument("--kept", type=Path)
+    parser.add_argument("--table", choices=("injected", "held"))
     asked = parser.parse_args()
     began_s, kept = time.monotonic(), Kept(asked.kept)
 
@@ -74,22 +93,31 @@ def main() -> int:
             return line(row, None), True
         with tempfile.TemporaryDirectory(prefix="assay-faults-") as folder:
             became = carry_out(row, Path(folder), f"f{os.getpid()}-{number:03d}")
-        kept.add(row, line(row, became))
+        kept.add(row.name, line(row, became))
         return line(row, became), not became.wrong
 
+    def chosen(name: str) -> bool:
+        return all(any(words in name for words in one.split("|")) for one in asked.only)
+
+    claims = [claim for claim in CLAIMS if chosen(claim.fault) and asked.table != "injected"]
+    marks = claims_held.WITHOUT_LABS if asked.short else ""
+    held_by_tests = verdicts(claims, kept, marks, run=asked.minutes > 0)
     wanted = [
         (number, row)
         for number, row in enumerate(ROWS)
-        if all(any(words in row.name for words in one.split("|")) for one in asked.only)
-        and (row.short or not asked.short)
+        if chosen(row.name) and (row.short or not asked.short) and asked.table != "held"
     ]
-    sys.stdout.write(f"{HEAD}\n")
-    all_held = True
+    sys.stdout.write(f"{HEAD}\n" if asked.table != "held" else "")
+    all_held = not any(held.startswith("no: ") for held in held_by_tests.values())
     with ThreadPoolExecutor(asked.at_once) as pool:
         for text, held in pool.map(lambda one: told(*one), wanted):
             all_held = all_held and held
             sys.stdout.write(f"{text}\n")
             sys.stdout.flush()
+    if claims:
+        sys.stdout.write(f"\n{claims_held.HEAD}\n" if asked.table is None else f"{claims_held.HEAD}\n")
+        for claim in claims:
+            sys.stdout.write(f"{claims_held.line(claim, held_by_tests[claim.fault])}\n")
     return 0 if all_held else 1
 
 

@@ -1,0 +1,327 @@
+"""What was found by hand to go wrong, what becomes of it now, and the tests that hold it: the second table of faults.
+
+A test is named by its file below ``tests/`` and its function, with its parameters where not all of them count.
+``rows`` are rows of the table of faults that are injected (:mod:`fault_table`), which try the same with real daemons.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+OUTPUT = "cli/test_cli_output.py::"
+LIMITS = "web/test_web_limits.py::"
+WATCHING = "campaign/test_campaign_watching.py::"
+READINESS = "engines/test_engines_readiness.py::"
+HOSTILE = "repository/test_repository_hostile.py::"
+LOOP = "campaign/test_campaign_loop.py::"
+DISK = "faults/test_disk_errors.py::"
+DOCUMENTS = "spec/test_spec_documents.py::"
+UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
+FOLDERS = f"{READINESS}test_full_read_only_and_forbidden_folders_are_told_apart_with_what_to_do"
+CLASSES = f"{WATCHING}test_links_and_devices_decide_the_class_before_what_came_of_them"
+DAEMON = f"{WATCHING}test_work_is_ended_soon_after_a_daemon_that_it_needs_is_gone"
+TABLE = f"{HOSTILE}test_a_table_that_is_none_is_refused_though_its_checksum_is_right"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A fault, what becomes of it in words, and what holds that."""
+
+    fault: str
+    becomes: str
+    tests: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+
+
+FILES = (
+    Claim(
+        "`-o` names a device such as `/dev/null`, or a link to one",
+        "it is written into and stays what it is",
+        (f"{OUTPUT}test_a_device_is_written_to_and_stays_a_device",),
+    ),
+    Claim(
+        "`-o /dev/stdout`: a pipe, a file, a file that is appended to",
+        "gets the table where it stands; the link stays",
+        (f"{OUTPUT}test_standard_output_by_its_name_gets_the_table",),
+    ),
+    Claim("`-o` names a FIFO", "its reader gets all of it", (f"{OUTPUT}test_a_fifo_passes_everything_on_and_stays",)),
+    Claim(
+        "`-o` names a link to a file, or to nothing yet",
+        "the link stays, the file is replaced whole and keeps its mode",
+        (
+            f"{OUTPUT}test_a_link_stays_and_the_file_that_it_leads_to_is_replaced_with_its_mode",
+            f"{OUTPUT}test_a_link_to_nothing_yet_makes_what_it_names",
+        ),
+    ),
+    Claim(
+        "`-o` names a block device, a full device, a folder that is not there",
+        "refused in words; nothing is lost",
+        (
+            f"{OUTPUT}test_a_block_device_is_refused",
+            f"{OUTPUT}test_a_full_device_is_told_in_words",
+            f"{OUTPUT}test_a_folder_that_is_not_there_is_told_in_words",
+            f"{OUTPUT}test_what_fails_half_way_leaves_everything_as_it_was",
+        ),
+    ),
+    Claim(
+        "the same of reports, their packages and charts, and of every other command that writes a file",
+        "the same, as all write by one module",
+        (
+            f"{OUTPUT}test_reports_and_packages_follow_links_to_devices",
+            f"{OUTPUT}test_charts_keep_a_device_that_has_a_chart_s_name",
+            f"{OUTPUT}test_no_command_writes_a_file_that_was_named_in_a_way_of_its_own",
+        ),
+    ),
+)
+
+USERS = (
+    Claim(
+        "a second user's TeraSort on the same host",
+        "valid, as the first one's; nothing stays in `/tmp`",
+        (
+            "engines/test_engines_two_users.py::test_a_second_users_sort_is_valid_too_and_nothing_stays_in_tmp",
+            "engines/test_engines_configuration.py::"
+            "test_what_daemons_and_clients_keep_for_a_while_lies_below_the_clusters_home",
+        ),
+    ),
+    Claim(
+        "a check program that can't run",
+        "`engine` (`infrastructure` where the disk was full or the host lost), with its words; never `validation`",
+        (
+            "engines/test_engines_restart.py::test_output_that_nobody_could_check_is_not_called_wrong",
+            "workloads/test_workloads_unjudged.py::"
+            "test_a_check_that_could_not_run_says_so_in_its_words_and_judges_nothing",
+        ),
+    ),
+)
+
+SERVER = (
+    Claim(
+        "600 half-open connections to a server with 300 descriptors",
+        "others are answered; its log stays below 20 kB",
+        (f"{LIMITS}test_half_open_connections_stop_nobody_and_fill_no_log",),
+    ),
+    Claim(
+        "headers that do not come, or drip",
+        "the connection is ended at its limit",
+        (
+            f"{LIMITS}test_a_header_that_does_not_come_is_not_waited_for",
+            f"{LIMITS}test_a_second_header_has_its_time_too",
+        ),
+    ),
+    Claim(
+        "bodies that hardly come, answers that nobody takes",
+        "the connection is ended; a slow body that keeps coming is taken",
+        (
+            f"{LIMITS}test_a_body_that_hardly_comes_is_not_waited_for",
+            f"{LIMITS}test_an_answer_that_nobody_takes_is_not_kept",
+            f"{LIMITS}test_a_body_that_keeps_coming_may_take_its_time",
+        ),
+    ),
+    Claim(
+        "more connections than a client, or all, may have",
+        "503 for the next one; descriptors are left for files",
+        (
+            f"{LIMITS}test_when_all_are_being_answered_the_next_one_is_told",
+            f"{LIMITS}test_limits_leave_descriptors_for_files",
+        ),
+    ),
+    Claim(
+        "the same line in the log 10,000 times",
+        "a few lines and their number, each bounded",
+        (
+            f"{LIMITS}test_lines_of_one_kind_are_counted",
+            f"{LIMITS}test_the_number_is_told_though_nothing_else_is_logged",
+        ),
+    ),
+    Claim(
+        "wrong logins and tokens",
+        "401, slower each time, then 429; whoever was right before is listened to",
+        (
+            f"{LIMITS}test_wrong_tokens_are_refused_after_a_few",
+            f"{LIMITS}test_guessing_tokens_is_slowed_down_for_whoever_guesses",
+        ),
+    ),
+)
+
+DURING = (
+    Claim(
+        "a ResourceManager, NameNode or history server that died during a job",
+        "the attempt is ended within 15 s, class `engine`, cause `HOST: DAEMON died`",
+        (DAEMON,),
+        tuple(f"{name} killed, job, hadoop" for name in ("ResourceManager", "NameNode", "JobHistoryServer")),
+    ),
+    Claim(
+        "one of them stopped (SIGSTOP)",
+        "the same; cause `HOST: DAEMON is stopped (SIGSTOP)`",
+        (DAEMON,),
+        tuple(f"{name} stopped, job, hadoop" for name in ("ResourceManager", "NameNode", "JobHistoryServer")),
+    ),
+    Claim(
+        "somebody else's master that answers no more",
+        "class `engine` at the second question without an answer",
+        (f"{WATCHING}test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_second_time",),
+    ),
+    Claim(
+        "the daemon behind a lab's disks died",
+        "`infrastructure`, named; the lab is made anew",
+        ("lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",),
+        ("assay-diskd killed, job, hadoop", "assay-diskd stopped, job, hadoop"),
+    ),
+    Claim(
+        "a host that says nothing, or is gone",
+        "`infrastructure`: `HOST does not answer`, or that the node is gone",
+        (
+            f"{WATCHING}test_a_silent_host_is_asked_and_then_given_up",
+            f"{WATCHING}test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection",
+        ),
+        ("worker1 gone, job, hadoop",),
+    ),
+    Claim(
+        "a link that was down in mid-run",
+        "`infrastructure`, the link as the cause, tried again; a run that came through is not valid",
+        (CLASSES, f"{WATCHING}test_a_link_that_was_down_for_a_moment_is_seen_and_spoils_the_run"),
+        ("link down 20 s, job, hadoop", "link down for good, job, hadoop"),
+    ),
+    Claim(
+        "a data disk that fills up in mid-run",
+        "`infrastructure`, the disk as the cause, tried again",
+        (CLASSES, f"{WATCHING}test_a_device_that_fills_up_is_seen_even_when_it_is_empty_again"),
+        ("worker's disk full, job, hadoop", "shuffle disk full, shuffle, spark"),
+    ),
+    Claim(
+        "errors of a device in the kernel's log",
+        "`infrastructure`; other devices' errors do not count",
+        (CLASSES, f"{WATCHING}test_the_kernels_words_of_other_devices_are_not_the_runs"),
+    ),
+    Claim(
+        "processes that the kernel ended for lack of memory",
+        "named with program and host before the cause; the class stays",
+        (f"{WATCHING}test_lack_of_memory_is_named_by_the_kernels_words_and_counted_once",),
+        ("memory used up, job, hadoop",),
+    ),
+)
+
+BEFORE = (
+    Claim(
+        "a worker's disk that is full before the start",
+        "the call ends at the first attempt, with the folder and `free space on that device`",
+        (FOLDERS, UNFIT),
+    ),
+    Claim(
+        "directories that can't be written, or belong to another",
+        "the call ends at the first attempt, with the user and `chown it`",
+        (FOLDERS, UNFIT),
+    ),
+    Claim(
+        "other `directories` below the same `home`, or those of another HDFS",
+        "told with both places and what to remove",
+        (
+            f"{READINESS}test_hdfs_that_was_made_in_other_directories_is_told_with_both_and_what_to_do",
+            f"{READINESS}test_a_directory_of_another_hdfs_is_told",
+        ),
+    ),
+    Claim(
+        "clocks that differ; containers larger than the host's memory",
+        "told with the difference, and with the parameter to lower",
+        (f"{READINESS}test_clocks_that_differ_and_containers_that_do_not_fit_are_told",),
+    ),
+    Claim(
+        "daemons that do not come up",
+        "how many of how many are live, in words",
+        (f"{READINESS}test_what_masters_see_is_told_in_words",),
+    ),
+    Claim(
+        "`memory_floor: 900TB`",
+        "refused before anything is made, with this machine's memory",
+        ("lab/test_lab_parts.py::test_a_node_with_more_memory_than_the_machine_is_refused_before_anything_is_made",),
+    ),
+)
+
+COMING_IN = (
+    Claim(
+        "a package whose tar header claims 4 GiB, pulled",
+        "refused in words, below 20 MiB of memory, nothing left",
+        (f"{HOSTILE}test_a_header_that_claims_much_is_not_read", f"{HOSTILE}test_pull_refuses_such_a_package_in_words"),
+    ),
+    Claim(
+        "the same as an upload",
+        "422, below 20 MB of memory, nothing left",
+        ("web/test_web_api.py::test_an_upload_whose_header_claims_4_gib_is_refused_unread",),
+    ),
+    Claim(
+        "an endless line in a table that is imported",
+        "left with its line's number at 1 MiB, below 3 MB of memory",
+        ("formats/tables/test_tables_mapped.py::test_an_endless_line_is_refused_before_it_is_read",),
+    ),
+    Claim(
+        "10 MB of anything, to any parser or the reader of packages",
+        "below 200 MB of memory and 5 s of a CPU",
+        ("faults/test_bounds.py::test_what_comes_in_has_bounds_in_memory_and_time",),
+    ),
+    Claim(
+        "junk instead of a Parquet table, with right checksums",
+        "`verify` names it, copies leave it out; pages tell no folder of this machine",
+        (TABLE, "web/test_web_api.py::test_junk_for_a_table_is_told_without_this_machines_folders"),
+    ),
+    Claim(
+        "1 MB of YAML without aliases; a file that is larger",
+        "refused after 6 s of a CPU at most; unread",
+        (
+            f"{DOCUMENTS}test_a_file_with_too_many_nodes_is_refused_long_before_its_end",
+            f"{DOCUMENTS}test_a_huge_file_is_refused_unread",
+        ),
+    ),
+    Claim(
+        "`cluster:` names a FIFO",
+        "refused when it says nothing; read when somebody writes",
+        (
+            f"{DOCUMENTS}test_a_fifo_that_says_nothing_is_not_waited_for",
+            f"{DOCUMENTS}test_a_fifo_that_is_written_to_is_read",
+        ),
+    ),
+    Claim(
+        "a capacity of 1e24 PB",
+        "refused: more than any machine has",
+        (f"{DOCUMENTS}test_a_size_that_no_machine_has_is_refused",),
+    ),
+    Claim(
+        "`=cmd|…` in an exported CSV",
+        "no cell is a formula, and every text comes back",
+        (
+            "repository/test_repository_exchange.py::test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back",
+            "repository/test_repository_exchange.py::test_cells_are_reversible_and_harmless",
+        ),
+    ),
+)
+
+STORING = (
+    Claim(
+        "a publish that fails",
+        "the call ends at once, the run beside it with it; kept elsewhere, stored by the same command later",
+        (f"{LOOP}test_a_bundle_that_can_not_be_stored_ends_the_call_at_once_and_is_stored_by_the_next",),
+        ("repository full at publish, job, hadoop", "repository with EIO at publish, job, hadoop"),
+    ),
+    Claim(
+        "no room for a bundle",
+        "no run is begun; room is held while one goes on",
+        (f"{LOOP}test_no_run_is_begun_without_room_for_its_bundle",),
+    ),
+    Claim(
+        "a repository that is read-only, in `assay run`",
+        "exit code 6, the system's words and what to do; nothing lost when it is mended",
+        (f"{DISK}test_an_error_of_the_disk_ends_the_call_in_words_and_loses_nothing[a repository that is read-only]",),
+    ),
+    Claim(
+        "a file system without locks (`ENOLCK`)",
+        "`has no locks`, exit code 3; never `under way already`",
+        ("house/test_process.py::test_a_file_system_without_locks_is_not_taken_for_a_lock_that_another_holds",),
+    ),
+    Claim(
+        "the clock went back a day, then `--again` was interrupted",
+        "the same command goes on with that campaign",
+        (f"{DISK}test_a_campaign_goes_on_and_begins_again_after_the_clock_has_jumped",),
+    ),
+)
+
+CLAIMS: tuple[Claim, ...] = (*FILES, *USERS, *SERVER, *DURING, *BEFORE, *COMING_IN, *STORING)
