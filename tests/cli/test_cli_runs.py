@@ -150,7 +150,7 @@ def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
     assert len(lines) == 5
     assert max(map(len, lines)) <= 80
     assert lines[-1].startswith("All of them: ")
-    assert "origin simulated" in lines[-1]
+    assert "origin measured" in lines[-1]
     plain = assay("runs", "--repository", root).stdout.splitlines()
     assert len(plain) == 4
     assert "origin" in plain[0]

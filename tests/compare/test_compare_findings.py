@@ -245,3 +245,24 @@ def test_the_layouts_that_a_gain_pools_are_named() -> None:
         return 100.0
 
     assert "(SSD and SS2 against HDD and HD5)" in by_name(study(pace))["ssd-helps-shuffle"].evidence[0].label
+
+
+def test_one_matched_set_of_two_runs_a_side_settles_no_claim_as_it_settles_no_comparison() -> None:
+    times = {"HDD": (100.0, 100.0, 100.0), "SSD": (90.0, 90.0, 90.0)}
+
+    def answer(runs_a_side: int) -> Finding:
+        runs = [make_run(layout=layout, duration_s=s) for layout, all_s in times.items() for s in all_s[:runs_a_side]]
+        return by_name(runs)["ssd-helps-shuffle"]
+
+    assert answer(2).answer is ClaimAnswer.UNDECIDED
+    assert "not enough runs to be sure" in answer(2).sentence
+    assert answer(3).answer is ClaimAnswer.SUPPORTED
+
+
+def test_workloads_that_differ_in_a_claim_are_named() -> None:
+    def pace(layout: str, network: str, zipped: bool, maps: int, workload: str) -> float:
+        return 100.0 / (1.0 if network == "ETH" else 2.0 if workload == "terasort" else 0.8)
+
+    ssd, _ = by_name(study(pace), tenth_dearer)["infiniband-needs-ssd"].evidence
+    assert (ssd.above, ssd.below) == (("terasort",), ("wordcount",))
+    assert "above 1 on terasort; below 1 on wordcount" in str(ssd)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from assay.model.run import Run
 from assay.model.trace import Trace
 from assay.questions.report_single import SingleReport, single_report
@@ -82,8 +84,17 @@ def test_money_says_what_to_buy_and_which_price_would_change_it() -> None:
     assert cheaper == ["TestDFSIO write", "TeraSort"]
     assert "SS2: a job costs less on TestDFSIO write and TeraSort; " in facts["By cost"]
     least = min(c.ratio or 9.0 for answer in found.workloads for c in answer.compared)
-    assert f"as long as its price is below {least:.2f}×" in facts["What would change it"]
+    tips = facts["What would change it"]
+    assert tips.startswith("SS2 would by these ratios be the cheaper for a job on each workload ")
+    assert f"where its price is below {least:.2f}×" in tips
     assert "threats to validity" in facts["Keep in mind"]
+
+
+@pytest.mark.parametrize(("seconds", "words"), [(10, "stays the cheaper"), (29, "becomes the cheaper")])
+def test_no_configuration_stays_the_cheaper_that_is_dearer_today(seconds: float, words: str) -> None:
+    found = report(runs_with(times(HD2=30, SS2=seconds)), book=price_book())
+    facts = {fact.name: fact.text for block in opening(found) if isinstance(block, Facts) for fact in block.facts}
+    assert facts["What would change it"].startswith(f"SS2 {words} for a TeraSort job ")
 
 
 def test_many_comparisons_leave_one_row_for_each_workload() -> None:

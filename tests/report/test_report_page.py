@@ -69,7 +69,7 @@ def test_the_page_answers_in_its_headline_and_says_where_numbers_come_from(page:
     headline = re.search(r"<h1>(.*?)</h1>", page)
     assert headline is not None
     assert headline[1] == "SS2 is faster than HD2 on all 3 workloads: 1.31 to 2.08 times as fast."
-    assert "simulated in a lab at scale 1/20" in page
+    assert "measured in a lab at scale 1/20" in page
     for words in (
         "95 % interval is",
         "from 3 runs each",
@@ -207,8 +207,8 @@ def test_many_layouts_share_a_section_per_workload() -> None:
 
 
 def test_measured_and_simulated_runs_are_told_apart() -> None:
-    simulated = runs_with({"HD2": [4.0] * 3, "SS2": [2.0] * 3})
-    real = [replace(run, origin=Origin.MEASURED, lab_scale=None, run_id=f"m{run.run_id}") for run in simulated]
+    real = [replace(run, lab_scale=None) for run in runs_with({"HD2": [4.0] * 3, "SS2": [2.0] * 3})]
+    simulated = [replace(run, origin=Origin.SIMULATED, lab_scale=0.05, run_id=f"s{run.run_id}") for run in real]
     content = content_of([*simulated, *real], trace_of=lambda _: Trace())
     assert content.origin == "simulated in a lab at scale 1/20; measured"
     assert {c.origin for s in content.sections for c in s.comparisons} == {Origin.MEASURED, Origin.SIMULATED}
@@ -232,7 +232,7 @@ def test_compare_prints_the_contracts_json(root: Path) -> None:
             "ratio_high",
             "origin",
         }
-        assert (c["factor"], c["baseline"], c["candidate"], c["origin"]) == ("layout", "HD2", "SS2", "simulated")
+        assert (c["factor"], c["baseline"], c["candidate"], c["origin"]) == ("layout", "HD2", "SS2", "measured")
         assert (c["n_baseline"], c["n_candidate"]) == (3, 3)
         assert 1 < c["ratio_low"] < c["ratio"] < c["ratio_high"]
 

@@ -1,4 +1,4 @@
-"""Makes runs, traces and a small repository for tests: seeded, and marked as simulated."""
+"""Makes runs, traces and a small repository for tests: seeded, and marked as measured in a lab."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def make_run(number: int = 0, **changes: Any) -> Run:
         run_id=f"00000000-0000-7000-8000-{number:012d}",
         campaign_id="campaign-1",
         plan="hdd-vs-ssd",
-        origin=Origin.SIMULATED,
+        origin=Origin.MEASURED,
         status=RunStatus.VALID,
         cause=None,
         cluster="lab-small",

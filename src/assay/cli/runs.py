@@ -17,7 +17,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
-from assay.model.run import Run, RunStatus
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
 from assay.questions.flags import flagged_runs, flags_in, flags_of_run, odd_kinds
 from assay.questions.json_values import json_value
 from assay.questions.runs import levels_in
@@ -79,7 +79,7 @@ def runs(
 def _without_environment(run: Run) -> dict[str, Any]:
     values: dict[str, Any] = msgspec.to_builtins(run)
     del values["environment"]
-    bounds = {name: run.metrics[name] for name in ("duration_low_s", "duration_high_s") if name in run.metrics}
+    bounds = {name: run.metrics[name] for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S) if name in run.metrics}
     return values | bounds
 
 
@@ -117,7 +117,7 @@ def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
 
 def _interval(run: Run) -> str:
     """Return a simulated run's interval; nothing for other runs."""
-    low, high = (run.metrics.get(name) for name in ("duration_low_s", "duration_high_s"))
+    low, high = (run.metrics.get(name) for name in (SIMULATED_LOW_S, SIMULATED_HIGH_S))
     return f" ({format_duration(low)} to {format_duration(high)})" if low is not None and high is not None else ""
 
 

@@ -24,7 +24,8 @@ from assay.compare.summary import LevelSummary, summarise_level
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.model.run import Origin, Run
 from assay.model.warning import CodedWarning
-from assay.statistics.intervals import Estimate, Means, means_by, rounding_of
+from assay.statistics.certainty import offsets_of
+from assay.statistics.intervals import Estimate, Means, means_by
 from assay.statistics.ranks import holm
 
 WELCH = "Welch's t on log run times"
@@ -103,7 +104,7 @@ class Comparison:
     @property
     def basis(self) -> Basis:
         """What the ratio rests on."""
-        return Basis(self.n_baseline, self.n_candidate)
+        return Basis(self.n_baseline, self.n_candidate, simulated=self.origin is Origin.SIMULATED)
 
 
 def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | None:
@@ -114,8 +115,7 @@ def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | No
     if not baseline or not candidate:
         return None
     runs, n = (*baseline, *candidate), len(baseline)
-    duration_s = np.array([run.duration_s for run in runs])
-    logs, off = np.log(duration_s), rounding_of(duration_s)
+    logs, off = np.log([run.duration_s for run in runs]), offsets_of(runs, sides=2)
 
     def means(keys: Sequence[Hashable]) -> tuple[Means, Means]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
@@ -144,7 +144,7 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
     found = log_ratio(b_runs, c_runs)
     estimate = found.ratio if found else None
     paired = found is not None and found.method == PAIRED
-    said = judge(baseline, candidate, estimate, Basis(b.n, c.n))
+    said = judge(baseline, candidate, estimate, Basis(b.n, c.n, simulated=one.example.origin is Origin.SIMULATED))
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
     hosts = [host_facts((run.recorded for run in runs), factor) for runs in (b_runs, c_runs)]
     left_out = [one.left_out.get(level, Counter()) for level in (baseline, candidate)]

@@ -19,11 +19,13 @@ import numpy as np
 from assay.compare.compression import UNCOMPRESSED, with_compression
 from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.compare.matched import STRATA, LogMean, combine, over_sets
+from assay.compare.verdict import RUNS_MIN
 from assay.model.layout_code import HDD, SSD, devices_of_text
 from assay.model.plan import COMPRESSION, LAYOUT_FACTOR
 from assay.statistics.arrays import Floats, Ints, Mask
+from assay.statistics.certainty import offsets_in
 from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.intervals import means_by, rounding_of
+from assay.statistics.intervals import means_by
 from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
 from assay.statistics.run_table import ABSENT, Column, RunTable
 from assay.wording.language import joined, plural
@@ -55,6 +57,11 @@ class ClaimEvidence:
     low_90: float | None = None
     high_90: float | None = None
     """Ends of the 90 % interval: what a margin is held against, each end a test at 5 %."""
+    few: bool = False
+    """Whether it is one matched set with fewer runs a side than a conclusion takes, as in `assay compare`."""
+    above: tuple[str, ...] = ()
+    """The workloads whose own interval lies above 1."""
+    below: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """Return label, value, interval and sets in words."""
@@ -62,7 +69,10 @@ class ClaimEvidence:
             few = f"{plural(self.sets, 'matched set')}, too few for an interval"
             return f"{self.label}: {few if self.sets else 'no matched set'}"
         sure = "no interval" if self.low is None or self.high is None else format_interval(self.low, self.high)
-        return f"{self.label}: {format_ratio(self.ratio)} ({sure}, {plural(self.sets, 'matched set')})"
+        told = f"{self.label}: {format_ratio(self.ratio)} ({sure}, {plural(self.sets, 'matched set')})"
+        if self.above and self.below:
+            told += f", which workloads differ in: above 1 on {joined(self.above)}; below 1 on {joined(self.below)}"
+        return f"{told}, not enough runs to be sure" if self.few else told
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +189,7 @@ def study_of(table: RunTable, rate_of: RateOf | None = None) -> Study:
     every = groups_by(table, table.factors)
     present, ids = np.unique(every.of_row[rows], return_inverse=True)
     duration_s = table.values["duration_s"][rows]
-    means = means_by(np.log(duration_s), ids, len(present), rounding_of(duration_s))
+    means = means_by(np.log(duration_s), ids, len(present), offsets_in(table, rows, sides=2))
     example = rows[first_rows(Groups(ids, len(present)))]
     busy = table.values.get("cpu_busy_share")
     limited = _cpu_limited(table.columns["workload"], rows, busy)
@@ -272,6 +282,7 @@ def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Fl
 def evidence(view: Study, label: str, found: Effects) -> ClaimEvidence:
     """Return the mean gain over workloads, each counting the same; only those whose sets or runs repeat count."""
     parts, workloads, sets = [], [], 0
+    sides: dict[str, list[str]] = {"above": [], "below": []}
     for code in np.unique(found.workload):
         gains = found.gain[found.workload == code]
         mine = found.where(found.workload == code)
@@ -280,11 +291,18 @@ def evidence(view: Study, label: str, found: Effects) -> ClaimEvidence:
             parts.append(mean)
             workloads.append(view.table.columns["workload"].levels[code])
             sets += len(gains)
+            own = mean.ratio
+            if own.low is not None and own.high is not None and not own.low <= 1 <= own.high:
+                sides["above" if own.low > 1 else "below"].append(workloads[-1])
     if not parts:
         return ClaimEvidence(label, None, None, None, len(found.gain), ())
     mean = combine(parts)
     ratio, (low_90, high_90) = mean.ratio, _ends_90(mean)
-    return ClaimEvidence(label, ratio.value, ratio.low, ratio.high, sets, tuple(workloads), low_90, high_90)
+    few = sets == 1 and float(view.runs[found.members].min()) < RUNS_MIN
+    above, below = (tuple(sides[side]) for side in ("above", "below"))
+    return ClaimEvidence(
+        label, ratio.value, ratio.low, ratio.high, sets, tuple(workloads), low_90, high_90, few, above, below
+    )
 
 
 def _ends_90(mean: LogMean) -> tuple[float, float]:

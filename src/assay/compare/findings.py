@@ -72,19 +72,19 @@ def _decide(supported: bool, contradicted: bool) -> ClaimAnswer:
 
 
 def _low(found: ClaimEvidence) -> float:
-    return -np.inf if found.low is None else found.low
+    return -np.inf if found.low is None or found.few else found.low
 
 
 def _high(found: ClaimEvidence) -> float:
-    return np.inf if found.high is None else found.high
+    return np.inf if found.high is None or found.few else found.high
 
 
 def _low_90(found: ClaimEvidence) -> float:
-    return -np.inf if found.low_90 is None else found.low_90
+    return -np.inf if found.low_90 is None or found.few else found.low_90
 
 
 def _high_90(found: ClaimEvidence) -> float:
-    return np.inf if found.high_90 is None else found.high_90
+    return np.inf if found.high_90 is None or found.few else found.high_90
 
 
 def _finding(

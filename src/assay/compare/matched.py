@@ -27,17 +27,9 @@ from numpy.typing import NDArray
 from assay.errors import SpecificationError
 from assay.model.run import RunStatus
 from assay.statistics.arrays import Floats, Ints
+from assay.statistics.certainty import offsets_in
 from assay.statistics.factors import FOLLOWING, default_baseline
-from assay.statistics.intervals import (
-    Estimate,
-    Means,
-    difference,
-    estimate,
-    means_by,
-    rounding_of,
-    satterthwaite,
-    two_sided_p,
-)
+from assay.statistics.intervals import Estimate, Means, difference, estimate, means_by, satterthwaite, two_sided_p
 from assay.statistics.keys import (
     Groups,
     combined,
@@ -154,7 +146,7 @@ def match(
     positions = keep[np.argsort(small, kind="stable")]
     starts = np.searchsorted(column.codes[positions], np.arange(len(column.levels) + 1))
     duration_s = table.values["duration_s"][positions]
-    logs, rounding = np.log(duration_s), rounding_of(duration_s)
+    logs, rounding = np.log(duration_s), offsets_in(table, positions, sides=2)
     sets = Groups(groups.of_row[positions], groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
     cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)

@@ -210,7 +210,7 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
         ratio = log_ratio(counted[0], runs) if place and no_ratio is None else None
         estimate = ratio.ratio if ratio else None
-        basis = Basis(len(counted[0]), len(runs))
+        basis = Basis(len(counted[0]), len(runs), simulated=chosen.origin is Origin.SIMULATED)
         said = judge(labels[0], label, estimate, basis) if place and no_ratio is None else None
         found.append(
             Side(

@@ -41,6 +41,7 @@ from assay.compare.matched import (
 from assay.compare.together import Fit, fits
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
+from assay.model.run import Origin
 from assay.statistics.intervals import Estimate, Means, means_by
 from assay.statistics.keys import require_factor
 from assay.statistics.ranks import holm
@@ -99,7 +100,8 @@ class Speedup:
     @property
     def basis(self) -> Basis:
         """What the ratio rests on."""
-        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words)
+        simulated = self.origin == Origin.SIMULATED
+        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words, simulated)
 
     @property
     def log_mean(self) -> LogMean:
@@ -193,7 +195,8 @@ def _speedup(
 ) -> Speedup:
     ratio = found.ratio if found else None
     holds_for = found.holds_for if found else HoldsFor.HERE
-    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets, holds_for.words))
+    simulated = more.get("origin") == Origin.SIMULATED
+    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets, holds_for.words, simulated))
     sure = found is not None and ratio is not None and ratio.low is not None
     return Speedup(
         baseline=baseline,

@@ -15,6 +15,7 @@ from statistics import fmean, median
 from assay.compare.run_sets import RunSet
 from assay.explain.phases import rank
 from assay.model.run import Origin, Run
+from assay.statistics.certainty import offsets_of
 from assay.statistics.intervals import geometric_mean
 
 THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
@@ -43,6 +44,8 @@ class LevelSummary:
     n: int
     run_ids: tuple[str, ...]
     durations_s: tuple[float, ...]
+    log_offsets: tuple[float, ...]
+    """How far the logarithm of each time can be off, whatever their scatter."""
     geometric_mean_s: float | None
     low_s: float | None
     high_s: float | None
@@ -79,7 +82,8 @@ def throughput_medians(runs: Sequence[Run]) -> dict[str, float | None]:
 def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, like: Run) -> LevelSummary:
     """Summarise ``runs`` of one level; ``like`` is any run of the group and gives origin and scale."""
     durations = tuple(run.duration_s for run in runs)
-    estimate = geometric_mean(durations) if durations else None
+    off = offsets_of(runs, sides=1)
+    estimate = geometric_mean(durations, off) if durations else None
     middle = median(durations) if durations else None
     typical = min(runs, key=lambda run: abs(run.duration_s - (middle or 0))) if runs else None
     return LevelSummary(
@@ -91,6 +95,7 @@ def summarise(runs: Sequence[Run], *, workload: str, context: str, level: str, l
         n=len(runs),
         run_ids=tuple(run.run_id for run in runs),
         durations_s=durations,
+        log_offsets=tuple(off.tolist()),
         geometric_mean_s=estimate.value if estimate else None,
         low_s=estimate.low if estimate else None,
         high_s=estimate.high if estimate else None,

@@ -77,7 +77,11 @@ def _flagged(table: RunTable) -> Iterator[Threat]:
 
 def _repetitions(compared: Sequence[Compared]) -> Iterator[Threat]:
     """Few runs on the sides of single sets."""
-    sides = [(c.basis.runs_baseline, c.basis.runs_candidate) for c in compared if c.basis.sets is None]
+    sides = [
+        (c.basis.runs_baseline, c.basis.runs_candidate)
+        for c in compared
+        if c.basis.sets is None and not c.basis.simulated  # more draws would not make the simulator surer
+    ]
     smallest = min((min(side) for side in sides), default=RUNS_COMFORTABLE)
     if smallest >= RUNS_COMFORTABLE:
         return

@@ -36,6 +36,7 @@ class Basis:
     sets: int | None = None
     holds_for: str = ""
     """What the interval over sets speaks of, in words; empty for a single set, which speaks of itself."""
+    simulated: bool = False
 
     @property
     def is_one_set(self) -> bool:
@@ -45,9 +46,10 @@ class Basis:
     @property
     def units(self) -> str:
         """What was compared with what: ``3 runs each``, ``214 matched sets``."""
+        made = "simulated " if self.simulated else ""
         if self.sets is None:
-            return count_runs(self.runs_baseline, self.runs_candidate)
-        return f"{self.sets:,} matched set{'' if self.sets == 1 else 's'}"
+            return count_runs(self.runs_baseline, self.runs_candidate, f"{made}run")
+        return f"{self.sets:,} matched set{'' if self.sets == 1 else 's'}{' of simulated runs' if made else ''}"
 
     def __str__(self) -> str:
         """Return the same with all runs counted: ``214 matched sets, 495 runs``."""
@@ -75,8 +77,13 @@ class ComparisonVerdict:
         return f"{self.claim} {self.remark}".strip()
 
 
-def _rank_remark(basis: Basis) -> str:
-    """Return how far a rank test could carry a single set; empty where it can, and for many sets."""
+def _remark(basis: Basis) -> str:
+    """Return what an interval rests on: a simulator, or few runs that no rank test could carry; else nothing."""
+    if basis.simulated:
+        return (
+            "Simulated: repetitions tell the simulator's draws alone, so no interval is narrower than its own error, "
+            "as if those of the two sides had nothing in common."
+        )
     n = basis.runs_baseline, basis.runs_candidate
     smallest = smallest_reachable_p(*n) if basis.is_one_set else 0.0
     if smallest <= 0.05:
@@ -111,7 +118,7 @@ def judge(
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs: {was} ({basis}), {why}.")
     scope = f" {basis.holds_for}" if basis.holds_for else ""
     sure = f"95 % interval {format_interval(ratio.low, ratio.high)}{scope}, {basis}"
-    remark = _rank_remark(basis)
+    remark = _remark(basis)
     if basis.is_one_set and min(basis.runs_baseline, basis.runs_candidate) < RUNS_MIN:
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
     if corrected is not None and corrected.p >= ALPHA and not ratio.low <= 1 <= ratio.high:

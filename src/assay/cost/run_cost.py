@@ -43,7 +43,7 @@ class Times:
     """Standard deviation of the logarithm of the run times (n - 1); NaN for a single run."""
     fastest_s: Floats
     rounding: Floats
-    """How far the logarithm of each mean can be off because times are rounded."""
+    """How far the logarithm of each mean can be off, however little its times scatter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def mean_errors(times: Times, variance: float, degrees: float) -> MeanErrors:
 def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
     """Return the ends of the 95 % interval of each mean time, Student's t on logarithms; NaN where nothing tells it.
 
-    It is never narrower than what the rounding of times allows.
+    It is never narrower than what each time can be off.
     """
     from scipy.special import stdtrit  # imported here: 0.1 s that only some questions need
 
@@ -91,20 +91,23 @@ def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
         return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
 
 
-def times_of(durations_s: Floats, codes: Codes, configurations: int) -> Times:
+def times_of(durations_s: Floats, codes: Codes, configurations: int, off: Floats | None = None) -> Times:
     """Return the run times of each configuration; ``codes`` numbers each run's.
+
+    ``off``: how far the logarithm of each time can be off (``statistics/certainty.py``); their rounding if left out.
 
     ValueError for a time that is not positive and finite: such runs must be left out before, with their reason.
     """
     if not bool(np.all((durations_s > 0) & (durations_s < np.inf))):
         raise ValueError("a run time must be positive and finite")
     n = np.bincount(codes, minlength=configurations)
+    off = rounding_of(durations_s) if off is None else off
     logs = np.log(durations_s)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean_log = np.bincount(codes, weights=logs, minlength=configurations) / n
         squares = np.bincount(codes, weights=(logs - mean_log[codes]) ** 2, minlength=configurations)
         deviation = np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
-        rounding = np.bincount(codes, weights=rounding_of(durations_s), minlength=configurations) / n
+        rounding = np.bincount(codes, weights=off, minlength=configurations) / n
     fastest = np.full(configurations, np.inf)
     np.minimum.at(fastest, codes, durations_s)
     # exp(log(348)) is not 348: where all runs took as long, they are their mean.

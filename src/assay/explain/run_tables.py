@@ -13,7 +13,7 @@ from assay.explain.phases import Breakdown
 from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_note
 from assay.explain.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.explain.tasks import KindSummary
-from assay.model.run import CacheState, Job, Phase, Run, Task
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
 from assay.wording.metrics import METRIC_GROUPS, metric_group, metric_text
 from assay.wording.numbers import NOTHING, share, size, tenths
@@ -67,7 +67,7 @@ def simulation_table(run: Run) -> TextTable:
     told = run.environment.get("simulation")
     if not isinstance(told, dict):
         return TextTable("simulated")
-    low, high = run.metrics.get("duration_low_s"), run.metrics.get("duration_high_s")
+    low, high = run.metrics.get(SIMULATED_LOW_S), run.metrics.get(SIMULATED_HIGH_S)
     notes = [f"nine of ten run times lie between {tenths(low)} and {tenths(high)} s"] if low and high else []
     notes.append(f"profile {told.get('profile')}: {told.get('learned')}; seed {told.get('seed')}")
     return TextTable("simulated", notes=(*notes, *(str(words) for words in told.get("assumptions", ()))))

@@ -104,7 +104,8 @@ def _runtimes(summaries: Sequence[tuple[LevelSummary, int | None]]) -> dict[tupl
     for kind in dict.fromkeys(work):
         of_kind = [one for (one, _), own in zip(summaries, work, strict=True) if own == kind]
         durations = np.array([duration for one in of_kind for duration in one.durations_s])
-        times = times_of(durations, np.repeat(np.arange(len(of_kind)), [one.n for one in of_kind]), len(of_kind))
+        off = np.array([off for one in of_kind for off in one.log_offsets])
+        times = times_of(durations, np.repeat(np.arange(len(of_kind)), [one.n for one in of_kind]), len(of_kind), off)
         low, high = mean_intervals(times, mean_errors(times, *pooled_scatter(times)))
         for place, one in enumerate(of_kind):
             known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])

@@ -29,6 +29,7 @@ from assay.questions.hardware import HardwareView, hardware_of
 from assay.questions.planes import PlaceFacts, facts_of_places
 from assay.questions.runs import level_at
 from assay.repository import Repository
+from assay.statistics.certainty import offsets_in
 from assay.statistics.facets import LevelCount, level_counts
 from assay.statistics.intervals import Estimate, geometric_mean
 from assay.statistics.keys import Groups, first_rows, groups_by, median_by, usable
@@ -159,7 +160,8 @@ def configuration_view(repository: Repository, known: Flagged, run: Run, book: P
     counts = usable(table) & ~odd
     times = table.values["duration_s"]
     price = _priced(table, 0, places, facts, book, (len(table), int(odd.sum())), run.run_id)
-    mean = geometric_mean(times[counts].tolist()) if counts.any() else None
+    off = offsets_in(table, np.flatnonzero(counts), sides=1)
+    mean = geometric_mean(times[counts].tolist(), off) if counts.any() else None
     per_run = price.rate_per_h * mean.value / 3600 if price.rate_per_h is not None and mean else None
     return ConfigurationView(
         example=run,

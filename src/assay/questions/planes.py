@@ -32,6 +32,7 @@ from assay.model.price import PriceBook
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
 from assay.statistics.arrays import Ints
+from assay.statistics.certainty import offsets_in
 from assay.statistics.factors import FACTOR_SYNONYMS, SIZE_OPTIONS
 from assay.statistics.keys import first_rows, groups_by, same_work
 from assay.statistics.run_table import ABSENT, RunTable
@@ -333,9 +334,8 @@ def _plane_view(
     new = np.full(len(rates), -1, dtype=np.int64)
     new[kept] = np.arange(len(kept))
     code = new[chosen.code]
-    durations_s = table.values["duration_s"][chosen.rows[code >= 0]]
-    code = code[code >= 0]
-    times = times_of(durations_s, code, len(kept))
+    runs, code = chosen.rows[code >= 0], code[code >= 0]
+    times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
     some = [rate for rate in rates if rate is not None]
     as_prices = priced(some)
     found = plane(times, as_prices, _errors(table, counted, times, options), seed=options.seed)

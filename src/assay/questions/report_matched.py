@@ -22,7 +22,7 @@ from assay.model import CodedWarning
 from assay.questions.planes import Certainty, PlaneView
 from assay.questions.report_combined import Combined
 from assay.questions.report_parts import Fact
-from assay.questions.report_summary import Report, WorkloadAnswer, faster, sure_of
+from assay.questions.report_summary import Report, WorkloadAnswer, faster, in_simulation, sure_of
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics import RunTable, counts_by
@@ -193,7 +193,7 @@ def matched_report(
             sections.append(MatchedSection(workload_title(workload), shown, lonely, fastest, here))
     overall = [s for s in over_groups(found) if s.ratio is not None]
     shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
-    answer, detail = _answer(overall, sections, baseline)
+    answer, detail = in_simulation(_answer(overall, sections, baseline), overall)
     return MatchedReport(
         title=f"{view.factor} against {baseline}",
         answer=answer,

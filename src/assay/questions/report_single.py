@@ -7,7 +7,7 @@ In: runs, the factor and its baseline, a way to get a run's trace, and a price b
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -28,7 +28,7 @@ from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.model.plan import LAYOUT_FACTOR
 from assay.model.price import PriceBook
-from assay.model.run import Run, RunStatus
+from assay.model.run import Origin, Run, RunStatus
 from assay.model.trace import Trace
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.limits import limits_of_seen
@@ -226,6 +226,8 @@ def _sections(
 
 
 def _cold_text(valid: Sequence[Run]) -> str:
+    if all(run.origin is Origin.SIMULATED for run in valid):
+        return "Simulated as cold."
     cold = sum(run.cold is True for run in valid)
     left = [cache.cached_after_bytes for run in valid for cache in run.caches if cache.dropped]
     residue = f" A node kept {median(left) / 1e6:,.0f} MB cached after a drop (median)." if left else ""
@@ -238,6 +240,8 @@ def _order_text(runs: Sequence[Run]) -> str:
         blocks.setdefault((run.campaign_id, run.block), set()).add(f"{run.workload} {run.layout} {run.levels}")
     if all(len(configurations) == 1 for configurations in blocks.values()):
         return ""  # nothing says that they were, as of imported runs
+    if all(run.origin is Origin.SIMULATED for run in runs):
+        return ""  # in virtual time no run disturbs another
     campaigns = len({run.campaign_id for run in runs})
     return (
         f"Interleaved in {plural(len(blocks), 'block')}, so that slow changes of the machine hit both sides alike; "
@@ -252,7 +256,8 @@ def _cluster_text(runs: Sequence[Run]) -> str:
         facts = example.recorded.cluster
         text = f"{name}, {plural(facts.workers, 'worker')}" if facts and facts.workers is not None else name
         scale = example.lab_scale
-        texts.append(f"{text}, emulated on one machine at scale {scale_text(scale)}" if scale is not None else text)
+        made = "simulated" if example.origin is Origin.SIMULATED else "emulated on one machine"
+        texts.append(f"{text}, {made} at scale {scale_text(scale)}" if scale is not None else text)
     return "; ".join(texts)
 
 
@@ -275,6 +280,12 @@ def _layout_texts(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(texts.values())
 
 
+def _interval_text(methods: Iterable[str], comparisons: Sequence[Comparison]) -> str:
+    text = f"95 %, by {' and '.join(methods)}." if methods else ""
+    simulated = any(c.basis.simulated for c in comparisons if c.ratio_low is not None)
+    return f"{text[:-1]}; of simulated runs never narrower than the simulator's own error." if simulated else text
+
+
 def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fact, ...]:
     valid = [run for run in runs if run.status is RunStatus.VALID]
     statuses = Counter(run.status.value for run in runs)
@@ -294,7 +305,7 @@ def _method(runs: Sequence[Run], comparisons: Sequence[Comparison]) -> tuple[Fac
         Fact(
             "Ratio", "Baseline time over candidate time, of geometric means. A run's time is what its user waits for."
         ),
-        Fact("Interval", f"95 %, by {' and '.join(methods)}." if methods else ""),
+        Fact("Interval", _interval_text(methods, comparisons)),
         Fact(
             "Devices and links", f"Measured bare before the runs: baseline {', '.join(baselines)}." if baselines else ""
         ),

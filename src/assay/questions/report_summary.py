@@ -151,13 +151,28 @@ def _of_several(found: Sequence[WorkloadAnswer], baseline: str, factor: str) -> 
     return f"{always[0]} is the fastest {where}{'' if alone else ', or not shown to be slower than it'}.", detail
 
 
+def in_simulation(answer: tuple[str, str], compared: Sequence[Compared]) -> tuple[str, str]:
+    """Return the answer as one about the simulator, if nothing else was compared: it is none about a cluster."""
+    first, detail = answer
+    if not compared or not all(c.basis.simulated for c in compared):
+        return answer
+    negative = first.startswith(("No ", "Nothing "))
+    return f"In simulation, {first[0].lower() if negative else first[0]}{first[1:]}", detail
+
+
 def answer_of(found: Sequence[WorkloadAnswer], baseline: str, factor: str) -> tuple[str, str] | None:
     """Return the report's first sentence and what makes it sure; None where no comparison has an interval."""
     told = [one for one in found if one.sure]
     pairs = [(one.title, c) for one in told for c in one.sure]
-    candidates = dict.fromkeys(c.candidate for _, c in pairs)
     if not pairs:
         return None
+    return in_simulation(_answer_of(told, pairs, baseline, factor), [c for _, c in pairs])
+
+
+def _answer_of(
+    told: Sequence[WorkloadAnswer], pairs: Sequence[tuple[str, Compared]], baseline: str, factor: str
+) -> tuple[str, str]:
+    candidates = dict.fromkeys(c.candidate for _, c in pairs)
     if len(pairs) == 1:
         return _of_single(pairs[0][1], pairs[0][0])
     if len(candidates) == 1:
@@ -190,12 +205,17 @@ def _verdict(candidate: str, own: Sequence[tuple[str, CostRatio]]) -> str:
     return f"{candidate}: a job costs {'; '.join(parts)} ({costs})."
 
 
-def _tipping(candidate: str, pairs: Sequence[tuple[str, Compared]]) -> str:
-    """Return up to which price a candidate stays the cheaper, a sentence: where the price ratio meets the speedup."""
+def _tipping(candidate: str, pairs: Sequence[tuple[str, Compared]], own: Sequence[tuple[str, CostRatio]]) -> str:
+    """Return below which price a candidate is the cheaper, a sentence: where the price ratio meets the speedup."""
     title, first = min(pairs, key=lambda pair: pair[1].ratio or 1.0)
     at = f"{ratio(first.ratio)} ({interval(first.low, first.high)})"
     where = f"a {title} job" if len(pairs) == 1 else f"a job on each workload ({title} tips first)"
-    return f"{candidate} stays the cheaper for {where} as long as its price is below {at} {first.baseline}'s."
+    signs = {_sign(cost) for _, cost in own}
+    is_, while_ = {
+        frozenset({-1}): ("stays the cheaper", "as long as"),
+        frozenset({1}): ("becomes the cheaper", "once"),
+    }.get(frozenset(signs), ("would by these ratios be the cheaper", "where"))
+    return f"{candidate} {is_} for {where} {while_} its price is below {at} {first.baseline}'s."
 
 
 def money_facts(found: Sequence[WorkloadAnswer]) -> tuple[Fact, ...]:
@@ -209,7 +229,7 @@ def money_facts(found: Sequence[WorkloadAnswer]) -> tuple[Fact, ...]:
         verdicts.append(_verdict(candidate, own))
         pairs = [(one.title, c) for one in found for c in one.sure if c.candidate == candidate]
         if pairs:
-            tipping.append(_tipping(candidate, pairs))
+            tipping.append(_tipping(candidate, pairs, own))
     return (
         Fact("By cost", " ".join(verdicts)),
         *([Fact("What would change it", " ".join(tipping))] if tipping else []),

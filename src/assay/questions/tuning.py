@@ -242,6 +242,10 @@ def is_tuning(repository: Repository, campaign_id: str) -> bool:
     return (repository.folders.campaigns / campaign_id / TUNING).is_file()
 
 
+def _is_simulated(runs: Sequence[Run]) -> bool:
+    return any(run.origin is Origin.SIMULATED for run in runs)
+
+
 def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]) -> TuningState:
     budget, pairs, over = int(told["budget"]), int(told["pairs"]), dict(told["over"])
     defaults = dict(told["defaults"])
@@ -254,7 +258,7 @@ def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, An
     mean = log_ratio(sides[0], sides[1]) if all(sides) else None
     ratio = mean.ratio if mean else None
     picked = [one for one in trials if one.comparison and not one.is_default]
-    verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1])))
+    verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1]), simulated=_is_simulated(runs)))
     nothing_better = len(search) >= budget and found is not None and found.levels == defaults
     over_with = len(search) >= budget and (found is None or (pairs > 0 and nothing_better))
     complete = len(later) >= 2 * pairs or over_with

@@ -22,7 +22,7 @@ import numpy as np
 from assay import __version__
 from assay.errors import RepositoryError
 from assay.model.environment import Environment
-from assay.model.run import Run, Task
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, Task
 from assay.model.trace import Trace
 from assay.repository import bundle as bundle_files
 from assay.repository.bundle import Contents, Problem
@@ -336,8 +336,11 @@ class Repository:
         return runs
 
     def table(self, metrics: Sequence[str] = ()) -> RunTable:
-        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million of them."""
-        table = self._index.table(metrics)
+        """Return all runs as columns, with the named metrics; see :meth:`runs_at`. Fast for a million of them.
+
+        How sure simulated times are is always among the metrics: what is said of times depends on it.
+        """
+        table = self._index.table((SIMULATED_LOW_S, SIMULATED_HIGH_S, *metrics))
         self._warn()
         return table
 

@@ -147,12 +147,15 @@ def _logs(values: Sequence[float]) -> list[float]:
     return [math.log(value) for value in values]
 
 
-def geometric_mean(values: Sequence[float]) -> Estimate:
-    """Return the geometric mean with its t interval; no interval for one value. ValueError unless all are positive."""
+def geometric_mean(values: Sequence[float], offsets: Floats | None = None) -> Estimate:
+    """Return the geometric mean with its t interval; no interval for one value. ValueError unless all are positive.
+
+    ``offsets``: how far the logarithm of each can be off; their rounding if left out.
+    """
     logs = _logs(values)
     if len(logs) < 2:
         return Estimate(values[0], None, None)
-    off = float(rounding_of(np.asarray(values, dtype=np.float64)).mean())
+    off = float((rounding_of(np.asarray(values, dtype=np.float64)) if offsets is None else offsets).mean())
     return estimate(fmean(logs), math.sqrt(variance(logs) / len(logs)), len(logs) - 1, off)
 
 

@@ -30,7 +30,7 @@ from assay.errors import EngineError
 from assay.model.cluster import Cluster
 from assay.model.plan import Configuration
 from assay.model.program import Outcome, Program
-from assay.model.run import Origin
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin
 from assay.model.workload_profile import CostProfile
 from assay.workloads.workload import Size, WorkloadProgram
 
@@ -169,8 +169,8 @@ class SimulatedEngine(NoDaemons):
             sources=self._sources(),
             metrics={
                 **found.metrics,
-                "duration_low_s": middle_s * math.exp(-Z90 * sigma),
-                "duration_high_s": middle_s * math.exp(Z90 * sigma),
+                SIMULATED_LOW_S: middle_s * math.exp(-Z90 * sigma),
+                SIMULATED_HIGH_S: middle_s * math.exp(Z90 * sigma),
             },
             environment={
                 "simulation": {
@@ -187,7 +187,7 @@ class SimulatedEngine(NoDaemons):
     def _sources(self) -> dict[str, str]:
         learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
         interval = "simulated: with the other end, nine of ten run times"
-        both = dict.fromkeys(("duration_low_s", "duration_high_s"), interval)
+        both = dict.fromkeys((SIMULATED_LOW_S, SIMULATED_HIGH_S), interval)
         return {"duration_s": learned, "phases": "simulated", "tasks": "simulated", **both}
 
     async def check(
