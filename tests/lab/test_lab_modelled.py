@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -144,6 +145,31 @@ def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: 
     with pytest.raises(LabError, match=r"daemon behind the disks of the lab .* is gone"):
         Lab.attach(name, tmp_path)
     remove(name, tmp_path)
+    assert left_of(name, tmp_path) == []
+
+
+@pytest.mark.lab
+def test_a_lab_whose_daemon_was_stopped_is_removed_whole_and_soon(tmp_path: Path) -> None:
+    require_emulator(Disks.MODEL)
+    name = unique_name("stopped")
+    lab = Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=True, state=tmp_path)
+    lab.detach()
+    ssh(lab.cluster.workers[0].address, "setsid dd if=/dev/zero of=/mnt/hdd/x bs=1M count=190 >/dev/null 2>&1 & true")
+    (pid,) = _daemon_of(tmp_path / "labs" / name).pids()
+    os.kill(pid, signal.SIGSTOP)
+    helped = threading.Event()
+
+    def help_it() -> None:  # no signal ends what waits for a disk that does not answer
+        helped.set()
+        os.kill(pid, signal.SIGCONT)
+
+    help_later = threading.Timer(90, help_it)
+    help_later.start()
+    try:
+        remove(name, tmp_path)
+    finally:
+        help_later.cancel()
+    assert not helped.is_set()
     assert left_of(name, tmp_path) == []
 
 

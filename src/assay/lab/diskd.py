@@ -119,6 +119,12 @@ class Daemon:
         lines = Path("/proc/self/mountinfo").read_text().splitlines()
         return any(Path(line.split()[4].encode().decode("unicode_escape")) == self.mount for line in lines)
 
+    def wake(self) -> None:
+        """Let the daemon go on where it was stopped (SIGSTOP): all that asks its disks waits for it, beyond signals."""
+        for pid in self.pids():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
     def end(self) -> str | None:
         """Unmount the file system and end the process; return in words what is left."""
         self.specification.unlink(missing_ok=True)

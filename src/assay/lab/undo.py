@@ -172,6 +172,9 @@ def undo_all(directory: Path) -> None:
     header, steps = read_journal(directory)
     left: list[str] = []
     if header is not None and header.owner.boot_id == boot_id():
+        for step in steps:
+            if step.kind == "diskd":
+                daemon_of(step.arguments).wake()
         for _, alike in groupby(reversed(steps), key=lambda step: step.kind):
             left += [words for words in parallel(_undo_step, list(alike)) if words]
     if left:
