@@ -114,7 +114,7 @@ def serve(
     with _listening(host, port) as listener:
         scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
-        threading.Thread(target=_warmed, args=(app.state.context.store,), daemon=True).start()
+        threading.Thread(target=_kept_ready, args=(app.state.context.store,), daemon=True).start()
         limits = Limits(connections, connections_per_address)
         with counted_log():
             started, door = server(app, listener, limits, certificate=certificate, key=key)
@@ -139,10 +139,11 @@ def _check_certificate(certificate: Path | None, key: Path | None) -> None:
         ) from error
 
 
-def _warmed(store: Store) -> None:
-    """Read the runs while nobody has asked yet; what goes wrong is told to whoever asks."""
+def _kept_ready(store: Store) -> None:
+    """Read the runs while nobody has asked yet, and those that are added; what goes wrong is told to whoever asks."""
     with contextlib.suppress(AssayError):
         store.warm()
+    store.keep_up()
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -7,9 +7,8 @@ later: a run is flagged everywhere or nowhere. A million runs take half a second
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -92,12 +91,6 @@ class FlagCount:
         return f"{self.flagged:,} of {plural(self.looked_at, 'run')} {verb} flagged as odd ({kinds})"
 
 
-def counted_kinds(kinds: Sequence[str | None]) -> FlagCount:
-    """Return how many of some runs are flagged, from what is odd about each; None: nothing."""
-    found = Counter(kind for kind in kinds if kind is not None)
-    return FlagCount(len(kinds), sum(found.values()), tuple(found.most_common()))
-
-
 def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagCount:
     """Return how many runs of a flagged table, or of some of its rows, are flagged."""
     column = table.columns.get(ANOMALY)
@@ -110,3 +103,9 @@ def flag_count(table: RunTable, positions: Sequence[int] | None = None) -> FlagC
     ]
     kinds.sort(key=lambda item: -item[1])
     return FlagCount(int(counts.sum()), sum(number for _, number in kinds), tuple(kinds))
+
+
+def flag_count_of(repository: Repository, known: Flagged, run_ids: Sequence[str]) -> FlagCount:
+    """Return how many of the runs of these ids are flagged."""
+    found = flag_count(known.table, repository.positions_of(known.table, run_ids))
+    return replace(found, looked_at=len(run_ids))

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.errors import RepositoryError
 from assay.repository import Repository
-from assay.statistics.facets import Facet, conditions_of, facets, matching, page_of
+from assay.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.run_table import ANOMALY, DESCRIPTIVE, NOT_ODD, RunTable
 from assay.wording.titles import workload_named
@@ -142,8 +142,8 @@ def levels_in(table: RunTable, name: str) -> list[str]:
     column = table.columns.get(name)
     if column is None:
         return []
-    present = {int(code) for code in set(column.codes.tolist()) if code >= 0}
-    return [level for code, level in enumerate(column.levels) if code in present]
+    counts = level_counts(column, np.ones(len(table), dtype=np.bool_))
+    return [level for level, number in zip(column.levels, counts, strict=True) if number]
 
 
 def told_apart_by(table: RunTable, position: int) -> dict[str, str]:

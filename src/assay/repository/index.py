@@ -52,6 +52,7 @@ from assay.repository.coded import (
     write_runs,
 )
 from assay.repository.folders import Folders
+from assay.repository.places import Places, read_places
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
 from assay.statistics import RunTable
@@ -109,6 +110,12 @@ class _Files:
         """The paths as DuckDB takes them."""
         return [str(path.absolute()) for path in self.paths]
 
+    def holding(self, rows: Sequence[int]) -> Iterator[tuple[str, int, list[int]]]:
+        """Yield each file that has some of these rows, the number of its first row, and their numbers within it."""
+        for path, start, end in zip(self.names, self.starts, (*self.starts[1:], math.inf), strict=True):
+            if own := [row - start for row in rows if start <= row < end]:
+                yield path, start, own
+
 
 @dataclass(frozen=True, slots=True)
 class Index:
@@ -117,6 +124,8 @@ class Index:
     folders: Folders
     problems: list[Problem] = field(default_factory=list)
     reading: Reading = connection
+    places: Places | None = None
+    """Of the runs of an index, where ids are looked up; of another one than the newest, perhaps."""
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
@@ -164,12 +173,15 @@ class Index:
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
         """Return the places of the runs of these ids in a table, sorted; raises as :meth:`runs_at`."""
-        with self._of(table) as (opened, files):
-            rows = [
-                row + start
-                for path, start in zip(files.names, files.starts, strict=True)
-                for (row,) in opened.execute(queries.ROWS_OF, [path, list(ids)]).fetchall()
-            ]
+        with self._of(table.source) as (opened, files):
+            if self.places is not None and self.places.source == table.source:
+                rows = self.places.of(opened, ids)
+            else:
+                rows = [
+                    row + start
+                    for path, start in zip(files.names, files.starts, strict=True)
+                    for (row,) in opened.execute(queries.ROWS_OF, [path, list(ids)]).fetchall()
+                ]
         positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
         return positions
 
@@ -177,21 +189,18 @@ class Index:
         """Return the rows' numbers, and what ``query`` finds at them, the number first."""
         wanted = [int(table.rows[position]) for position in positions]
         found: list[Any] = []
-        with self._of(table) as (opened, files):
-            ends = (*files.starts[1:], math.inf)
-            for path, start, end in zip(files.names, files.starts, ends, strict=True):
-                if own := [row - start for row in wanted if start <= row < end]:
-                    rows = opened.execute(query, [path, own]).fetchall()
-                    found += [(row + start, *rest) for row, *rest in rows]
+        with self._of(table.source) as (opened, files):
+            for path, start, own in files.holding(wanted):
+                rows = opened.execute(query, [path, own]).fetchall()
+                found += [(row + start, *rest) for row, *rest in rows]
         return wanted, found
 
     @contextmanager
-    def _of(self, table: RunTable) -> Iterator[tuple[DuckDBPyConnection, _Files]]:
-        """Give the files of the index that a table was read from."""
+    def _of(self, source: str) -> Iterator[tuple[DuckDBPyConnection, _Files]]:
+        """Give the files of the index that a table, or places, were read from: its last file's name."""
         with self.reading() as opened:
-            files = (
-                _Files.of(opened, self.folders.index / table.source, self.folders.index) if self.holds(table) else None
-            )
+            there = bool(source) and (self.folders.index / source).exists()
+            files = _Files.of(opened, self.folders.index / source, self.folders.index) if there else None
             if files is None or not all(path.exists() for path in files.paths):
                 raise RepositoryError(
                     "the repository has changed since its runs were read",
@@ -203,6 +212,10 @@ class Index:
     def holds(self, table: RunTable) -> bool:
         """Say whether the index that a table was read from is there."""
         return bool(table.source) and (self.folders.index / table.source).exists()
+
+    def covers_all(self, table: RunTable) -> bool:
+        """Say whether a table was read from the index over the bundles that there are now."""
+        return self._path(bundle_names(self.folders.bundles)).name == table.source
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
@@ -236,12 +249,28 @@ class Index:
 
     def find(self, run_id: str) -> tuple[str, Run] | None:
         """Return the bundle that holds a run, and the run; None when there is none."""
+        if self.places is not None and (placed := self._placed(self.places, run_id)) is not None:
+            return placed
 
         def query(opened: DuckDBPyConnection, index: _Files) -> tuple[str, Run] | None:
             row = opened.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
             return (str(row[0]), _run(row[1], row[2])) if row else None
 
         return self._answer(query)
+
+    def _placed(self, places: Places, run_id: str) -> tuple[str, Run] | None:
+        """Return the same by known places; None also where the run, or the index that they are of, is gone."""
+        with contextlib.suppress(RepositoryError), self._of(places.source) as (opened, files):
+            for path, _, own in files.holding(places.of(opened, [run_id])):
+                row = opened.execute(queries.ONE_RUN_AT, [path, own, run_id]).fetchone()
+                if row is not None and (self.folders.bundles / str(row[0])).is_dir():
+                    return str(row[0]), _run(row[1], row[2])
+        return None
+
+    def placed(self, source: str) -> Places:
+        """Return the places of the runs of an index; raises as :meth:`runs_at`."""
+        with self._of(source) as (opened, files):
+            return read_places(opened, source, list(zip(files.names, files.starts, strict=True)))
 
     def forget(self) -> None:
         """Throw the index away; the next query makes it from the bundles."""
@@ -293,7 +322,11 @@ class Index:
         stock = _gathered(opened, older, self.folders.bundles, names, self.problems)
         if stock.kept and not stock.parts:  # what it lacks can't be read
             return stock.kept[-1][0]
+        replaced = {path for path, _ in stock.kept}
         before = stock.settle(opened)
+        for path in replaced - {path for path, _ in stock.kept}:
+            with contextlib.suppress(OSError):
+                path.touch()  # outdated from now on: whoever reads it has the time to look up runs
         unread = {problem.run_id for problem in self.problems}
         path = self._path(name for name in names if name not in unread)
         try:

@@ -68,6 +68,12 @@ IDS_AT = f"SELECT file_row_number, run_id FROM {READ_NUMBERED} WHERE list_contai
 ENVIRONMENTS_AT = (
     f"SELECT file_row_number, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
 )
+HASHES_OF = f"SELECT file_row_number, hash(run_id) AS hashed FROM {READ_NUMBERED}"
+HASHES = "SELECT hash(run_id) AS hashed FROM (SELECT unnest(?::VARCHAR[]) AS run_id)"
+ONE_RUN_AT = (
+    f"SELECT bundle, run_json, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number) "
+    "AND run_id = ?"
+)
 ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT run_id FROM asked_ids)"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"

@@ -8,6 +8,7 @@ without locks.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import logging
 import re
 import shutil
@@ -65,6 +66,7 @@ class Repository:
         self._reading = reading
         self._problems: list[Problem] = []
         self._imports: dict[str, Path] = {}
+        self._index = Index(self.folders, self._problems, reading)
 
     @classmethod
     def open(cls, root: Path, reading: Reading = connection) -> Repository:
@@ -141,6 +143,14 @@ class Repository:
     def has_index_of(self, table: RunTable) -> bool:
         """Say whether the runs of :meth:`table` can still be looked up."""
         return self._index.holds(table)
+
+    def covers_all(self, table: RunTable) -> bool:
+        """Say whether a table of :meth:`table` has the runs of all bundles that there are now."""
+        return self._index.covers_all(table)
+
+    def keep_places(self, table: RunTable) -> None:
+        """Keep in memory where the runs of :meth:`table` are, 16 bytes a run, for who will look up many ids."""
+        self._index = dataclasses.replace(self._index, places=self._index.placed(table.source))
 
     def kept_model(self, name: str) -> bytes | None:
         """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""
@@ -330,8 +340,7 @@ class Repository:
         With ``environment=False`` their environments are left empty, which is faster. A bundle that can't be read is
         left out with a logged warning. Raises :class:`RepositoryError` when the index can't be made.
         """
-        filters = Filters(workload, layout, status, plan, campaign_id, limit)
-        runs = self._index.runs(filters, environment=environment)
+        runs = self._index.runs(Filters(workload, layout, status, plan, campaign_id, limit), environment=environment)
         self._warn()
         return runs
 
@@ -365,10 +374,6 @@ class Repository:
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
         """Return the ids of the runs at these places of :meth:`table`, in that order; raises as :meth:`runs_at`."""
         return self._index.ids_at(table, positions)
-
-    @property
-    def _index(self) -> Index:
-        return Index(self.folders, self._problems, self._reading)
 
     def _warn(self) -> None:
         for problem in self._problems:
@@ -452,15 +457,13 @@ class Repository:
 
     def tasks(self, run_id: str) -> list[Task]:
         """Return the run's task attempts; empty when it had none."""
-        bundle = self.bundle_path(run_id)
-        if bundle.name == run_id:
+        if (bundle := self.bundle_path(run_id)).name == run_id:
             return bundle_files.read_tasks(bundle, self._reading)
         return imported_tasks(bundle, run_id, self._reading)
 
     def trace(self, run_id: str) -> Trace:
         """Return the run's trace, node by node; empty when none was taken."""
-        bundle = self.bundle_path(run_id)
-        if bundle.name == run_id:
+        if (bundle := self.bundle_path(run_id)).name == run_id:
             return bundle_files.read_trace(bundle, self._reading)
         return imported_trace(bundle, run_id, self._reading)
 

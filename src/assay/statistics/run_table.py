@@ -68,10 +68,11 @@ class RunTable:
 
     def taken(self, keep: Mask | Ints) -> RunTable:
         """Return the table of the rows that a mask or an array of positions picks."""
+        at = np.flatnonzero(keep) if keep.dtype == np.bool_ else keep  # looked for once, instead of in every column
         return RunTable(
-            self.rows[keep],
-            {name: Column(column.codes[keep], column.levels) for name, column in self.columns.items()},
-            {name: value[keep] for name, value in self.values.items()},
+            self.rows[at],
+            {name: Column(column.codes[at], column.levels) for name, column in self.columns.items()},
+            {name: value[at] for name, value in self.values.items()},
             self.source,
         )
 

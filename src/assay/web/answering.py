@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,11 @@ Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
 
 
+def as_of(unix_s: float | None) -> str | None:
+    """Return a time in ISO 8601, in UTC."""
+    return None if unix_s is None else datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="seconds")
+
+
 def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:
     """Return a page, or a part of one, from its template."""
     context = get_context(request)
@@ -27,6 +33,7 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
         version=context.version,
         roles=get_roles(request),
         guarded=bool(context.guard.tokens),
+        behind=getattr(request.state, "behind", None),
         **values,
     )
     return HTMLResponse(html, status_code=status)

@@ -33,13 +33,17 @@ def kept_model(context: Context) -> Learned:
 
 def kept_prediction(context: Context, where: Sequence[str]) -> Prediction:
     """Return one prediction."""
-    return predicted_by(context.store.repository, kept_model(context), where)
+    repository = context.store.repository
+    return context.store.answer(
+        ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)
+    )
 
 
 def kept_reasons(context: Context, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
     """Return what matters among the runs that match."""
-    known = kept_model(context)
-    return context.store.answer(("matters", tuple(where), tuple(by)), lambda _: what_matters_by(known, where, by))
+    return context.store.answer(
+        ("matters", tuple(where), tuple(by)), lambda _: what_matters_by(kept_model(context), where, by)
+    )
 
 
 def kept_map(context: Context) -> CoverageMap:
@@ -67,9 +71,9 @@ def get_next(
     runs: Annotated[int, Query(ge=1, le=NEXT_MAX)] = 10,
 ) -> NextRunsAnswer:
     """Tell which configurations to run next, the most telling first."""
-    known = kept_model(context)
     return context.store.answer(
-        ("next", tuple(where), about, runs), lambda _: next_runs_by(known, where, about, budget_of(f"{runs}runs"))
+        ("next", tuple(where), about, runs),
+        lambda _: next_runs_by(kept_model(context), where, about, budget_of(f"{runs}runs")),
     )
 
 

@@ -19,6 +19,8 @@ from assay.questions.run_quality import (
     traced_rows,
     why_not_valid,
 )
+from assay.repository import Repository
+from assay.statistics import RunTable
 from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
 from assay.web.security import Role
 
@@ -30,8 +32,12 @@ Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="H
 
 def kept_coverage(context: Context, where: Sequence[str]) -> tuple[Coverage, ...]:
     """Return for each plan how many of its runs have a trace, and cold caches; traces are looked for once."""
-    traced = context.store.answer(("traced",), lambda table: traced_rows(context.store.repository, table))
-    return context.ask(lambda _, table: coverage(table, traced), where, "coverage")
+    store = context.store
+
+    def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
+        return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
+
+    return context.ask(make, where, "coverage")
 
 
 @router.get("/causes")

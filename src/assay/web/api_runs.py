@@ -90,8 +90,9 @@ def runs(
 
 def find_run(context: Context, run_id: str) -> Run:
     """Return a run by the beginning of its id. NotFoundError when there is none, or several."""
+    store = context.store
     try:
-        return context.store.repository.run(run_id)
+        return store.answer(("run", run_id), lambda _: store.repository.run(run_id))
     except RepositoryError as error:
         raise NotFoundError(error.message, hint="the list of runs has all ids") from error
 

@@ -45,7 +45,7 @@ from assay.web import (
     pages_whatif,
     pages_why,
 )
-from assay.web.answering import error_page, to_login
+from assay.web.answering import as_of, error_page, to_login
 from assay.web.context import Context, DeniedError, bearer_of, tried
 from assay.web.rendering import NotFoundError, Rendering
 from assay.web.security import COOKIE, HEADERS, LOGIN_BYTES_MAX, NO_TOKEN, SAFE_METHODS, Guard, Refusal, Roles
@@ -55,6 +55,8 @@ UPLOAD_BYTES_MAX = 8 * 10**9
 BODY_BYTES_MAX = 4_000_000
 """Of any request but an upload."""
 COMPRESSED_FROM_BYTES = 1_000
+RUNS_AS_OF = "Assay-Runs-As-Of"
+"""Header of answers that lack what was added since: when their runs were read, in ISO 8601."""
 AS_THEY_ARE = "/api/v1/bundles"
 """Paths of bundles."""
 _STATUS: tuple[tuple[type[AssayError], int], ...] = (
@@ -181,12 +183,16 @@ class Gate:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        request = Request(scope)
+        request.state.behind = as_of(request.app.state.context.store.behind())
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = [(name, value) for name, value in message["headers"]]
                 known = {name.lower() for name, _ in headers}
                 more = {**HEADERS, "Cache-Control": "no-store"}
+                if request.state.behind:
+                    more[RUNS_AS_OF] = request.state.behind
                 headers += [
                     (name.encode(), value.encode())
                     for name, value in more.items()
@@ -195,7 +201,6 @@ class Gate:
                 message = {**message, "headers": headers}
             await send(message)
 
-        request = Request(scope)
         refusal = _refusal(request) or await _wrong_token(request)
         if refusal is not None:
             await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)

@@ -6,6 +6,7 @@ Pages work without scripts; what scripts add is charts, zoom in traces, and form
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Annotated, Literal
 from urllib.parse import parse_qs, urlencode
 
@@ -28,7 +29,7 @@ from assay.questions.why import of_leader
 from assay.statistics import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
-from assay.web.context import ContextOf, get_context, tried
+from assay.web.context import Context, ContextOf, get_context, tried
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
 from assay.wording.titles import workload_title
@@ -114,6 +115,13 @@ def runs(
     )
 
 
+def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the levels of a factor among the runs that match, and the one that others are usually compared with."""
+    return context.ask(
+        lambda _, table: (levels_in(table, factor), usual_baseline(table, factor)), where, ("choices", factor)
+    )
+
+
 @router.get("/speedup", dependencies=READERS)
 def speedup(
     request: Request,
@@ -131,17 +139,14 @@ def speedup(
     factor = by or ("layout" if "layout" in factors else next(iter(factors), None))
     if len(table) == 0 or factor is None:
         return page_of(request, "speedup", empty=True)
-    chosen = selected(table, where)
     names = [part.strip() for part in factor.split(",")]
     if len(names) == 1 and names[0] not in table.factors:
         near = did_you_mean(names[0], factors, FACTOR_SYNONYMS)
         raise SpecificationError(
             f"no run has a factor {names[0]!r}", where="by", hint=f"{near}factors: {', '.join(factors)}"
         )
-    levels = levels_in(chosen, names[0]) if len(names) == 1 else []
-    first = baseline or (usual_baseline(chosen, names[0]) if len(names) == 1 else None)
-    if baseline and levels and baseline not in levels:
-        first = usual_baseline(chosen, names[0])
+    levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
+    first = usual if not baseline or (levels and baseline not in levels) else baseline
     groups = None if group == "none" else group or "workload"
     view, figures, chart, network = None, [], None, None
     shown: list[Speedup] = []

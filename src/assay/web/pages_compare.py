@@ -18,9 +18,10 @@ from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, DifferenceKind, Sid
 from assay.explain.phases import occupancy
 from assay.explain.trace_views import TRACE_VIEWS, lines_of, names_shown, views_of
 from assay.explain.traffic import disk_traffic, grid_step_s
-from assay.questions.flags import FlagCount, counted_kinds, odd_kinds
+from assay.questions.flags import FlagCount, flag_count_of
 from assay.questions.sides import Of
 from assay.questions.whole_run import WholeRun
+from assay.statistics import RunTable
 from assay.web import api_runs
 from assay.web.answering import Text, page_of, palette
 from assay.web.api_compare import kept_sides
@@ -95,9 +96,12 @@ def _is_observed(seen: WholeRun) -> bool:
 
 def _odd(context: Context, sides: Sequence[Side]) -> dict[str, FlagCount]:
     """Return how many runs of each side are flagged; sides without one are left out."""
-    store = context.store
-    kinds = store.answer(("odd kinds",), lambda _: odd_kinds(store.repository, store.flagged()))
-    counts = {side.label: counted_kinds([kinds.get(run_id) for run_id in side.summary.run_ids]) for side in sides}
+    store, ids = context.store, {side.label: side.summary.run_ids for side in sides}
+
+    def make(_: RunTable) -> dict[str, FlagCount]:
+        return {label: flag_count_of(store.repository, store.flagged(), of_side) for label, of_side in ids.items()}
+
+    counts = store.answer(("flagged of", *ids.items()), make)
     return {label: count for label, count in counts.items() if count.flagged}
 
 

@@ -247,22 +247,16 @@ def _distance(flip: FlipPrice) -> float:
 
 
 def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
-    table, where = context.store.table(), _where(asked)
-    chosen = selected(table, where)
-    if len(chosen) > api_views.RUNS_MAX and not asked.state["cluster"]:
-        where.append(f"cluster={_most_run(chosen, 'cluster')}")
-        chosen = selected(table, where)
     book = api_views.book_of(context, asked.book_text, {})
-    narrowed = _one_price_a_layout(chosen, book)
-    where += [f"{name}={level}" for name, level in narrowed.items()]
-    chosen = selected(table, where)
-    baseline = usual_baseline(chosen, LAYOUT_FACTOR)
+    of_years = context.store.answer(
+        ("years", asked.book_text, *_where(asked)), lambda table: _runs_of_years(table, _where(asked), book)
+    )
     question = TcoQuestion(
         prices=asked.book_text,
         changes=asked.changed_in(book),
-        where=where,
+        where=list(of_years.where),
         years=asked.state["years"],
-        baseline=baseline,
+        baseline=of_years.baseline,
         rounding=asked.state["rounding"],
         include_flagged=bool(asked.state.get("flagged")),
     )
@@ -275,15 +269,39 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
     changed = repriced(book, {name: Decimal(str(amount)) for name, amount in question.changes.items()})
     return {
         "tco": shown,
-        "narrowed": narrowed,
+        "narrowed": of_years.narrowed,
         "told_by": told_by,
         "colours": colours,
         "drawn": _drawn(shown, colours),
         "more": more,
-        "prices": _paid(book, changed, view, chosen),
+        "prices": _paid(book, changed, view, of_years.levels),
         "currency": view.currency,
         "changed": bool(question.changes),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class _OfYears:
+    """The runs whose costs over years are shown."""
+
+    where: tuple[str, ...]
+    narrowed: dict[str, str]
+    """Conditions among ``where`` that were added so that a layout has one price."""
+    baseline: str | None
+    levels: dict[str, list[str]]
+    """The levels that they have of the factors that prices depend on."""
+
+
+def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _OfYears:
+    chosen, all_of_it = selected(table, where), list(where)
+    if len(chosen) > api_views.RUNS_MAX and not any(one.startswith("cluster=") for one in where):
+        all_of_it.append(f"cluster={_most_run(chosen, 'cluster')}")
+        chosen = selected(table, all_of_it)
+    narrowed = _one_price_a_layout(chosen, book)
+    all_of_it += [f"{name}={level}" for name, level in narrowed.items()]
+    chosen = selected(table, all_of_it)
+    levels = {name: levels_in(chosen, name) for item in book.items for name in item.when if name in chosen.columns}
+    return _OfYears(tuple(all_of_it), narrowed, usual_baseline(chosen, LAYOUT_FACTOR), levels)
 
 
 def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:
@@ -322,13 +340,15 @@ def _one_price_a_layout(chosen: RunTable, book: PriceBook) -> dict[str, str]:
     return {name: _most_run(chosen, name) for name in varied if len(levels_in(chosen, name)) > 1}
 
 
-def _paid(book: PriceBook, changed: PriceBook, view: CostView, chosen: RunTable) -> tuple[PriceField, ...]:
+def _paid(
+    book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
+) -> tuple[PriceField, ...]:
     """Return the prices that the layouts' bills are made of, those alone that hold where the runs were made."""
     lines = {line.name for bill in view.bills.values() for line in bill.items}
     now = amounts_of(changed)
     fields = []
     for name, item in zip(price_names(book), book.items, strict=True):
-        if all(_has(chosen, factor, levels) for factor, levels in item.when.items()) and any(
+        if all(_has(there, factor, levels) for factor, levels in item.when.items()) and any(
             line == item.name or line.startswith((f"{item.name} (", f"{item.name}: ")) for line in lines
         ):
             own, current = float(item.amount), float(now[name])
@@ -336,8 +356,8 @@ def _paid(book: PriceBook, changed: PriceBook, view: CostView, chosen: RunTable)
     return tuple(fields)
 
 
-def _has(chosen: RunTable, factor: str, levels: Sequence[str]) -> bool:
-    return factor not in chosen.columns or UNKNOWN in levels or not set(levels).isdisjoint(levels_in(chosen, factor))
+def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
+    return factor not in there or UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

@@ -27,13 +27,14 @@ from assay.explain.trace_views import (
     views_of,
     windows_for,
 )
+from assay.quality.anomalies import Anomaly
 from assay.questions.flags import flags_of_run
 from assay.questions.limits import limits_of_seen
 from assay.questions.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
 from assay.web.answering import READERS, Text, Texts, page_of, palette
-from assay.web.context import ContextOf
+from assay.web.context import Context, ContextOf
 from assay.web.rendering import NotFoundError
 from assay.wording.table import TextTable
 
@@ -83,8 +84,15 @@ def run(request: Request, context: ContextOf, run_id: api_runs.RunId, span: Span
         sections=run_sections(close.run, close.detail, close.files),
         environment=environment_tables(close.run.environment),
         limits=_limit_sections(close),
-        flags=flags_of_run(context.store.repository, context.store.flagged(), close.run),
+        flags=_flags(context, close),
         requests=_requests(close, palette(context.store.table(), "layout")),
+    )
+
+
+def _flags(context: Context, close: WholeRun) -> tuple[Anomaly, ...]:
+    store = context.store
+    return store.answer(
+        ("flags", close.run.run_id), lambda _: flags_of_run(store.repository, store.flagged(), close.run)
     )
 
 
