@@ -44,6 +44,7 @@ from repository_views import LAYOUTS, WORKLOADS, filled
 from assay.model.imported import foreign_run, like
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
+from assay.statistics import has_level
 
 Question = TypeVar("Question")
 READERS = 50
@@ -295,8 +296,7 @@ def main(there: Path | None, runs: int, chosen: Sequence[str] = ()) -> None:
         repository = Repository.open(there) if there else filled(Path(folder), runs)
         table = repository.table()
         target_ms = TARGET_MS if len(table) <= MANY_RUNS else MANY_TARGET_MS
-        imported = np.flatnonzero(table.columns["plan"].codes != table.columns["plan"].code("added"))
-        ids = repository.ids_at(table, imported[:64:2].tolist())
+        ids = repository.ids_at(table, np.flatnonzero(~has_level(table, "plan", "added"))[:64:2].tolist())
         every = pages(ids) | {f"data: {name}": asked for name, asked in questions(ids).items()}
         print(
             f"{READERS} readers, {len(table):,} runs, load average {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores. "
