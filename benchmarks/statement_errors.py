@@ -31,6 +31,7 @@ from assay.model.imported import foreign_run
 from assay.model.trace import Trace
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
+from assay.questions.job_cost import cost_ratios
 from assay.questions.planes import SURE
 from assay.questions.report_single import single_report
 from assay.statistics.run_table import Column, RunTable, coded
@@ -189,8 +190,8 @@ def of_jobs(rng: Rng, gain: float) -> Said:
         for level in range(2)
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
-    ends = [(one.ratio_low or 0.0, one.ratio_high or np.inf) for one in compare(made, factor="layout", baseline="L0")]
-    less, more = ([low > 1 for low, _ in ends], [high < 1 for _, high in ends])
+    found = cost_ratios(compare(made, factor="layout", baseline="L0"), {"L0": Decimal(1), "L1": Decimal(1)})
+    less, more = ([one.shown == sign for one in found] for sign in (-1, 1))
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NOTHING
 
 

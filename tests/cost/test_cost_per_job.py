@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.compare.comparison import compare
 from assay.cost.parts import Counts
 from assay.cost.prices import run_price
 from assay.cost.tco import Runtime, cost_per_job, cost_ratio, jobs_over, jobs_per_day, tco
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.price import LineItem, PriceBook
 from assay.model.run import RunStatus
-from assay.questions.job_cost import cost_view, counts_of
+from assay.questions.job_cost import cost_ratios, cost_view, counts_of
 from builders import price_book, runs_with, study_runs
 
 RUNTIMES = {("read", "HDD"): 1756.0, ("read", "SSD"): 485.0, ("write", "HDD"): 5131.0, ("write", "SSD"): 1319.0}
@@ -153,3 +155,23 @@ def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> N
 def test_without_a_valid_run_there_is_nothing_to_price() -> None:
     with pytest.raises(RepositoryError, match="no valid run"):
         cost_view(runs_with({"HD2": [1.0]}, status=RunStatus.INVALID), price_book())
+
+
+def test_what_costs_less_allows_for_how_many_jobs_are_asked_for() -> None:
+    totals = {"HD2": Decimal(1), "SS2": Decimal(1)}
+    other = {"HD2": [100.0, 117.1, 84.3, 95.7], "SS2": [101.3, 83.9, 116.7, 96.1]}
+
+    def shown(jobs: int) -> int:
+        near = runs_with({"HD2": [100.1, 108.2, 93.7, 97.9], "SS2": [85.3, 92.4, 82.8, 88.1]})
+        more = [runs_with(other, workload=f"job{number}") for number in range(jobs - 1)]
+        runs = [replace(run, block=0) for group in [near, *more] for run in group]
+        return cost_ratios(compare(runs, factor="layout", baseline="HD2"), totals)[0].shown
+
+    assert (shown(1), shown(8)) == (-1, 0)
+
+
+def test_two_runs_a_side_show_no_cost_to_be_less() -> None:
+    runs = runs_with({"HD2": [100.0, 101.0], "SS2": [50.0, 50.5]})
+    (found,) = cost_ratios(compare(runs, factor="layout", baseline="HD2"), {"HD2": Decimal(1), "SS2": Decimal(1)})
+    assert (found.holm_p, found.shown) == (None, 0)
+    assert found.ratio_high is not None

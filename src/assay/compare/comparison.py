@@ -69,6 +69,12 @@ class Comparison:
     """Claim and remark."""
     p: float | None
     """Two-sided, of no difference; below 5 % exactly where the interval leaves out 1."""
+    log_error: float | None
+    """Standard error of the ratio's logarithm."""
+    degrees: float | None
+    """Of freedom of that."""
+    log_offset: float
+    """How far that logarithm can be off, whatever the runs' scatter."""
     holm_p: float | None
     """The same, corrected for all comparisons that were asked for at once: what the verdict goes by."""
     rank_test_p: float | None
@@ -168,6 +174,9 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
         remark=said.remark,
         verdict=str(said),
         p=found.p if found else None,
+        log_error=found.error if found and found.p is not None else None,
+        degrees=found.degrees if found and found.p is not None else None,
+        log_offset=found.rounding if found else 0.0,
         holm_p=None,
         rank_test_p=ranks.p if ranks else None,
         smallest_reachable_p=ranks.smallest_reachable_p if ranks else None,

@@ -18,6 +18,8 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
+from assay.statistics.intervals import LEVEL
+
 Rounding = Literal["none", "paper"]
 DAY_S = 86_400
 YEAR_DAYS = 365
@@ -140,6 +142,15 @@ class CostRatio:
     ratio: float
     ratio_low: float | None
     ratio_high: float | None
+    holm_p: float | None = None
+    """Two-sided, of no difference in cost, corrected for all that were asked for at once; None with too few runs."""
+
+    @property
+    def shown(self) -> int:
+        """-1 where a job is shown to cost less than on the baseline, 1 more, 0 neither."""
+        if self.holm_p is None or self.holm_p >= 1 - LEVEL:
+            return 0
+        return -1 if self.ratio < 1 else 1
 
 
 def cost_ratio(price_baseline: Decimal, price_candidate: Decimal, speedup: float) -> float:

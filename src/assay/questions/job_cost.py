@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
 from assay.compare.comparison import Comparison, compare_sets
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import LevelSummary, summarise_set
+from assay.compare.verdict import RUNS_MIN
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
 from assay.cost.run_cost import mean_errors, mean_intervals, pooled_scatter, times_of
@@ -25,6 +27,8 @@ from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.flagging import odd_times
 from assay.repository import Repository
 from assay.statistics import RunTable, levels_of
+from assay.statistics.intervals import two_sided_p
+from assay.statistics.ranks import holm
 from assay.wording.titles import workload_title
 
 LAB_NOTE = (
@@ -136,10 +140,10 @@ def _bills(
     return bills, unpriced
 
 
-def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRatio | None:
+def _ratio(comparison: Comparison, totals: Mapping[str, Decimal]) -> CostRatio | None:
     if comparison.ratio is None:
         return None
-    before, after = bills[comparison.baseline].total, bills[comparison.candidate].total
+    before, after = totals[comparison.baseline], totals[comparison.candidate]
     low, high = (
         None if speedup is None else cost_ratio(before, after, speedup)
         for speedup in (comparison.ratio_high, comparison.ratio_low)
@@ -153,6 +157,26 @@ def _ratio(comparison: Comparison, bills: Mapping[str, LayoutPrice]) -> CostRati
         ratio_low=low,
         ratio_high=high,
     )
+
+
+def cost_ratios(comparisons: Sequence[Comparison], totals: Mapping[str, Decimal]) -> tuple[CostRatio, ...]:
+    """Return how costs of a job compare, by the ``totals`` of the layouts' prices.
+
+    What is shown to cost less or more allows for how many they are, and for too few runs, as verdicts on times do.
+    """
+    found = [(c, ratio) for c in comparisons if (ratio := _ratio(c, totals)) is not None]
+    told = [_p_of(c, ratio) for c, ratio in found]
+    tested = [place for place, p in enumerate(told) if p is not None]
+    corrected = dict(zip(tested, holm([told[place] or 0.0 for place in tested]).tolist(), strict=True))
+    return tuple(replace(ratio, holm_p=corrected.get(place)) for place, (_, ratio) in enumerate(found))
+
+
+def _p_of(comparison: Comparison, cost: CostRatio) -> float | None:
+    """Return the p value of equal costs; None where a side has too few runs for a conclusion."""
+    few = min(comparison.n_baseline, comparison.n_candidate) < RUNS_MIN
+    if few or comparison.log_error is None or comparison.degrees is None:
+        return None
+    return two_sided_p(math.log(cost.ratio), comparison.log_error, comparison.degrees, comparison.log_offset)
 
 
 def _capacity_tb(book: PriceBook, counts: Counts) -> float | None:
@@ -220,7 +244,7 @@ def cost_view(
     )
     made = [one for one in comparisons if one.baseline == first] or compare_sets(sets, LAYOUT_FACTOR, first)
     priced = [one for one in made if one.baseline in bills and one.candidate in bills]
-    ratios = [found for one in priced if prices[first] and (found := _ratio(one, bills)) is not None]
+    ratios = cost_ratios(priced, {layout: bill.total for layout, bill in bills.items()}) if prices[first] else ()
     payable = [found for found in ratios if found.price_ratio > 0]
     return CostView(
         book=book.name,
@@ -235,7 +259,7 @@ def cost_view(
         summaries=summaries,
         titles={name_of(summary): workload_title(summary.workload, summary.context) for summary in summaries},
         rows=tuple(tco(runtimes, prices, currency=book.currency, years=years, rounding=rounding)),
-        ratios=tuple(ratios),
+        ratios=ratios,
         performance=tuple(_performance(payable, first, bills, {n: _capacity_tb(book, counts[n]) for n in layouts})),
         unpriced=unpriced,
     )

@@ -180,17 +180,10 @@ def _answer_of(
     return _of_several(told, baseline, factor)
 
 
-def _sign(cost: CostRatio) -> int:
-    """Return -1 where a job is shown to cost less than on the baseline, 1 more, 0 neither."""
-    if cost.ratio_low is None or cost.ratio_high is None:
-        return 0
-    return -1 if cost.ratio_high < 1 else 1 if cost.ratio_low > 1 else 0
-
-
 def _verdict(candidate: str, own: Sequence[tuple[str, CostRatio]]) -> str:
     """Return what cost says of one candidate, a sentence."""
     baseline, price, n = own[0][1].baseline, ratio(own[0][1].price_ratio), len(own)
-    signs = [_sign(cost) for _, cost in own]
+    signs = [cost.shown for _, cost in own]
     where = f"on {own[0][0]}" if n == 1 else "{}"
     costs = f"{_range([cost.ratio for _, cost in own])} times {baseline}'s, at {price} the price"
     if all(sign < 0 for sign in signs):
@@ -210,7 +203,7 @@ def _tipping(candidate: str, pairs: Sequence[tuple[str, Compared]], own: Sequenc
     title, first = min(pairs, key=lambda pair: pair[1].ratio or 1.0)
     at = f"{ratio(first.ratio)} ({interval(first.low, first.high)})"
     where = f"a {title} job" if len(pairs) == 1 else f"a job on each workload ({title} tips first)"
-    signs = {_sign(cost) for _, cost in own}
+    signs = {cost.shown for _, cost in own}
     is_, while_ = {
         frozenset({-1}): ("stays the cheaper", "as long as"),
         frozenset({1}): ("becomes the cheaper", "once"),

@@ -9,7 +9,7 @@ from datetime import datetime
 
 def plural(number: int, one: str, many: str | None = None) -> str:
     """Return ``1 run`` or ``2 runs``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:
