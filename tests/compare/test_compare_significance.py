@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from assay.compare.significance import (
 )
 from assay.errors import SpecificationError
 from assay.model.run import Run
+from assay.questions.speedup import speedups_over
 from assay.statistics.intervals import geometric_mean
 from assay.statistics.ranks import holm, rank_test_p
 from assay.statistics.run_table import table_of
@@ -150,3 +152,27 @@ def test_repeating_does_not_stop_before_five_runs() -> None:
     found = geometric_mean([100.0, 110.0, 120.0])
     assert half_width([100.0] * 5) == 0  # to repeat does not take away that times are rounded
     assert half_width([100.0, 110.0, 120.0]) == pytest.approx((found.high or 0) / found.value - 1)
+
+
+def test_a_level_that_wins_wherever_both_ran_does_not_lose_by_way_of_another_cluster() -> None:
+    rng = np.random.default_rng(1)
+
+    def sets(cluster: str, count: int, **gains: float) -> list[Run]:
+        return [
+            make_run(
+                layout=layout,
+                cluster=cluster,
+                parameters={"dfs.blocksize": str(block)},
+                duration_s=600 / gain * float(np.exp(rng.normal(0, 0.05))),
+            )
+            for block in range(count)
+            for layout, gain in gains.items()
+        ]
+
+    runs = [*sets("one", 40, HDD=1, SSD=7.5), *sets("two", 12, HDD=1, SSD=3.04, SS2=3.5)]
+    table = table_of([replace(run, levels={"layout": run.layout}) for run in runs])
+    (best,) = indistinguishable_from_best(table, "layout")
+    assert "SS2" in best.may_be_best  # all sets together: 0.8 of SSD, though in all twelve sets that have both 1.15
+    (compared,) = speedups_over(table, ["layout"], baseline="HDD").compared
+    contradicted = {(pair.baseline, pair.candidate) for pair in compared.pairs if pair.contradicted}
+    assert contradicted == {("HDD", "SS2"), ("SSD", "SS2")}

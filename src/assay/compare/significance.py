@@ -29,7 +29,7 @@ from assay.compare.matched import (
     pairs,
     stratify,
 )
-from assay.compare.together import Fit, fits
+from assay.compare.together import Fit, alone, contradicts, fits
 from assay.errors import SpecificationError
 from assay.statistics import LEVEL, Floats, Ints, Means, RunTable, means_by
 from assay.statistics.intervals import estimate
@@ -131,7 +131,8 @@ def indistinguishable_from_best(
 ) -> list[BestSet]:
     """Return which levels of ``factor`` may be the fastest, for each level of ``by``.
 
-    Every level is compared with every other, all matched sets together (one-sided t, ``together.py``). It drops out
+    Every level is compared with every other, all matched sets together (one-sided t, ``together.py``), or where these
+    contradict the sets that have both levels, by those sets alone. It drops out
     when some other is faster at 5 % after Bonferroni's correction over its rivals (for a single rejection, Holm's): the
     truly fastest then stays in with 95 % confidence, however many levels there are, and no level is privileged for
     having been lucky. What holds for these configurations alone is told beside it where sets are few.
@@ -195,6 +196,8 @@ def _everywhere(fit: Fit) -> Outcome:
     outcome: Outcome = [[_UNKNOWN] * count for _ in range(count)]
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
         gain, p = _one_sided(mean)
+        if min(p, 1 - p) < ALPHA and contradicts(own := alone(fit, a, b)[1], mean):
+            gain, p = _one_sided(own)
         outcome[a][b], outcome[b][a] = (gain, p), (-gain, 1 - p)
     return outcome
 

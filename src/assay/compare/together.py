@@ -39,6 +39,8 @@ class LevelPair:
     """95 %, for another configuration here; None for one set."""
     together: Estimate | None
     """The same estimated from all levels over all sets."""
+    contradicted: bool = False
+    """Whether that lies outside the interval of the sets that have both, which are then to be believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,21 +166,36 @@ def compared_levels(matched: MatchedSets, strata: Strata, found: list[Fit], base
     return told
 
 
+def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
+    """Return how many sets have both levels (places in the fit), and what these say of the second over the first."""
+    apart = fit.logs[:, first] - fit.logs[:, second]
+    apart = apart[np.isfinite(apart)]
+    if not len(apart):
+        return 0, None
+    return len(apart), between_sets(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
+
+
+def contradicts(own: LogMean | None, together: LogMean | None) -> bool:
+    """Tell whether what all sets say lies outside the interval of the sets that have both levels.
+
+    Then gains differ with who was compared, as from cluster to cluster, and the sets that have both are to be believed.
+    """
+    if own is None or together is None or (ratio := own.ratio).low is None or ratio.high is None:
+        return False
+    return not ratio.low <= together.ratio.value <= ratio.high
+
+
 def _pairs(fit: Fit, levels: tuple[str, ...], baseline: int) -> list[LevelPair]:
     """Return all pairs that sets have both of, those with the baseline first and against it."""
     order = np.argsort(fit.codes != baseline, kind="stable")
     first, second = (order[places] for places in np.triu_indices(len(order), 1))
-    columns = np.asfortranarray(fit.logs).T
     pairs = []
     for a, b, mean in zip(first.tolist(), second.tolist(), fit.contrasts(first, second), strict=True):
-        apart = columns[a] - columns[b]
-        apart = apart[np.isfinite(apart)]
-        if len(apart):
-            off = np.full(len(apart), fit.rounding[a] + fit.rounding[b])
-            ratio = between_sets(apart, off).ratio
+        sets, own = alone(fit, a, b)
+        if own is not None:
+            ratio, both = own.ratio, mean.ratio if mean is not None else None
             names = levels[int(fit.codes[a])], levels[int(fit.codes[b])]
-            both = mean.ratio if mean is not None else None
-            pairs.append(LevelPair(*names, len(apart), ratio.value, ratio.low, ratio.high, both))
+            pairs.append(LevelPair(*names, sets, ratio.value, ratio.low, ratio.high, both, contradicts(own, mean)))
     return pairs
 
 

@@ -133,7 +133,7 @@ def _pairs(compared: Sequence[ComparedLevels], titled: Callable[[str], str]) -> 
                     f"{pair.candidate} to {pair.baseline}",
                     f"{pair.sets:,}",
                     _mean(pair.ratio, pair.low, pair.high),
-                    _mean(both.value, both.low, both.high) if both else NOTHING,
+                    (_mean(both.value, both.low, both.high) if both else NOTHING) + (" !" if pair.contradicted else ""),
                 )
 
     apart = [titled(levels_here.group) for levels_here in compared if not levels_here.same_sets]
@@ -146,6 +146,8 @@ def _pairs(compared: Sequence[ComparedLevels], titled: Callable[[str], str]) -> 
         "What was compared with what: how many matched sets have both, what these say alone, and what all sets say "
         "together, by way of other levels too. For another configuration here."
     )
+    if any(pair.contradicted for levels_here in compared for pair in levels_here.pairs):
+        note += " Marked !: together is not what the sets that have both say; gains differ with who ran, believe those."
     if apart:
         note += f" Rows of {', '.join(apart)} rest on different sets: compare levels here, not by rows."
     if alone:
