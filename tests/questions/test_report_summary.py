@@ -103,3 +103,4 @@ def test_many_comparisons_leave_one_row_for_each_workload() -> None:
     (row,) = rows_of(found)
     assert row[0] == "TeraSort"
     assert row[1] == row[2] == "NV14"
+    assert row[4] == "faster"

@@ -66,7 +66,7 @@ def _clearest(compared: Sequence[Compared]) -> Compared:
 
 
 def _by_workload(report: Report) -> Table:
-    """Return a row for each workload: what may be the fastest there, and the clearest gain."""
+    """Return a row for each workload: what may be the fastest there, and the clearest ratio with its verdict."""
     rows: list[tuple[Line | str, ...]] = []
     for answer in report.workloads:
         best = _clearest(answer.compared)
@@ -79,10 +79,11 @@ def _by_workload(report: Report) -> Table:
                 tuple(names) or (numbers.NOTHING,),
                 (Level(best.candidate),),
                 _ratio(best.ratio, best.low, best.high),
+                _SHOWN[best.conclusion],
                 str(best.basis),
             )
         )
-    columns = ("Workload", "May be the fastest (95 %)", "Clearest gain", "#Speed (95 %)", "From")
+    columns = ("Workload", "May be the fastest (95 %)", "Clearest", "#Speed (95 %)", "Shown to be", "From")
     return table(columns, rows, f"Every workload, against {report.baseline}")
 
 
