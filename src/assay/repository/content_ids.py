@@ -27,9 +27,9 @@ def uuid8(*parts: str) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def uuids8(texts: Sequence[str]) -> list[str]:
-    """Return the id of each text; what :func:`uuid8` gives for its parts, many at once."""
-    digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts)])
+def uuids8(texts: Sequence[str], before: str = "", after: str = "") -> list[str]:
+    """Return the id of each text between two that all have; what :func:`uuid8` gives for its parts, many at once."""
+    digests = b"".join([hashlib.sha256(encoded).digest() for encoded in _encoded(texts, before, after)])
     raw = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 32)[:, :16].copy()
     raw[:, 6] = raw[:, 6] & 0x0F | 0x80
     raw[:, 8] = raw[:, 8] & 0x3F | 0x80
@@ -44,11 +44,11 @@ def uuids8(texts: Sequence[str]) -> list[str]:
     return [whole[begin : begin + 36] for begin in range(0, len(whole), 36)]
 
 
-def _encoded(texts: Sequence[str]) -> list[bytes]:
+def _encoded(texts: Sequence[str], before: str, after: str) -> list[bytes]:
     """Return texts as bytes; all of them in one go, unless one holds what they are parted by."""
-    whole = _PARTED.join(texts)
+    whole = before + f"{after}{_PARTED}{before}".join(texts) + after
     if whole.count(_PARTED) != len(texts) - 1:
-        return [text.encode("utf-8", "surrogatepass") for text in texts]
+        return [f"{before}{text}{after}".encode("utf-8", "surrogatepass") for text in texts]
     return whole.encode("utf-8", "surrogatepass").split(_PARTED.encode())
 
 
@@ -73,9 +73,10 @@ class RunIds:
     def of_each(self, keys: Sequence[str]) -> list[str]:
         """Return the ids of the next runs of these keys."""
         head, tail = _SEPARATOR.join(("run", self._format, "")), f"{_SEPARATOR}0"
-        first = uuids8([f"{head}{key}{tail}" for key in keys])
-        if len(set(first)) == len(first) and self._given.keys().isdisjoint(first):
-            self._given.update(dict.fromkeys(first))
+        first = uuids8(keys, head, tail)
+        fresh = dict.fromkeys(first)
+        if len(fresh) == len(first) and self._given.keys().isdisjoint(fresh):
+            self._given.update(fresh)
             return first
         return [self._next(key, one) for key, one in zip(keys, first, strict=True)]
 

@@ -36,6 +36,8 @@ class Distinct:
         self._make = make
         self._numbers: dict[Hashable, int] = {}
         self.values: list[Any] = []
+        self.told: list[Any] = []
+        """What each of the values was made from."""
         self.mistakes: list[str] = []
         """Why no value could be made: of code -1 the first, of -2 the second."""
 
@@ -47,6 +49,7 @@ class Distinct:
             for one in dict.fromkeys(one for one, code in zip(told, codes, strict=True) if code is None):
                 try:
                     self.values.append(self._make(one))
+                    self.told.append(one)
                     numbers[one] = len(self.values) - 1
                 except ValueError as error:
                     self.mistakes.append(str(error))

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.formats.aloja import exec_columns
 from assay.formats.aloja.exec_rows import Table
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
+from assay.formats.tables import columns as by_columns
 from assay.model.imported import Found, Left
 from assay.repository import ImportSummary, Repository
 from assay.statistics.found_rows import FoundRows, Item, joined, table_of_rows
@@ -120,7 +120,7 @@ def same(a: RunTable, b: RunTable) -> bool:
 @given(st.lists(tables(), min_size=1, max_size=2))
 def test_columns_tell_what_rows_tell(tmp_path: Path, texts: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(exec_columns, "LINES_AT_ONCE", 4)  # so that a table has several parts
+        patch.setattr(by_columns, "CHARACTERS_AT_ONCE", 200)  # so that a table has several parts
         rows, columns = both(tmp_path, *texts)
     assert runs_of(columns) == runs_of(rows)
     assert reasons_of(columns) == reasons_of(rows)

@@ -89,7 +89,7 @@ _LABELS: Final = (
     "datasize",
     "scale",
 )
-_ENGINE: Final = ("maps", "iosf", "replication", "iofilebuf", "comp", "blk_size")
+ENGINE_FIELDS: Final = ("maps", "iosf", "replication", "iofilebuf", "comp", "blk_size")
 _CLUSTER: Final = (
     "disk",
     "cluster",
@@ -103,7 +103,7 @@ _CLUSTER: Final = (
     "vm_size",
     "service_type",
 )
-_KEY: Final = ("id", "bench", "duration", "net", "disk", *_ENGINE, "cluster", "cluster_name", "bench_type")
+_KEY: Final = ("id", "bench", "duration", "net", "disk", *ENGINE_FIELDS, "cluster", "cluster_name", "bench_type")
 """What makes a row without a folder's name the run that it is: ids alone start anew in each of ALOJA's databases."""
 _NUMBER: Final = re.compile(r"\d{1,12}(\.\d{1,12})?", re.ASCII)
 ZEROS: Final = re.compile(r"(?<=\d)[.,]0+$|(?<=[.,]\d)0+$", re.MULTILINE)
@@ -167,13 +167,14 @@ class Picked:
             return cls(found, places, lambda cells: tuple(cells[place] for place in places))
         return cls(found, places, itemgetter(*places))
 
-    def of_columns(self, columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-        """Return what ``cells`` gives for each row of a table that is there by columns."""
-        return list(zip(*(columns[place] for place in self.places), strict=True))
-
     def fields(self, cells: tuple[str, ...]) -> dict[str, str]:
         """Return the cells by field."""
         return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
+
+
+def _in_place(header: Header, names: Sequence[str]) -> list[str]:
+    """Return those of ``names`` that the table has, in the order of its columns."""
+    return sorted((name for name in names if name in header.places), key=header.places.__getitem__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,17 +188,19 @@ class _JoinedCluster:
 class Table:
     """One table while it is read. What rows share is made once: rows that are equal in it get the same objects."""
 
-    def __init__(self, name: str, header: Header, clusters: Clusters, taken: dict[str, str]) -> None:
+    def __init__(self, name: str, header: Header, clusters: Clusters, before: Sequence[Table]) -> None:
         self.name = name
         self.header = header
         self.clusters = clusters
-        self.taken = taken
-        """Key to ``file:line`` of the runs that were taken, in this table and those before."""
+        self.before = before
+        """The tables that were read before it."""
+        self.taken: dict[str, int] = {}
+        """Key to line of the runs that were taken."""
         self.ids: dict[str, int] = {}
         self.key = Picked.of(header, _KEY)
-        self.labels = Picked.of(header, _LABELS)
-        self.engine = Picked.of(header, _ENGINE)
-        self.cluster = Picked.of(header, _CLUSTER)
+        self.labels = Picked.of(header, _in_place(header, _LABELS))
+        self.engine = Picked.of(header, _in_place(header, ENGINE_FIELDS))
+        self.cluster = Picked.of(header, _in_place(header, _CLUSTER))
         self.label_of = cache(self._labelled)
         self.parameters_of = cache(self._parameters)
         self.place_of = cache(self._place)
@@ -262,13 +265,18 @@ class Table:
 
     def take(self, key: str, identity: str, number: int) -> None:
         """Note that a line's run is taken. Raises ValueError, in words, when it was before, or its id was."""
-        if key in self.taken:
-            raise ValueError(f"the same run stands at {self.taken[key]}")
+        for table in (*self.before, self):
+            if key in table.taken:
+                raise ValueError(f"the same run stands at {table.name}:{table.taken[key]}")
         if identity and self.ids.setdefault(identity, number) != number:
             raise ValueError(
                 f"the id {identity} stands also at line {self.ids[identity]}, for another run: which is right?"
             )
-        self.taken[key] = f"{self.name}:{number}"
+        self.taken[key] = number
+
+    def are_new(self, keys: Mapping[str, int]) -> bool:
+        """Return whether none of the runs of these keys was taken, here or in a table before."""
+        return all(table.taken.keys().isdisjoint(keys) for table in (*self.before, self))
 
     def _labelled(self, cells: tuple[str, ...]) -> Run:
         """Return the run that all rows with these labels are copies of."""

@@ -58,10 +58,12 @@ def _read(sources: Sequence[Source], runs_of: Callable[[Table, str], Iterator[Re
             clusters += parse_clusters(source.text(), source.name)
         except FormatError as error:
             yield Left(error.where or source.name, error.message)
-    taken: dict[str, str] = {}
+    before: list[Table] = []
     for source, text, header in tables:
         beside = [] if lists else _beside(source)
-        yield from runs_of(Table(source.name, header, Clusters(clusters or beside), taken), text)
+        table = Table(source.name, header, Clusters(clusters or beside), tuple(before))
+        yield from runs_of(table, text)
+        before.append(table)
     if lists and not tables:
         for source in lists:
             yield Left(source.name, "lists clusters, which are no runs: import it together with a table of runs")
