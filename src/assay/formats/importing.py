@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from assay.errors import FormatError
 from assay.formats.source import Source
@@ -37,13 +38,18 @@ class Format:
         return (self.columns or self.read)(sources)
 
 
-def one_by_one(read_file: Callable[[Source], Iterator[Found | Left]]) -> Reads:
+Read = TypeVar("Read", bound=Item)
+
+
+def one_by_one(
+    read_file: Callable[[Source], Iterator[Read | Left]],
+) -> Callable[[Sequence[Source]], Iterator[Read | Left]]:
     """Return a reader of many files from one that reads a single file.
 
     A :class:`FormatError` ends that file alone: what it had yielded stays, the rest is left, with the error's words.
     """
 
-    def read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+    def read(sources: Sequence[Source]) -> Iterator[Read | Left]:
         for source in sources:
             try:
                 yield from read_file(source)

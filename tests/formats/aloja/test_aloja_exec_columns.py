@@ -14,10 +14,10 @@ from assay.formats.aloja.exec_rows import Table
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
 from assay.formats.tables import columns as by_columns
-from assay.model.imported import Found, Left
 from assay.repository import ImportSummary, Repository
 from assay.statistics.found_rows import FoundRows, Item, joined, table_of_rows
-from assay.statistics.run_table import RunTable, table_of
+from assay.statistics.run_table import table_of
+from column_support import reasons_of, runs_of, same
 from effort import examples
 from mutation import mutations
 from paths import ROOT
@@ -94,26 +94,6 @@ def both(folder: Path, *texts: str | bytes) -> tuple[list[Item], list[Item]]:
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
         sources.append(Source(path, path.name))
     return list(FORMAT.read(sources)), list(FORMAT.items(sources))
-
-
-def runs_of(items: list[Item]) -> list[Found]:
-    found: list[Found] = []
-    for item in items:
-        found += [item] if isinstance(item, Found) else item.each() if isinstance(item, FoundRows) else []
-    return found
-
-
-def reasons_of(items: list[Item]) -> list[Left]:
-    return [item for item in items if isinstance(item, Left)]
-
-
-def same(a: RunTable, b: RunTable) -> bool:
-    assert list(a.columns) == list(b.columns)
-    assert {name: column.levels for name, column in a.columns.items()} == {n: c.levels for n, c in b.columns.items()}
-    codes = all((a.columns[name].codes == b.columns[name].codes).all() for name in a.columns)
-    return codes and json.dumps({n: v.tolist() for n, v in a.values.items()}, sort_keys=True) == json.dumps(
-        {n: v.tolist() for n, v in b.values.items()}, sort_keys=True
-    )
 
 
 @settings(max_examples=examples(400), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

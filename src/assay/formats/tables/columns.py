@@ -83,6 +83,15 @@ class Cutting:
         cells = [[row[place] for row in rows] for place in range(self.head)]
         return Cut(cells, [tuple(row[self.head :]) for row in rows] if self.head < self.width else None)
 
+    def row(self, cut: Cut, row: int) -> list[str]:
+        """Return a row's cells."""
+        cells = [column[row] for column in cut.cells]
+        return cells if cut.rest is None else [*cells, *self.of_rest(cut.rest[row])]
+
+    def of_rest(self, rest: str | tuple[str, ...]) -> Sequence[str]:
+        """Return the cells that stay together."""
+        return rest.split(self.separator) if isinstance(rest, str) else rest
+
 
 @dataclass(frozen=True, slots=True)
 class Aspect:
@@ -135,7 +144,7 @@ class Aspects:
         known = self._rests.values
         begin, head = len(known), self._cutting.head
         codes = self._rests.codes(rest)
-        fresh = [one.split(self._cutting.separator) if isinstance(one, str) else one for one in known[begin:]]
+        fresh = list(map(self._cutting.of_rest, known[begin:]))
         for number, aspect in enumerate(self._aspects if fresh else ()):
             places = [place - head for place in aspect.places if place >= head]
             own = self._late[number].codes([tuple([cells[place] for place in places]) for cells in fresh])

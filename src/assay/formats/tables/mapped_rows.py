@@ -1,0 +1,243 @@
+"""What a row of a table with a map means: its cells by field made into a run, or why they make none.
+
+In: the texts of a row by field (:data:`~assay.formats.tables.table.FIELDS`), with what holds for all rows. Out: a run.
+What each field means, and which of them a run is known by, is said here once, for rows that are read one by one and for
+columns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Final
+
+from assay.formats.tables.durations import written_duration_s
+from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run, like
+from assay.model.run import Origin, Run, RunStatus
+from assay.model.spreadsheet import meant_text
+from assay.spec.fields import unknown
+from assay.units import parse_bytes
+from assay.workloads.catalogue import known_name
+
+DURATIONS: Final = {"duration_ms": 0.001, "duration_s": 1.0, "duration_min": 60.0, "duration_h": 3600.0}
+"""Fields of durations that are numbers, with what their unit is in seconds."""
+NAMED: Final = {
+    "level": re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}"),
+    "parameter": re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+"),
+    "option": re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}"),
+    "metric": re.compile(r"[a-z][a-z0-9_]{0,63}"),
+}
+"""Kinds of fields that have a name of their own behind a colon, and what that may be."""
+DURATION_MIN_S: Final = 0.001
+ADDED: Final = "job_throughput_mb_per_s"
+"""The metric that follows from ``data_bytes`` and the duration."""
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
+_WHOLE = re.compile(r"[0-9]+\.0+")
+_COMMA = re.compile(r"[+-]?(?P<whole>[0-9]+),(?P<decimals>[0-9]+)")
+_TEXT_LENGTH_MAX = 1000
+_NUMBER_LENGTH_MAX = 40
+
+
+def is_number(name: str) -> bool:
+    """Return whether a field's cells are numbers."""
+    return name in DURATIONS or name == "data_bytes" or name.startswith("metric:")
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads the rows of one table, one by one."""
+
+    name: str
+    columns: Mapping[str, int]
+    """Where each field stands."""
+    defaults: Mapping[str, str]
+    """What fields say where a row does not."""
+    origin: Origin
+    _: KW_ONLY
+    decimal_comma: bool
+
+    def read(self, line: int, cells: Sequence[str] | str) -> Found | Left:
+        """Return a row's run, or why it is none; ``cells`` may be a reason already."""
+        where = f"{self.name}:{line}"
+        if isinstance(cells, str):
+            return Left(where, cells)
+        told = {name: cell_text(cells[column]) for name, column in self.columns.items()}
+        values = {**self.defaults, **{name: text for name, text in told.items() if text}}
+        try:
+            return run_of(where, values, self.origin, decimal_comma=self.decimal_comma)
+        except ValueError as error:
+            return Left(where, str(error))
+
+
+def cell_text(cell: str) -> str:
+    """Return what a cell says."""
+    return meant_text(cell.strip())
+
+
+def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_comma: bool) -> Found:
+    """Return a row as a run; raise :class:`ValueError` in words when it can't be one."""
+    check_texts(values, origin)
+    duration_s = duration_of(values, decimal_comma)
+    data_bytes = bytes_of(values["data_bytes"], decimal_comma) if "data_bytes" in values else None
+    label = label_of(values, origin)
+    metrics = {name: number_of(text, name, decimal_comma) for name, text in _texts(values, "metric").items()}
+    added = bool(data_bytes) and ADDED not in metrics
+    numbers = {f"metric:{name}": value for name, value in metrics.items()} | {"duration_s": duration_s}
+    numbers |= {"data_bytes": float(data_bytes)} if data_bytes is not None else {}
+    if data_bytes and added:
+        metrics[ADDED] = data_bytes / duration_s / 1e6
+    started_at, environment = started_of(values.get("started_at", ""))
+    told = {
+        name: key_text(name, text) for name, text in values.items() if name not in (*numbers, "duration", *DURATIONS)
+    }
+    told |= {name: key_number(value) for name, value in numbers.items()}
+    if started_at:
+        told["started_at"] = started_at
+    run = like(
+        label,
+        duration_s=duration_s,
+        started_at=started_at,
+        data_bytes=data_bytes,
+        metrics=metrics,
+        environment=environment,
+        sources=sources_of(label.sources["duration_s"], added=added),
+        source_id=source_id_of(values.get("source_id", "")),
+    )
+    return Found(key_of(origin, [key_item(name, told[name]) for name in sorted(told)]), where, run)
+
+
+def check_texts(values: Mapping[str, str], origin: Origin) -> None:
+    """Raise :class:`ValueError`, in words, for a row without what it needs, and for what is no text of one line."""
+    if not values.get("workload"):
+        raise ValueError("says no workload")
+    if origin is Origin.PUBLISHED and not values.get("source"):
+        raise ValueError("says no source, which a published result needs")
+    for name, text in values.items():
+        if len(text) > _TEXT_LENGTH_MAX or not text.isprintable():
+            raise ValueError(f"{name} is {text[:20]!r}…, which is no text of one line")
+
+
+def label_of(values: Mapping[str, str], origin: Origin) -> Run:
+    """Return the run that all rows are copies of which are equal in their texts."""
+    status, cause = _status(values)
+    return foreign_run(
+        workload=known_name(values.get("workload", "")),
+        duration_s=0.0,
+        status=status,
+        cause=cause,
+        origin=origin,
+        engine=values.get("engine", "hadoop"),
+        engine_version=values.get("engine_version", ""),
+        cluster=values.get("cluster", ""),
+        layout=values.get("layout", ""),
+        levels=_texts(values, "level"),
+        parameters=_texts(values, "parameter"),
+        workload_parameters=_texts(values, "option"),
+        sources={"duration_s": values.get("source") or "the table"},
+    )
+
+
+def sources_of(source: str, *, added: bool) -> dict[str, str]:
+    """Return where a row's figures are from, by the source of its time; ``added``: one follows from others."""
+    return {"duration_s": source, **({ADDED: "data_bytes / duration_s"} if added else {})}
+
+
+def started_of(text: str) -> tuple[str, dict[str, str]]:
+    """Return when a run started, and what its environment tells instead. Raises :class:`ValueError` in words."""
+    started_at = utc_of(text) if text else ""
+    if started_at is None:
+        raise ValueError(f"started_at is {text!r}, which is no date and time as in ISO 8601")
+    return started_at, {} if started_at or not text else {"started_at_as_written": text}
+
+
+def source_id_of(text: str) -> str:
+    """Return what the source calls a run."""
+    return text[:SOURCE_ID_LENGTH_MAX]
+
+
+def shows_comma(cell: str) -> bool:
+    """Tell whether ``cell`` is a number whose comma can't group thousands."""
+    match = _COMMA.fullmatch(cell)
+    return match is not None and (len(match["decimals"]) != 3 or match["whole"].startswith("0") or len(match[0]) > 8)
+
+
+def number_of(text: str, name: str, decimal_comma: bool) -> float:
+    """Return a cell's number; raise :class:`ValueError` in words when it is none or could be two."""
+    if len(text) > _NUMBER_LENGTH_MAX:
+        raise ValueError(f"{name} is {text[:12]!r}…, which is too long for a number")
+    if _COMMA.fullmatch(text):
+        if not decimal_comma:
+            raise ValueError(f"{name} is {text!r}: the comma may group thousands or begin decimals; write a point")
+        text = text.replace(",", ".")
+    value = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{name} is {text!r}, which is no number")
+    return value
+
+
+def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
+    """Return a row's duration in seconds. Raises :class:`ValueError`, in words, where it says none that can be."""
+    name = next((name for name in ("duration", *DURATIONS) if name in values), None)
+    if name is None:
+        raise ValueError("says no duration")
+    text = values[name]
+    if name == "duration":
+        if len(text) > _NUMBER_LENGTH_MAX:
+            raise ValueError(f"{text[:12]!r}… is too long for a duration")
+        duration_s = written_duration_s(text)
+    else:
+        duration_s = number_of(text, name, decimal_comma) * DURATIONS[name]
+    if wrong := duration_problem(duration_s):
+        raise ValueError(wrong)
+    if duration_s < DURATION_MIN_S:
+        raise ValueError(f"a run of {duration_s:g} s is none: is the unit another?")
+    return duration_s
+
+
+def bytes_of(text: str, decimal_comma: bool) -> int:
+    """Return a cell's number of bytes. Raises :class:`ValueError`, in words, where it is none."""
+    if len(text) <= _NUMBER_LENGTH_MAX and text.endswith("B"):
+        found = float(parse_bytes(text))
+    else:
+        found = number_of(text, "data_bytes", decimal_comma)
+    if not 0 <= found <= BYTES_MAX or found != int(found):
+        raise ValueError(f"data_bytes is {text!r}, which is no number of bytes")
+    return int(found)
+
+
+def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
+    prefix = f"{kind}:"
+    return {name.removeprefix(prefix): text for name, text in values.items() if name.startswith(prefix)}
+
+
+def key_text(name: str, text: str) -> str:
+    """Return a text as a run is known by it: the same however it is spaced, and 8 for 8.0."""
+    found = " ".join(text.split())
+    return found.partition(".")[0] if name.partition(":")[0] in NAMED and _WHOLE.fullmatch(found) else found
+
+
+def key_number(value: float) -> str:
+    """Return a number as a run is known by it, the same in every notation: 1119, 1119.0 and 1,119e3 are one time."""
+    return f"{value:.12g}"
+
+
+def key_item(name: str, text: str) -> str:
+    """Return what a field adds to a key."""
+    return json.dumps([name, text])
+
+
+def key_of(origin: Origin, items: Iterable[str]) -> str:
+    """Return what makes a row the run that it is, from what its fields add, sorted by their names."""
+    return f"[{json.dumps(str(origin))}, [{', '.join(items)}]]"
+
+
+def _status(values: Mapping[str, str]) -> tuple[RunStatus, str | None]:
+    text = values.get("status", RunStatus.VALID).lower()
+    if text not in [str(status) for status in RunStatus]:
+        raise ValueError(unknown("status", text, [str(status) for status in RunStatus]))
+    status = RunStatus(text)
+    return status, None if status is RunStatus.VALID else values.get("cause") or f"the table says {text}"

@@ -1,0 +1,169 @@
+"""A table's text taken apart: which separator it has, where its mapped columns are, its rows with their lines.
+
+In: a file, and the names of the columns that are needed. Out: rows a piece of the text at a time, cut as
+:mod:`assay.formats.tables.columns` does as long as no quotation mark stands in the way, and as CSV from there on.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Final
+
+from assay.errors import FormatError
+from assay.formats.source import Source
+from assay.formats.tables.columns import lines_of, pieces_of
+from assay.formats.tables.mapped_rows import is_number, shows_comma
+from assay.model.imported import Left
+from assay.spec.fields import unknown
+
+SEPARATORS: Final = ",\t;|"
+LINE_BYTES_MAX: Final = 1 << 20
+"""Of a line: what is longer is no row of a table, and could fill the memory."""
+_ROWS_AT_ONCE: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows that follow each other, blank ones among them."""
+
+    numbers: Sequence[int]
+    """Their lines."""
+    lines: Sequence[str] | None
+    """Their texts, where none has a quotation mark."""
+    apart: Sequence[list[str] | str] = ()
+    """Else each row's cells, or what is wrong with them: of a row as wide as memory the cells are not kept."""
+
+    def each(self, separator: str, width: int) -> Iterator[tuple[int, list[str] | str]]:
+        """Yield each row that is not blank: its line, and its cells or what is wrong with them."""
+        if self.lines is None:
+            yield from ((number, cells) for number, cells in zip(self.numbers, self.apart, strict=True))
+            return
+        for number, line in zip(self.numbers, self.lines, strict=True):
+            if line and not is_blank(cells := line.split(separator)):
+                yield number, cells if len(cells) == width else _odd(cells, width)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTable:
+    """A table whose header is read."""
+
+    name: str
+    text: str = field(repr=False)
+    separator: str
+    width: int
+    columns: Mapping[str, int]
+    """Where each mapped field stands."""
+
+    def rows(self) -> Iterator[Rows | Left]:
+        """Yield the rows below the header; what can't be read, at the end."""
+        below = False
+        pieces = pieces_of(self.text)
+        for first, piece in pieces:
+            lines = lines_of(piece)
+            numbers = range(first, first + len(lines))
+            if '"' in piece or "\r" in piece or max(map(len, lines)) > csv.field_size_limit():
+                yield from self._quoted(chain([piece], (rest for _, rest in pieces)), first, below)
+                return
+            if not below:
+                header = next((at for at, line in enumerate(lines) if not is_blank(line.split(self.separator))), None)
+                if header is None:
+                    continue
+                below, numbers, lines = True, numbers[header + 1 :], lines[header + 1 :]
+            if lines:
+                yield Rows(numbers, lines)
+
+    def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | Left]:
+        """Yield the same from pieces of a text on, as CSV; ``below`` the header or not yet."""
+        text = chain.from_iterable(io.StringIO(piece, newline="") for piece in pieces)
+        read = _Csv(self.name, text, self.separator, self.width, first)
+        found = islice(read.rows(), 0 if below else 1, None)
+        while some := list(islice(found, _ROWS_AT_ONCE)):
+            yield Rows([number for number, _ in some], None, [cells for _, cells in some])
+        if read.broken:
+            yield read.broken
+
+    def each(self) -> Iterator[tuple[int, list[str] | str] | Left]:
+        """Yield the rows one by one."""
+        for rows in self.rows():
+            if isinstance(rows, Left):
+                yield rows
+            else:
+                yield from rows.each(self.separator, self.width)
+
+    def has_decimal_commas(self) -> bool:
+        """Tell whether some number of the table shows that a comma begins decimals."""
+        if "," not in self.text or (self.separator == "," and '"' not in self.text):
+            return False
+        numeric = [column for name, column in self.columns.items() if is_number(name)]
+        rows = (row[1] for row in self.each() if not isinstance(row, Left) and not isinstance(row[1], str))
+        return any(shows_comma(cells[column].strip()) for cells in rows for column in numeric)
+
+
+class _Csv:
+    """Reads rows as CSV, and tells where and how that breaks."""
+
+    def __init__(self, name: str, lines: Iterator[str], separator: str, width: int, first: int) -> None:
+        self._name = name
+        self._lines = lines
+        self._reader = csv.reader(lines, delimiter=separator, strict=True)
+        self._width = width
+        self._first = first
+        self.broken: Left | None = None
+
+    def rows(self) -> Iterator[tuple[int, list[str] | str]]:
+        """Yield each row that is not blank: its line, and its cells or what is wrong with them."""
+        begin = self._first
+        try:
+            for cells in self._reader:
+                if not is_blank(cells):
+                    yield begin, cells if len(cells) == self._width else _odd(cells, self._width)
+                begin = self._first + self._reader.line_num
+        except csv.Error as error:
+            lines = self._first + self._reader.line_num - begin + sum(1 for _ in self._lines)
+            how = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
+            count = f"{lines} lines" if lines > 1 else "1 line"
+            self.broken = Left(f"{self._name}:{begin}", f"can't be read from here on, {count}: {how}")
+
+
+def is_blank(cells: Sequence[str]) -> bool:
+    """Return whether a row says nothing."""
+    return not any(cell.strip() for cell in cells)
+
+
+def _odd(cells: list[str], width: int) -> str:
+    lines = 1 + sum(cell.count("\n") for cell in cells)
+    swallowed = f", and goes on for {lines} lines: a quote that opens in it is closed late" if lines > 1 else ""
+    return f"has {len(cells)} cells, the header {width}{swallowed}"
+
+
+def open_table(source: Source, mapping: Mapping[str, str]) -> OpenTable:
+    """Return a table with its columns. Raises :class:`FormatError` for a file that is no table with these."""
+    source.check_lines(LINE_BYTES_MAX)
+    text = source.text()
+    first = next((line for line in text.splitlines() if line.strip()), "")
+    if not first:
+        raise FormatError("is empty", where=source.name)
+    names = {separator: _header(first, separator) for separator in SEPARATORS}
+    separator = next((s for s in SEPARATORS if set(mapping) <= set(names[s])), None)
+    if separator is None:
+        likely = max(SEPARATORS, key=lambda s: len(names[s]))
+        column = next(column for column in mapping if column not in names[likely])
+        raise FormatError(unknown("column", column, names[likely][:50]), where=f"{source.name}:1")
+    header = names[separator]
+    for column in mapping:
+        if header.count(column) > 1:
+            raise FormatError(f"has {header.count(column)} columns named {column!r}", where=f"{source.name}:1")
+    columns = {name: header.index(column) for column, name in mapping.items()}
+    return OpenTable(source.name, text, separator, len(header), columns)
+
+
+def _header(line: str, separator: str) -> list[str]:
+    """Return the names of the columns; none when the line's quoting is broken under this separator."""
+    try:
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
+    except (csv.Error, StopIteration):
+        return []

@@ -1,0 +1,29 @@
+"""What a reading of a table by columns yields, in a form that can be compared with one by rows."""
+
+from __future__ import annotations
+
+import json
+
+from assay.model.imported import Found, Left
+from assay.statistics.found_rows import FoundRows, Item
+from assay.statistics.run_table import RunTable
+
+
+def runs_of(items: list[Item]) -> list[Found]:
+    found: list[Found] = []
+    for item in items:
+        found += [item] if isinstance(item, Found) else item.each() if isinstance(item, FoundRows) else []
+    return found
+
+
+def reasons_of(items: list[Item]) -> list[Left]:
+    return [item for item in items if isinstance(item, Left)]
+
+
+def same(a: RunTable, b: RunTable) -> bool:
+    assert list(a.columns) == list(b.columns)
+    assert {name: column.levels for name, column in a.columns.items()} == {n: c.levels for n, c in b.columns.items()}
+    codes = all((a.columns[name].codes == b.columns[name].codes).all() for name in a.columns)
+    return codes and json.dumps({n: v.tolist() for n, v in a.values.items()}, sort_keys=True) == json.dumps(
+        {n: v.tolist() for n, v in b.values.items()}, sort_keys=True
+    )
