@@ -187,7 +187,7 @@ class _Columns:
 
     def text(self, parts: Sequence[_Part]) -> str:
         """Return the expression of the text that ``parts`` make."""
-        return f"concat({', '.join(self._expression(part) for part in _merged(parts))})"
+        return f"concat({', '.join(self._expression(part) for part in _merged(list(map(_same, parts))))})"
 
     def _expression(self, part: _Part) -> str:
         if isinstance(part, Shared):
@@ -202,6 +202,14 @@ class _Columns:
         self.opened.execute(queries.pieces(f"{self.name}_{number}"), [list(shared.values)])
         self.joins.append(queries.join_pieces(f"{self.name}_{number}", f"k{number}"))
         return f"{self.name}_{number}.piece"
+
+
+def _same(part: _Part) -> _Part:
+    """Return a text itself where all rows have it, which spares a look for each."""
+    if not isinstance(part, Shared) or len(part.values) != 1:
+        return part
+    text: str = part.values[0]
+    return text if text.isprintable() else part
 
 
 def _merged(parts: Sequence[_Part]) -> list[_Part]:
