@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from assay.model.imported import Found, Left
+from assay.model import Found, Left
 from assay.statistics.found_rows import FoundRows, Item
 from assay.statistics.run_table import RunTable
 

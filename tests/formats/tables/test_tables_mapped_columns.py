@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.formats.source import Source
 from assay.formats.tables import columns as by_columns
 from assay.formats.tables.table import table_format
-from assay.model.run import Origin
+from assay.model import Origin
 from assay.repository import ImportSummary, Repository
 from assay.statistics.found_rows import ColumnsClashError, FoundRows, Item, joined, table_of_rows
 from assay.statistics.run_table import table_of

@@ -15,7 +15,6 @@ from operator import attrgetter
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from assay.formats.tables.columns import Aspect, Aspects, Cut, Cutting, plain_numbers
 from assay.formats.tables.mapped_rows import (
@@ -39,9 +38,9 @@ from assay.formats.tables.mapped_rows import (
 )
 from assay.formats.tables.printed import DURATION_MAX_S
 from assay.formats.tables.table_lines import OpenTable, Rows, is_blank
-from assay.model.imported import Left
-from assay.model.run import Run
-from assay.statistics.found_rows import Codes, Distinct, Floats, FoundRows, Item, Shared, groups_of
+from assay.model import Left, Run
+from assay.statistics.arrays import Codes, Floats, Mask
+from assay.statistics.found_rows import Distinct, FoundRows, Item, Shared, groups_of
 
 _ASPECTS: Final = {
     ("workload",): ("workload",),
@@ -190,7 +189,7 @@ class MappedReader:
                 sound.append((line, cells))
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])
 
-    def _told(self, numbers: Sequence[int], cut: Cut) -> tuple[_Told, NDArray[np.bool_]]:
+    def _told(self, numbers: Sequence[int], cut: Cut) -> tuple[_Told, Mask]:
         """Return what cells mean, and in which rows some mean nothing."""
         aspects = self._aspects.codes(cut, {})
         bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(cut), dtype=np.bool_)
@@ -256,7 +255,7 @@ class MappedReader:
         values += [of(one) for one in known.values[len(values) :]]
         return Shared(codes, values)
 
-    def _sources_of(self, named: Shared | None, added: NDArray[np.bool_], common: Run) -> Shared:
+    def _sources_of(self, named: Shared | None, added: Mask, common: Run) -> Shared:
         """Return where the rows' figures are from; ``named``: the sources that they name."""
         codes = [added.astype(np.int32), *([named.codes] if named else [])]
         firsts, group = groups_of(codes)

@@ -16,8 +16,8 @@ from typing import Final
 
 from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run, like
-from assay.model.run import Origin, Run, RunStatus
+from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Origin, Run, RunStatus, foreign_run
+from assay.model.imported import like
 from assay.model.spreadsheet import meant_text
 from assay.spec.fields import unknown
 from assay.units import parse_bytes

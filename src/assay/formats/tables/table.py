@@ -24,8 +24,7 @@ from assay.formats.source import Source
 from assay.formats.tables.mapped_columns import MappedReader
 from assay.formats.tables.mapped_rows import DURATIONS, NAMED, RowReader
 from assay.formats.tables.table_lines import open_table
-from assay.model.imported import Found, Left
-from assay.model.run import Origin
+from assay.model import Found, Left, Origin
 from assay.spec.fields import unknown
 from assay.statistics.found_rows import Item
 

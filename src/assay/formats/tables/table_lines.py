@@ -17,7 +17,7 @@ from assay.errors import FormatError
 from assay.formats.source import Source
 from assay.formats.tables.columns import lines_of, pieces_of
 from assay.formats.tables.mapped_rows import is_number, shows_comma
-from assay.model.imported import Left
+from assay.model import Left
 from assay.spec.fields import unknown
 
 SEPARATORS: Final = ",\t;|"
