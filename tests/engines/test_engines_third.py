@@ -12,7 +12,7 @@ import pytest
 import assay.workloads
 from assay.campaign.prepare import prepare
 from assay.campaign.runner import Summary, carry_out
-from assay.errors import SpecificationError
+from assay.errors import RepositoryError, SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
@@ -173,3 +173,34 @@ def test_its_campaign_goes_on_where_it_ended(plan_path: Path, tmp_path: Path) ->
     assert carried_out(plan_path, repository, Quiet()).made == 2
     again = carried_out(plan_path, repository, Quiet())
     assert (again.made, again.already_there) == (0, 2)
+
+
+class Breaking(Quiet):
+    """A watcher that puts a folder in the journal's place when the first job starts."""
+
+    def __init__(self, repository: Repository) -> None:
+        super().__init__()
+        self._repository = repository
+
+    @property
+    def journal(self) -> Path:
+        [folder] = self._repository.root.glob("campaigns/*")
+        return folder / "journal.jsonl"
+
+    def step(self, text: str) -> None:
+        if text.startswith("job: ") and self.journal.is_file():
+            self.journal.rename(self.journal.with_suffix(".kept"))
+            self.journal.mkdir()
+
+
+@pytest.mark.slow
+def test_a_campaign_that_can_not_be_kept_ends_and_that_is_no_runs_failure(plan_path: Path, tmp_path: Path) -> None:
+    plan_path.write_text(plan_path.read_text().replace("  - words: {data: 100kB, how: badly, label: no-words}\n", ""))
+    repository = Repository.create(tmp_path / "repository")
+    breaking = Breaking(repository)
+    with pytest.raises(RepositoryError, match="the campaign can't be kept: Is a directory"):
+        carried_out(plan_path, repository, breaking)
+    assert repository.runs() == []
+    breaking.journal.rmdir()
+    breaking.journal.with_suffix(".kept").rename(breaking.journal)
+    assert carried_out(plan_path, repository, Quiet()).made == 4

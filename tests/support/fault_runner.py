@@ -175,7 +175,7 @@ def carry_out(row: Row, folder: Path, name: str) -> Became:
             if row.exit_code is not None and status != row.exit_code:
                 became.wrong.append(f"exit code {status} instead of {row.exit_code}: {campaign.text()[-300:]}")
             if "Traceback" in campaign.text():
-                became.wrong.append("a traceback")
+                became.wrong.append(f"a traceback: {campaign.text().partition('Traceback')[2][-500:]}")
             _judge_noticing(became, campaign, injected_unix_s)
         if row.again:
             assay("lab", "status")

@@ -18,7 +18,7 @@ from assay.campaign.recording import Attempted, recorded
 from assay.campaign.setting import Around, Gathered, Published, Setting
 from assay.campaign.watching import watching
 from assay.engines.contract import Engine, Finished
-from assay.errors import AssayError, UnfitError
+from assay.errors import AssayError, RepositoryError, UnfitError
 from assay.model import Program
 from assay.observe.sampling import parse_samples
 from assay.planning.inputs import size_of
@@ -32,7 +32,10 @@ _ALONE = Around()
 
 
 async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Around = _ALONE) -> Published:
-    """Carry out one attempt and return its record, whatever became of it."""
+    """Carry out one attempt and return its record, whatever became of it.
+
+    Raises RepositoryError when what was done can't be kept: that is no failure of the run.
+    """
     cluster, transports = in_use(planned.configuration, setting.cluster, setting.transports)
     setting = replace(setting, cluster=cluster, transports=transports)
     workload = setting.workloads[planned.workload.name]
@@ -42,6 +45,8 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
     cause: AssayError | None = None
     try:
         await _Attempt(planned, workload, size, setting, around, gathered).carry_out()
+    except RepositoryError:
+        raise
     except AssayError as error:
         cause = error
     ended_well = gathered.finished is not None and gathered.finished.outcome.exit_status == 0
