@@ -155,6 +155,15 @@ async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_i
     assert of_hosts(vigil.seen) == [error.message]
 
 
+def test_a_node_that_no_other_hears_is_named_alone() -> None:
+    seen = [Seen(name) for name in ("master", "worker1", "worker2")]
+    for one in (seen[0], seen[2]):
+        one.take(line(unheard={"worker1": UNHEARD_LOOKS}), 10.0)
+    assert of_hosts(seen) == ["no other node hears worker1"]
+    pair = [Seen("master"), Seen("worker1"), seen[2]]
+    assert of_hosts(pair) == ["packets between worker2 and worker1 are lost, in one direction at least"]
+
+
 class Deaf(LocalTransport):
     """A host that hears nothing from a moment on, as behind a link that is down."""
 

@@ -38,7 +38,7 @@ EIO = r"the kernel of worker1 says: .*(I/O error|EXT4-fs|read-only)|hdd1 of work
 PATH = r"packets between worker[12] and worker[12] are lost"
 GONE = r"assay-diskd, process \d+\) (died|is stopped)"
 HOST_GONE = r"worker1 of the lab \S+ is gone"
-LINK = r"the link eth0 of worker1 (was|is) down|worker1 (does not answer|is out of reach)"
+LINK = r"no other node hears worker1|the link eth0 of worker1 (was|is) down|worker1 (does not answer|is out of reach)"
 
 
 @dataclass(frozen=True)

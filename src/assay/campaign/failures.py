@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 
 from assay.errors import AssayError, CommandError, HostError, LabError
 from assay.model import FailureClass, Plan, Run
-from assay.observe.watching import INTERVAL_S, Change, Seen
+from assay.observe.watching import INTERVAL_S, Seen, cuts
 
 RETRY_WAITS_S = (5.0, 20.0, 60.0)
 """Before the first, second, … retry after an infrastructure failure: hosts need a while to come back."""
@@ -47,14 +47,11 @@ def class_of_end(output: str, *, trouble: str | None, lost: bool, full_disk: Col
 
 def of_hosts(seen: Sequence[Seen]) -> list[str]:
     """Return what was wrong with links and devices while an attempt went on, in words: a failure came of that."""
-    found = [change for one in seen for change in (*_of_paths(one), *one.devices, *one.low.values())]
+    found = [change for one in seen for change in (*one.links.values(), *one.devices, *one.low.values())]
+    found += cuts(seen)
     return list(dict.fromkeys(change.words for change in sorted(found, key=lambda change: change.at_unix_s)))[
         :_CAUSES_MAX
     ]
-
-
-def _of_paths(seen: Seen) -> tuple[Change, ...]:
-    return *seen.links.values(), *seen.cut.values()
 
 
 def of_memory(seen: Sequence[Seen]) -> list[str]:
@@ -67,7 +64,8 @@ def spoiling(seen: Sequence[Seen], began_unix_s: float, took_s: float) -> list[s
     right.
     """
     end_unix_s = began_unix_s + took_s + INTERVAL_S
-    found = [change for one in seen for change in (*_of_paths(one), *one.devices)]
+    found = [change for one in seen for change in (*one.links.values(), *one.devices)]
+    found += cuts(seen)
     return [change.words for change in found if began_unix_s <= change.at_unix_s <= end_unix_s][:_CAUSES_MAX]
 
 

@@ -22,7 +22,7 @@ from assay.engines.contract import Engine
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts.transport import Transport
 from assay.lab.health import LabHealth
-from assay.observe.watching import INTERVAL_S, UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions
+from assay.observe.watching import INTERVAL_S, UNHEARD_LOOKS, NodeWatch, Seen, WatchOptions, cuts
 
 T = TypeVar("T")
 
@@ -168,7 +168,7 @@ class Vigil:
         for watch in self._watches.values():
             for peer, looks in watch.seen.unheard.items():
                 if looks >= UNHEARD_LOOKS and {watch.seen.node, peer} <= here:
-                    return HostError(watch.seen.cut[peer].words)
+                    return HostError(cuts(self.seen)[0].words)
         return None
 
     async def _of_engine(self) -> AssayError | None:

@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,6 +133,24 @@ class Seen:
                 left = f"{format_bytes(free_bytes)} of {format_bytes(all_bytes)}"
                 words = f"{name} of {self.node} was nearly full: {left} were left"
             self.low[name] = Change(words, now_unix_s)
+
+
+def cuts(seen: Sequence[Seen]) -> list[Change]:
+    """Return which nodes did not hear each other, in words; one that none of several others hears is named alone."""
+    lost: dict[frozenset[str], Change] = {}
+    for one in seen:
+        for peer, change in one.cut.items():
+            lost.setdefault(frozenset((one.node, peer)), change)
+    nodes = {one.node for one in seen}
+    alone = {
+        node for node in nodes if len(nodes) > 2 and all(frozenset((node, other)) in lost for other in nodes - {node})
+    }
+    single = [Change(f"no other node hears {node}", _first_s(node, lost)) for node in sorted(alone)]
+    return [*single, *(change for pair, change in lost.items() if not pair & alone)]
+
+
+def _first_s(node: str, lost: Mapping[frozenset[str], Change]) -> float:
+    return min(change.at_unix_s for pair, change in lost.items() if node in pair)
 
 
 class NodeWatch(NodeStream):
