@@ -2,11 +2,12 @@
 # make test        the tests, the lab's with real daemons among them
 # make test-long   tests that take minutes each and that `make test` skips: Spark's losses on a lab, a cluster that restarts
 # make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
+# make fuzz        each parser and the reader of packages by coverage, a minute each (SECONDS=180: three)
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
 # make bench       what assay itself costs, beside the bare job
-.PHONY: demo test test-long faults test-fast check wheel bench setup setup-test setup-fast format
+.PHONY: demo test test-long faults fuzz test-fast check wheel bench setup setup-test setup-fast format
 .DEFAULT_GOAL := help
 
 help:
@@ -32,6 +33,9 @@ test-long: setup-test
 
 faults: setup-test
 	@.venv/bin/python tools/faults.py --at-once 2 --minutes 55
+
+fuzz: setup-test
+	@.venv/bin/python tools/fuzz.py --seconds $(or $(SECONDS),60)
 
 test-fast: setup-fast
 	@.venv/bin/python -m pytest --fast -n 3 --dist loadfile -p no:schemathesis

@@ -1,6 +1,7 @@
 """Read inputs of 10 MB by one parser and print, as JSON, what each took: CPU seconds and bytes of memory above before.
 
-Run as a process of its own: ``bounds_child.py PARSER``; see tests/faults/test_bounds.py.
+Run as a process of its own: ``bounds_child.py PARSER``; see tests/faults/test_bounds.py. With a folder behind it, its
+files are read instead, each repeated up to 10 MB: what fuzzing found to take most time per byte.
 """
 
 from __future__ import annotations
@@ -17,31 +18,17 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import aloja_mini
-import import_samples
-import jhist_samples
-import spark_samples
+import fuzz_targets
 from assay.errors import AssayError
-from assay.formats.catalogue import formats
-from assay.formats.source import Source
 
 SIZE = 10_000_000
-_JSON = b'{"fio version": "fio-3.33", "jobs": [], "start": {}, "intervals": [], "sysstat": {"hosts": []}}'
-SEEDS: dict[str, bytes] = {
-    "testdfsio": import_samples.DFSIO.encode(),
-    "dfsioe": import_samples.DFSIOE.encode(),
-    "hibench": import_samples.HIBENCH.encode(),
-    "tpcx-hs": import_samples.TPCXHS.encode(),
-    "jhist": jhist_samples.as_json(jhist_samples.sort_job()),
-    "jhist binary": jhist_samples.binary(jhist_samples.sort_job()),
-    "spark": spark_samples.log(spark_samples.application()),
-    "aloja-dump": aloja_mini.dump().encode(),
-}
-"""By what the format is called, or begins with; the others get JSON and text of no format."""
 
 
 def seed_of(name: str) -> bytes:
-    return next((seed for key, seed in SEEDS.items() if key == name), _JSON + b"\nDevice r/s w/s\nsda 1 2\n")
+    """Return a sample of a format, and after a blank in ``name`` which."""
+    form, _, which = name.partition(" ")
+    folder = fuzz_targets.CORPUS / form
+    return (folder / which if which else min(folder.iterdir())).read_bytes()
 
 
 def grown(seed: bytes) -> Iterator[tuple[str, bytes]]:
@@ -63,6 +50,15 @@ def grown(seed: bytes) -> Iterator[tuple[str, bytes]]:
     yield "noise", chance.randbytes(SIZE)
     yield "empty lines", b"\n" * SIZE
     yield "fields", first + b"\n" + b"a,b;c d\t" * (SIZE // 8)
+
+
+def repeated(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield each file of a folder, as often as it has room in 10 MB: as it is, and its longest line after it."""
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        line = max(content.splitlines(keepends=True), key=len)
+        yield f"{path.name} repeated", content * (SIZE // len(content))
+        yield f"{path.name} and its longest line", content + line * ((SIZE - len(content)) // len(line))
 
 
 def packages() -> Iterator[tuple[str, bytes]]:
@@ -108,20 +104,25 @@ def measured(read: Callable[[Path], object], content: bytes, path: Path) -> dict
     return {"cpu_s": time.process_time() - began_s, "bytes": memory_bytes("VmHWM") - before, "ended": ended}
 
 
-def main(name: str) -> None:
+def main(name: str, units: Path | None = None) -> None:
     with tempfile.TemporaryDirectory(prefix="assay-bounds-") as scratch:
         folder = Path(scratch)
-        if name == "package":
+        inputs, path = repeated(units) if units else grown(seed_of(name)), folder / "large.tar.gz"
+        if name == fuzz_targets.PACKAGE and not units:
             inputs, read = packages(), _package_reader(folder)
         else:
-            form = formats()[name.split()[0]]
-            inputs, read = grown(seed_of(name)), lambda path: [None for _ in form.read([Source(path, path.name)])]
-            measured(read, seed_of(name), folder / "warm")  # what the parser imports is not the input's
+            read = _reader(name, folder)
+            measured(read, seed_of(name), path)  # what the parser imports is not the input's
         took = {}
         for kind, content in inputs:
-            took[kind] = measured(read, content, folder / "input.tar.gz")
+            took[kind] = measured(read, content, path)
             print(f"{name}: {kind}: {took[kind]}", file=sys.stderr)
     print(json.dumps(took))
+
+
+def _reader(name: str, folder: Path) -> Callable[[Path], object]:
+    target = fuzz_targets.target(name.partition(" ")[0], folder, stored=False)
+    return lambda path: target(path.read_bytes())
 
 
 def _package_reader(folder: Path) -> Callable[[Path], object]:
@@ -133,4 +134,4 @@ def _package_reader(folder: Path) -> Callable[[Path], object]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], Path(sys.argv[2]) if sys.argv[2:] else None)

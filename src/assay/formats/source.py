@@ -25,6 +25,8 @@ _REPOSITORY: Final = "repository.json"
 HEAD_BYTES: Final = 65_536
 SIZE_MAX_BYTES: Final = 2 * 2**30
 """More than this after decompression is refused: no result file is as long, and a small archive can hold terabytes."""
+LINE_BYTES_MAX: Final = 1 << 20
+"""Of a line of a table: what is longer is no row, and could fill the memory."""
 _MAGIC: Final[dict[bytes, Callable[[Path], Any]]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from assay.formats.aloja.exec_rows import Table
 from assay.formats.aloja.execs import FORMAT
-from assay.formats.source import Source
+from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables import columns as by_columns
+from assay.model import Left
 from assay.repository import ImportSummary, Repository
 from assay.statistics.found_rows import FoundRows, Item, joined, table_of_rows
 from assay.statistics.run_table import table_of
@@ -227,3 +228,12 @@ def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
     taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, FoundRows))
     assert taken > 200
     assert alone == []
+
+
+def test_a_line_that_no_row_has_is_refused_before_it_is_taken_apart(tmp_path: Path) -> None:
+    path = tmp_path / "runs.csv"
+    path.write_text(f"{NARROW}\n{'1,' * LINE_BYTES_MAX}\n")
+    (only,) = FORMAT.read([Source(path, "runs.csv")])
+    assert isinstance(only, Left)
+    assert only.where == "runs.csv:2"
+    assert "a line of more than 1,048,576 bytes" in only.why

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from assay.errors import FormatError, SpecificationError
 from assay.formats.importing import Format
-from assay.formats.source import Source
+from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables.published import FORMAT as PUBLISHED
 from assay.formats.tables.table import check_mapping, read_table_runs, table_format
-from assay.formats.tables.table_lines import LINE_BYTES_MAX
 from assay.model.imported import Found, Left
 from assay.model.run import Origin, Run, RunStatus
 from builders import words_of

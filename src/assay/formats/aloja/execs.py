@@ -18,7 +18,7 @@ from assay.formats.aloja.exec_columns import ColumnReader
 from assay.formats.aloja.exec_rows import Header, Table, header_of
 from assay.formats.aloja.joins import Clusters
 from assay.formats.importing import Format
-from assay.formats.source import HEAD_BYTES, Source, decoded
+from assay.formats.source import HEAD_BYTES, LINE_BYTES_MAX, Source, decoded
 from assay.model import Found, Left
 from assay.statistics.found_rows import Item
 
@@ -76,6 +76,7 @@ def _sorted_out(sources: Sequence[Source]) -> tuple[list[tuple[Source, str, Head
     unread: list[Left] = []
     for source in sources:
         try:
+            source.check_lines(LINE_BYTES_MAX)
             text = source.text()
         except FormatError as error:
             unread.append(Left(error.where or source.name, error.message))

@@ -14,15 +14,13 @@ from itertools import chain, islice
 from typing import Final
 
 from assay.errors import FormatError
-from assay.formats.source import Source
+from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables.columns import lines_of, pieces_of
 from assay.formats.tables.mapped_rows import is_number, shows_comma
 from assay.model import Left
 from assay.spec.fields import unknown
 
 SEPARATORS: Final = ",\t;|"
-LINE_BYTES_MAX: Final = 1 << 20
-"""Of a line: what is longer is no row of a table, and could fill the memory."""
 _ROWS_AT_ONCE: Final = 20_000
 
 

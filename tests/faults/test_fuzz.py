@@ -1,0 +1,39 @@
+"""Fuzzing by coverage finds what it should find, and finds nothing in the parsers; each sample of the corpus is read.
+
+The short form: some thousand executions over all of them. `make fuzz` goes on for as long as is asked for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import fuzz_targets
+from fuzzing import can_fuzz, fuzzed
+
+EXECUTIONS = 2_000
+PLANTED_EXECUTIONS = 200_000
+needs_atheris = pytest.mark.skipif(not can_fuzz(), reason="atheris is not made for this Python or platform: NOT tested")
+
+
+@pytest.mark.parametrize("name", fuzz_targets.parsers())
+def test_every_parser_has_a_corpus_and_reads_it(name: str, tmp_path: Path) -> None:
+    read = fuzz_targets.target(name, tmp_path)
+    assert sum(read(content) for content in fuzz_targets.seeds(name)) > 0
+
+
+@pytest.mark.slow
+@needs_atheris
+def test_a_defect_behind_two_conditions_is_found(tmp_path: Path) -> None:
+    done = fuzzed("fuzz_planted", tmp_path, seconds=300, executions=PLANTED_EXECUTIONS)
+    assert [found.partition(" ")[0] for found in done.findings] == ["ZeroDivisionError"]
+    assert (tmp_path / "findings" / "1").read_bytes().startswith(b"RATE -7")
+
+
+@pytest.mark.slow
+@needs_atheris
+def test_nothing_is_found_in_the_parsers(tmp_path: Path) -> None:
+    done = fuzzed(fuzz_targets.EVERYTHING, tmp_path, seconds=300, executions=EXECUTIONS)
+    assert done.executions >= EXECUTIONS
+    assert done.findings == ()

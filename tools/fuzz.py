@@ -1,0 +1,55 @@
+"""Fuzz each parser and the reader of packages by coverage: ``make fuzz``; prints a table in Markdown.
+
+``--seconds N``: so long each (60). ``--only NAME``: repeatable. ``--folder DIR`` keeps each parser's corpus, from which
+the next call goes on, and what was found (build/fuzz). Ends with 1 where anything was found: an exception that is not
+assay's own, a run that can't be stored, more than 5 s of a CPU or 200 MB of memory for an input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+
+import fuzz_targets  # noqa: E402
+from fuzzing import Fuzzed, can_fuzz, fuzzed, large  # noqa: E402
+
+HEAD = """\
+| parser | executions | edges | features | corpus | slowest | most memory | of 10 MB: slowest | memory | found |
+|---|---|---|---|---|---|---|---|---|---|"""
+
+
+def line(done: Fuzzed) -> str:
+    """Return a row of the table."""
+    cells = [f"{done.executions:,}", f"{done.edges:,}", f"{done.features:,}", f"{done.corpus:,}"]
+    cells += [f"{done.slowest_s:.3f} s", f"{done.most_bytes / 1e6:.0f} MB"]
+    cells += ["" if done.large_s is None else f"{done.large_s:.1f} s"]
+    cells += ["" if done.large_bytes is None else f"{done.large_bytes / 1e6:.0f} MB"]
+    cells.append("; ".join(done.findings).replace("|", "/") or "nothing")
+    return f"| {done.parser} | {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Fuzz what was asked for; 0 when nothing was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--only", action="append", choices=fuzz_targets.parsers())
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "fuzz")
+    asked = parser.parse_args()
+    if not can_fuzz():
+        sys.exit("atheris is not installed: it is made for Python 3.11 to 3.13 on Linux with x86-64")
+    sys.stdout.write(f"{HEAD}\n")
+    found = False
+    for name in asked.only or fuzz_targets.parsers():
+        done = large(fuzzed(name, asked.folder / name, asked.seconds), asked.folder / name)
+        found = found or bool(done.findings)
+        sys.stdout.write(f"{line(done)}\n")
+        sys.stdout.flush()
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
