@@ -5,8 +5,6 @@ Every error that a user can cause or meet is an :class:`AssayError`; the command
 do next.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 
 

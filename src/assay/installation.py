@@ -5,8 +5,6 @@ A wheel carries the parts that are not Python in the package's folder ``shipped`
 other module has to know which of the two it runs from.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -6,8 +6,6 @@
   and then written into it. A block device is refused, as that would destroy what is on it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import secrets

@@ -6,8 +6,6 @@ A bare number is refused where a unit could be mistaken; zero is zero in any uni
 :class:`ValueError` with the accepted forms.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation

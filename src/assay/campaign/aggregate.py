@@ -4,8 +4,6 @@ Out: metrics in MB/s (10^6 bytes), and the curve behind them as rows of the run'
 streams that were active, their rate in bytes/s, and 1 when the second counted, else 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from assay.explain.throughput import gated_aggregate, transfers

@@ -4,8 +4,6 @@ Nothing here raises for a job that fails: that is a :class:`Run` with status ``f
 (:class:`AssayError`) concerns the cluster, and the campaign decides.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack

@@ -5,8 +5,6 @@ that fits, facts of the network for the run's record, and the input's manifest. 
 emulated.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Mapping

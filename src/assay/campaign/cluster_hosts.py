@@ -1,7 +1,5 @@
 """Where a plan is carried out: a lab that is up or is made for it, this machine, or the cluster's own hosts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 

@@ -4,8 +4,6 @@ In: the error that ended an attempt, or the client's end and the daemons' state.
 long to wait before the next attempt, in seconds.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Sequence
 

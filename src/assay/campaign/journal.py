@@ -14,8 +14,6 @@ What is finished is read from the bundles, which are the truth; the journal tell
 the time went. A campaign goes on when its plan's fingerprint is the same and something of it is left.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -3,8 +3,6 @@
 In: a job that ended, the storage, the input's manifest. Out: a :class:`Judgement`; then status, cause, failure class.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 from collections.abc import Collection, Mapping

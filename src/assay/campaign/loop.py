@@ -4,8 +4,6 @@ In: a :class:`Hands` that makes one attempt at a time, what is left to do, and w
 the journal's lines, and what was made. Times are in seconds; clock and pause are given, so that tests need none.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections import Counter

@@ -5,8 +5,6 @@ every node, and with jobs, tasks and phases where an engine tells of them. Nothi
 of a command only its program's name is kept: arguments may hold secrets.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping

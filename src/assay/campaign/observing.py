@@ -3,8 +3,6 @@
 In: transports and what to look at. Out: :class:`CacheState` values, samplers' raw files, and a run's trace from them.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager

@@ -3,8 +3,6 @@
 In: a repository's folder of campaigns. Out: each campaign's plan with its text, newest first. Reads only.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -4,8 +4,6 @@ In: a plan, the repository or none, what was asked for on the command line. Out:
 words. Needs no host, and with ``write=False`` writes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

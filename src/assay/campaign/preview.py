@@ -1,7 +1,5 @@
 """What carrying out a plan would do: how many runs it is, and how long they should take. Nothing is written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In: what was planned, and what was gathered. Out: a :class:`Published`. Whoever 
 engine, the workload, the sampler, or the aggregate over streams.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence

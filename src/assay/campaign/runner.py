@@ -5,8 +5,6 @@ Whatever ends a campaign (a finished plan, an error, Ctrl-C, SIGTERM), the daemo
 finished stays. The same call goes on where it ended.
 """
 
-from __future__ import annotations
-
 import asyncio
 import platform
 import time

@@ -4,8 +4,6 @@ In: a plan, a profile of what its workloads cost. Out: the plan as it is carried
 record as on hosts (:mod:`assay.campaign.runner`), with the provider that :mod:`assay.engines.simulated` gives.
 """
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import replace
 

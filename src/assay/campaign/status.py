@@ -4,8 +4,6 @@ In: the repository's folder of campaigns. Out: for each campaign who carries it 
 and when it should be over; Unix seconds and seconds.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

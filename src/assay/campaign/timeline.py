@@ -4,8 +4,6 @@ In: a campaign's folder, which may be written to while it is read, and may end i
 in Unix seconds, the share of the wall time that lies inside jobs, and what restarts and all the rest usually take.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 In: combinations with their expected times. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

@@ -3,8 +3,6 @@
 In: traffic series of ``analysis.traffic``, MB/s. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import HALF_PX, Spec, chart, colour_scale

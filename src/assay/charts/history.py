@@ -3,8 +3,6 @@
 In: points in the order of their starts. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Protocol
 

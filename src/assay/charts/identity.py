@@ -7,8 +7,6 @@ and an SSD. Any other name takes the first colour that is still free, from a pla
 nineteen; who draws more than that can't tell them by colour, so names and shapes stand beside them everywhere.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

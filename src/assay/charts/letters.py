@@ -3,8 +3,6 @@
 Source Sans Pro, SIL Open Font License; a package has it, with its licence.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from typing import Final
 

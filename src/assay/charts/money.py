@@ -3,8 +3,6 @@
 In: rows of ``cost.tco``. Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale

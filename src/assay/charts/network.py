@@ -4,8 +4,6 @@ In: levels and, for pairs of them, the number of matched sets that have both. Ou
 expressions place the points. A pair without a line was never compared but by way of others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.charts.identity import shape_of

@@ -5,8 +5,6 @@ Nothing is computed here. A line's colour says its node and its dashes say the d
 has: what is shown of it, a span or one node, changes neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Protocol

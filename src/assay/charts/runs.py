@@ -4,8 +4,6 @@ In: breakdowns, occupancies, lanes and disk traffic of ``analysis``. Out: Vega-L
 here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, grouped_bars, phase_scale

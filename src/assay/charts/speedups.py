@@ -3,8 +3,6 @@
 In: comparisons, of one matched set each or of many, with their names. Out: a Vega-Lite specification.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale

@@ -3,8 +3,6 @@
 In: rows as of ``report.costs`` (see :class:`StoragePoint`). Out: a Vega-Lite specification. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 

@@ -6,8 +6,6 @@ searched for, so that each has a contrast of 3:1 on the light and on the dark th
 and rules use ``currentColor``, so that a chart inside a page takes the page's colour, light or dark.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 In: summaries of ``compare``. Out: Vega-Lite specifications. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.style import HALF_PX, INK, Spec, chart, colour_scale, grouped_bars

@@ -3,8 +3,6 @@
 In: the answer's numbers. Out: Vega-Lite specifications. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What every command shares: the ``--json`` and ``--repository`` options, and printing of tables and JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence

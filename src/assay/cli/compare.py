@@ -1,7 +1,5 @@
 """``assay compare``: speedups of a factor's levels with their intervals, and a verdict on each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,8 +1,6 @@
 """``assay demo``: the main job at a small scale. HDD against SSD on the lab; on a machine that can't emulate a cluster,
 two configurations of a real Hadoop on this host, with the reason said aloud."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

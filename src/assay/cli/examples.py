@@ -1,8 +1,6 @@
 """``assay examples``: the clusters, plans and price books that come with assay, listed, or copied to where
 they can be changed."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``assay export``, ``assay pull`` and ``assay push``: runs for other tools, and repositories that merge."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Sequence

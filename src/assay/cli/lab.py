@@ -1,7 +1,5 @@
 """``assay lab``: make, show, enter and remove the emulated cluster, and say what this machine can emulate."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

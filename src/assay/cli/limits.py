@@ -1,7 +1,5 @@
 """``assay limits RUN``: which resource was the limit when, and how much faster the run could be at most."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """The ``assay`` program: finds the command, prints errors in words, and imports a command only when it is used."""
 
-from __future__ import annotations
-
 import importlib
 import sys
 

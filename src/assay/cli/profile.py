@@ -1,7 +1,5 @@
 """``assay profile``: what each workload does with data and CPU, against one of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

@@ -1,7 +1,5 @@
 """Live progress of a campaign on a terminal; plain lines where there is none."""
 
-from __future__ import annotations
-
 import time
 from types import TracebackType
 from typing import Self

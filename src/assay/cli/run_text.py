@@ -3,8 +3,6 @@
 In: a run with its detail, and the bundle's files. Out: lines. Nothing is computed here but positions and widths.
 """
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """``assay runs``, ``assay show`` and ``assay verify``: what is in the repository, and whether it is intact."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """``assay schema``: print the JSON Schema of a specification file, for editors and other programs."""
 
-from __future__ import annotations
-
 import click
 
 from assay.cli.common import print_json

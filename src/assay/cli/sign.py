@@ -1,7 +1,5 @@
 """``assay sign``: vouch for bundles with an SSH key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

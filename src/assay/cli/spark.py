@@ -1,7 +1,5 @@
 """``assay spark``: fetch Spark, or say which one is used."""
 
-from __future__ import annotations
-
 import click
 
 from assay.cli.common import json_option, print_json

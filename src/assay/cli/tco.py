@@ -1,7 +1,5 @@
 """``assay tco``: SanDisk's tables 4 to 7 from the repository's runs and a price book."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -12,8 +12,6 @@ and a mean that a few odd sets do not move.
   are no independent witnesses of how clusters differ.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

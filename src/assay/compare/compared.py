@@ -1,7 +1,5 @@
 """A candidate level against the baseline level, of one matched set or of many: what charts and reports show alike."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from assay.compare.comparison import Comparison

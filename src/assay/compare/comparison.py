@@ -7,8 +7,6 @@ Runs are paired where the plan's blocks pair completely and are at least :data:`
 runs of one block saw the same machine at the same time, but few pairs leave few degrees of freedom.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence

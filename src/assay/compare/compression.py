@@ -6,8 +6,6 @@ compared by itself: runs with and without are never equal in all else. Runs of p
 level already.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Final
 

@@ -4,8 +4,6 @@ In: the runs of both sides with their environments. Out: warnings. An environmen
 hosts; a difference is a leaf that both sides have and that has more than one value.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

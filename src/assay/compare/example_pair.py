@@ -6,8 +6,6 @@ on both sides, else any; of those the one with most repetitions on its poorer si
 to the mean of all: a typical set, not the most striking.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from assay.compare.matched import match, pairs, side

@@ -7,8 +7,6 @@ needs prices, and the break-even is where the gain in time is the ratio of the p
 Claims: Kambatla and Chen, LISA'14, and the BSC's report on SSDs and InfiniBand (ALOJA, 2015), sections 5 and 6.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum

@@ -15,8 +15,6 @@ set, unless its runs pair within blocks: then it is Student's t on the pairs' lo
 says which of the two it is (:class:`HoldsFor`); ``answers.py`` has one for each question.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -8,8 +8,6 @@ Sources: the BSC's report on SSDs and InfiniBand (ALOJA, 2015), section "Perform
 K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs", LISA'14, figures 2 to 6 and table 5.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In: runs and a factor. Out: one :class:`RunSet` for each set of runs that are eq
 count by level, how many do not, and what to know of their caches. Sets and reasons are those of ``matched.py``.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

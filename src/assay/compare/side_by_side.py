@@ -6,8 +6,6 @@ plan, or of the imported study), came along (anything else that makes a configur
 Ratios are of valid runs of one job (workload, data, origin, scale): others have none.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

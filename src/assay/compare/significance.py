@@ -8,8 +8,6 @@ Sources: Mann and Whitney, Ann. Math. Stat. 18 (1947); N. Cliff, Psych. Bull. 11
 after B. Iglewicz and D. C. Hoaglin, How to Detect and Handle Outliers (1993).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

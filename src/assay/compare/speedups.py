@@ -6,8 +6,6 @@ question its interval answers, and has the answers to the others; conclusions ar
 once (S. Holm, Scand. J. Stat. 6, 1979).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -6,8 +6,6 @@ The three throughputs measure different things and differ by factors, so each ke
 TestDFSIO's "Throughput"), concurrency-gated aggregate (enhanced DFSIO's), and data over the job's wall time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median

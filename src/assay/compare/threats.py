@@ -5,8 +5,6 @@ whole runs where there are some, as only they tell what limited them and what wa
 sentence or two each, the most serious first. Nothing is listed that the data does not show.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

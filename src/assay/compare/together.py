@@ -11,8 +11,6 @@ from set to set at random, drawn towards the answer of the pair where they diffe
 candidate, or where all sets have all levels, all three are the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In: the ratio (baseline time / candidate time) with its interval, and what it re
 many sets. Out: a conclusion, a claim of one sentence, and a remark on how far so few runs can carry it.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

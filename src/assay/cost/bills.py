@@ -4,8 +4,6 @@ In: a price book, and for each kind of machine its parts. Out: every cluster's h
 is a line in the number of workers (every unit of a price book is counted per worker or once), so two of them tell all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ another configuration becomes the cheapest per run, all other prices and the tim
 run is linear in each price, so that every crossing is exact.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -11,8 +11,6 @@ Prices are drawn from the triangle between low, price and high; one draw of a pr
 shop's price would. Intervals of times, and of costs under exact prices, are not drawn: no seed moves them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

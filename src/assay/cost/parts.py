@@ -4,8 +4,6 @@ In: what a run says of its cluster, or its layout's code. Out: :class:`Counts`. 
 unknown; a price that needs it is then an error that says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

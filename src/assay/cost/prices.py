@@ -5,8 +5,6 @@ and the bill over some years. Devices are counted for the layout: a disk that th
 part without a price is an error that names it: what costs nothing is said with an item of price 0.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

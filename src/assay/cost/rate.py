@@ -9,8 +9,6 @@ of a rent its price over the period's hours (a month has 730), and of a power dr
 and night. Every line is linear in one price, so that ranges and flips need its factor only: ``per_h = price × factor``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from decimal import Decimal
 

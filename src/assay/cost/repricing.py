@@ -4,8 +4,6 @@ In: a book, and new amounts by the names that prices have in costs (:func:`price
 changed price is exact: whoever asks "what if" knows it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace

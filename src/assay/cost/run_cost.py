@@ -11,8 +11,6 @@ Source of the ranking: Barcelona Supercomputing Center, "Evaluating the Impact o
 Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: seconds / 3600 × money per hour.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

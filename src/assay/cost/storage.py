@@ -8,8 +8,6 @@ Source: K. Kambatla and Y. Chen, "The Truth About MapReduce Performance on SSDs"
 of the setups SSD and HDD-11, which have the same bandwidth, not of single devices.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ jobs over three years to whole jobs and cost per job to cents; ``rounding="paper
 day from a year's whole jobs, to two decimals (docs/cost.md says why).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ numbers for a cluster file. The formulas are those of :mod:`assay.devices.rates`
 no measurement tells is as usual for the kind, and says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final

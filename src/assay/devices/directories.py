@@ -7,8 +7,6 @@ that devices do not fill together. In: bandwidths in bytes/s, capacities and dat
 numbers, shares, and the order in which devices fill up.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise

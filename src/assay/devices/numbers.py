@@ -3,8 +3,6 @@
 In: a described device and the scale. Out: bandwidths and caches at scale, times as they are (docs/devices.md).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -13,8 +13,6 @@ Flash: a request takes its latency and its transfer over as many channels as it 
 the bandwidth. docs/devices.md has the whole of it.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """A folder of jars on every host: used where it lies when all hosts see it there, and copied to those that do not."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ In: a :class:`assay.model.trace.Trace` and an interval in seconds from the run's
 own units. Pure. Between two samples a counter is taken to grow evenly, so increases of adjoining intervals add up.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

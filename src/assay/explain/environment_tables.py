@@ -4,8 +4,6 @@ In: a run's environment, a tree that its maker wrote. Out: :class:`TextTable`s o
 alike stands once; a node's own table has what sets it apart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

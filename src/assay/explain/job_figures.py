@@ -5,8 +5,6 @@ groups are Hadoop's (``org.apache.hadoop.mapreduce`` TaskCounter, FileSystemCoun
 alike.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

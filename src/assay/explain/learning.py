@@ -10,8 +10,6 @@ ApplicationMaster) and each byte moved (daemons and kernel). The three shares of
 runs, by least squares that lean on usual values: three workloads alone don't tell them apart.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

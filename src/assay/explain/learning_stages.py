@@ -5,8 +5,6 @@ CPU is what its attempts counted (executorCpuTime, which begins when the task do
 memory of an attempt. Runs of one workload must have the same graph: the most frequent one is learned.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ save. A bound is therefore on the safe side: no disk, however fast, saves more t
 placement and order stay as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

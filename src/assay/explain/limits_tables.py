@@ -1,7 +1,5 @@
 """What limited a run as tables of text: what the terminal, the page and the report show of it. Nothing is computed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.explain.limits import LimitMoment, Limits

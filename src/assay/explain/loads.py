@@ -7,8 +7,6 @@ of time in which cores worked. A lab's nodes share one machine, and each has tha
 a counter grows evenly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum

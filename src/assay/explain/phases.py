@@ -10,8 +10,6 @@ own start, gaps between jobs). Phases overlap, because reducers copy while other
 divided among the phases by how many attempts are in each.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ CPU is the share of the workers' CPU time that was not idle. Where runs do not t
 run's duration takes its place, for both sides of the ratio.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median

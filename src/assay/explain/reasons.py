@@ -6,8 +6,6 @@ that compare each side with the first. The sentences say what was observed of th
 difference follows only where the runs differ in nothing else, which the comparison's list of differences tells.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean

@@ -5,8 +5,6 @@ began stays what it was: the end of the one before it in its container, the maps
 the time from there on is kept, but for what shrinks of it. A shuffle ends after the last map.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In: a run with what lies beside it in its bundle. Out: a :class:`RunDetail` for 
 it that become the run's metrics, so that many runs can be asked for them. What was not observed is None or absent.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ In: a run, its :class:`~assay.explain.run_detail.RunDetail`, and the bundle's fi
 terminal of 80 columns. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from assay.explain.devices import DeviceUse, Purpose, Transfers

@@ -9,8 +9,6 @@ each of ``windows`` equal spans of time the first, the last, the lowest and the 
 drawn over that many pixels looks as it would with all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

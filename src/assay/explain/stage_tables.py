@@ -4,8 +4,6 @@ In: a run. Out: :class:`TextTable`s that fit a terminal of 80 columns; empty for
 computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.model import Run, Stage

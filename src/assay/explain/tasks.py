@@ -8,8 +8,6 @@ there are at least four. A reduce's time counts from the end of its job's last m
 wait. A *lane* stands for a container: one attempt at a time, so a node has as many as it ever ran at once.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Iterable, Sequence

@@ -13,8 +13,6 @@ task's bytes are spread evenly over it (:class:`Transfer`), as job histories tel
 enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/workloads.md has what differs.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

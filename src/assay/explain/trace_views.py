@@ -3,8 +3,6 @@
 In: a trace, or the names of its series. Out: the views that it has, and their series, thinned.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final

@@ -5,8 +5,6 @@ direction on a common grid of times in seconds. Devices of equal name on differe
 of like workers that is "the first disk of each".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

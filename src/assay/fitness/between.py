@@ -1,7 +1,5 @@
 """Differences between hosts that should be alike. In: the surveys of all. Out: what differs, and on which. Pure."""
 
-from __future__ import annotations
-
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping

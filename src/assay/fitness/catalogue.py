@@ -1,7 +1,5 @@
 """All checks, and a cluster judged by them. In: surveys, and what the cluster file says. Out: a Fitness. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from assay.fitness import between, disks, memory, network, processor, system

@@ -1,7 +1,5 @@
 """What a check is: a criterion, and how a host's survey is judged by it. In: surveys. Out: what was found. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Checks of disks, what lies on them, and what lies between. In: a survey. Out: what was found on each. Pure."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator
 

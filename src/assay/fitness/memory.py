@@ -1,7 +1,5 @@
 """Checks of memory and of how the kernel deals with it. In: a survey. Out: what was found. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.fitness.check import (

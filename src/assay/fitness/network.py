@@ -1,7 +1,5 @@
 """Checks of links and names. In: a survey. Out: what was found. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.fitness.check import ASSAY, CLOUDERA_RA, LINUX, Described, Found, HostCheck, criterion, fit, graded, unknown

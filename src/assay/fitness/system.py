@@ -1,7 +1,5 @@
 """Checks of limits, clock, Java, and of who else is on the host. In: a survey. Out: what was found. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.fitness.check import ASSAY, LINUX, SANDISK, Described, Found, HostCheck, criterion, fit, graded, unknown

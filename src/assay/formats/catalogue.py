@@ -1,7 +1,5 @@
 """Which formats can be imported, and which of them a file is in."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping, Sequence
 

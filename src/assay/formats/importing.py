@@ -1,7 +1,5 @@
 """What an importable format is: a name, how its files are recognised, and how runs are read out of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar

@@ -5,8 +5,6 @@ directory. Out: :class:`Listed` values in the file's order. What Ansible would c
 inventories) is refused in words.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ gzip, bzip2 and xz are recognised by their first bytes. Text is UTF-8 (with or w
 else Latin-1, in which every byte is a character.
 """
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import hashlib

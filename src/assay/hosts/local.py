@@ -1,7 +1,5 @@
 """The machine that assay runs on, as a node."""
 
-from __future__ import annotations
-
 import asyncio
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ sshd (do_exec_no_pty in OpenSSH's session.c) and the local transport both make t
 pid is its process group's id too.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ pid, bytes. Timeouts are in seconds. Whatever goes wrong is a :class:`assay.erro
 ``node: command``. One contract suite holds for every implementation.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

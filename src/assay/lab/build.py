@@ -4,8 +4,6 @@ In: the described cluster and the lab's directory. Out: the cluster as it can be
 made. Each step is in the journal before it is taken; whoever calls undoes the journal when a step fails.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

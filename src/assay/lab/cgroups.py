@@ -7,8 +7,6 @@ the whole machine in the root group; version 2 has no ``io.max`` there, so the n
 disks are used by that node alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ In: an argument vector, never a shell string. Out: what the program printed. A p
 longer than ``timeout_s`` seconds raises :class:`~assay.errors.LabError` with the command and its last words.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

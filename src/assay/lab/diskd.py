@@ -9,8 +9,6 @@ specification that no other process has; without that file it does not start, wh
 just about to.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -13,8 +13,6 @@ In: bytes, bytes/s, requests/s after scaling. Out: a device and what it got. Eve
 is changed, as a loop device keeps its settings for its next user.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ In: the lab's directory. Out: what is wrong, in words. Cheap enough to be asked 
 once, and known by pid and start afterwards.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from assay.lab.cgroups import member_pids

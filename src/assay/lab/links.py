@@ -5,8 +5,6 @@ the kernel has it. A file ``links.json`` in the lab's directory is written befor
 they have their own rates again, so that whoever uses the lab after an assay that died finds out and restores them.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from collections.abc import Mapping

@@ -8,8 +8,6 @@ before the daemon starts, at the machine's own speed.
 Order, and backwards the order of removal: images, daemon, loop devices.
 """
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path

@@ -6,8 +6,6 @@ with a token bucket (``tc-tbf(8)``), so that a node sends and receives at its ra
 unshaped link into the switch, at .254, by which SSH reaches the nodes. Latency is not emulated.
 """
 
-from __future__ import annotations
-
 import hashlib
 import ipaddress
 import json

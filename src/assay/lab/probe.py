@@ -5,8 +5,6 @@ could not emulate is kept in the lab's facts. What is tried lives in namespaces 
 that nothing is left behind in whatever way it ends.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

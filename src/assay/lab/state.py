@@ -5,8 +5,6 @@ keys, disk images and the nodes' directories. One machine-wide lock is held whil
 and subnets are the machine's; a lock per lab is held while a process makes, uses or removes it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import time

@@ -4,8 +4,6 @@ Each kind of step has one function here, which finds nothing to do when the thin
 the end is reported as one LabError that names it, and the journal stays, so that the next command tries again.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

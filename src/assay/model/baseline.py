@@ -1,7 +1,5 @@
 """Baselines: what a bare device or link can do, measured with fio and iperf3, beside what its specification says."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Times and shares are the real device's own at any scale; bytes and bytes/s are t
 shrinks. What the numbers mean in time, and where the usual ones come from: docs/devices.md.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 COAST_FROM = 0.2

@@ -1,7 +1,5 @@
 """Whether hosts are fit to be measured: what was asked, who recommends what and why, what was found on each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

@@ -3,8 +3,6 @@
 It says what there is to choose from; what anything costs is in a price book, what it takes is asked of simulations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A format rarely tells everything. What it does not tell is absent here too (None
 never guessed; ``sources`` of the run says where each figure was read.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from operator import attrgetter

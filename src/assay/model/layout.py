@@ -1,7 +1,5 @@
 """Layouts: which devices hold HDFS blocks, which hold intermediate data, in how many directories each."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

@@ -7,8 +7,6 @@ own spellings (``HDD-11``, ``All-SSD``, ``Hybrid``). A name tells no more than i
 themselves are recorded, ask those.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ own rate when it was read. ``per`` says what an item is counted by: a unit of :d
 unit with ``-hour`` or ``-month`` behind it, rented.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Programs that an engine runs, how they ended, and what lies on the distributed file system."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 In: what is asked, and how the files are made. Out: rows of text, and what tells whether the files were the same.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 GENERATOR = "tpchgen-cli"

@@ -9,8 +9,6 @@ twenty readers all over the disk get half of what one gets, at every scale, as w
 has what was measured. Flash has no arm, and gets what Linux merges at most.
 """
 
-from __future__ import annotations
-
 from assay.model.cluster import Device, DeviceKind, Disks
 
 PAGE_BYTES = 4096

@@ -5,8 +5,6 @@ configurations share or not. A plan is checked, ordered and estimated by the :cl
 handed in: nothing here or above knows which engine it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol

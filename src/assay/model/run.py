@@ -4,8 +4,6 @@ Times are in seconds; ``*_s`` of phases and tasks count from the run's start. Me
 their unit (``per_stream_mb_per_s``); MB is 10^6 bytes everywhere except where a name says ``mib``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any

@@ -4,8 +4,6 @@ What begins so goes out with an apostrophe in front, and so does what has apostr
 one away on the way in gives back every text. A number with a sign is none of these.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

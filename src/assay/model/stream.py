@@ -1,7 +1,5 @@
 """What one stream of a program counted by itself, second by second of one clock that all of them share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

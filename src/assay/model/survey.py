@@ -4,8 +4,6 @@ Values of what the node's scripts (``observe/node/environment.py``, ``survey.py`
 bytes, rates in the unit of their names. None means: not to be known with the rights that there were.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

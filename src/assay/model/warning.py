@@ -4,8 +4,6 @@ Runs of versions before codes were recorded have words alone; :func:`recognised`
 once, where a bundle is read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

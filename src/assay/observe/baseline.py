@@ -13,8 +13,6 @@ machine's CPU; of modelled flash they are made with larger requests and fewer at
 spans a small part of the device, so a disk's seeks are short ones.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import uuid

@@ -4,8 +4,6 @@ In: a transport and the directories that hold the layout's data. Out: a :class:`
 Cold means proven cold: a run that can't be shown to be cold is not called cold.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.hosts.transport import Transport

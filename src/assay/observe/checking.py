@@ -5,8 +5,6 @@ that may read block devices. Nothing is written, and nothing but these reads is 
 second of traffic between each two hosts.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import shlex

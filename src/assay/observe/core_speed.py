@@ -7,8 +7,6 @@ as a Hadoop task is none of them: nine of ten, Student's t on the logarithms. Wh
 is not in it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Mapping, Sequence

@@ -4,8 +4,6 @@ In: a transport, the directories that hold data, the JVM that will be used. Out:
 run's environment, so that two runs can be compared factor by factor; its keys are those of ``node/environment.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ at once; what lies between switches is shared by a round. Each way is measured b
 way.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import secrets

@@ -4,8 +4,6 @@ In: a script's name in ``observe/node`` and its options, which travel as JSON. O
 the script printed. A script is an argument of ``python3 -c``, where Linux allows 128 KiB (MAX_ARG_STRLEN).
 """
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Mapping

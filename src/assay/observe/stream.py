@@ -4,8 +4,6 @@ In: a transport, the script's options. Out: a :class:`NodeStream` that has said 
 own. Times are in seconds.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from abc import ABC, abstractmethod

@@ -4,8 +4,6 @@ In: names with addresses, or open transports. Out: a :class:`~assay.model.survey
 asked, and for every other one the error that says why not. Nothing is written on a host.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ In: a :class:`assay.model.trace.Trace` and an interval in seconds from the run's
 Pure.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 
 from assay.explain.counters import counter_increases

@@ -10,8 +10,6 @@ configuration as it would be, checked as any plan is. What can be set:
   ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

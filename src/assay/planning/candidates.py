@@ -5,8 +5,6 @@ one row the plan of a workload on that cluster, checked as every plan is. A layo
 that it uses.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Mapping, Sequence

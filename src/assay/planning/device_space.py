@@ -7,8 +7,6 @@ decision 4), so all of them count; outputs and intermediate data are there while
 counts. How much intermediate data lies there at once, uncompressed, is the engine's to say.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

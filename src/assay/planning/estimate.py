@@ -7,8 +7,6 @@ bytes that must cross the devices of the layout at their nominal rate, halved be
 of it (LISA'14 saw 0.5 to 0.6). Inputs that the run finds missing are guessed from the devices' bandwidth always.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median

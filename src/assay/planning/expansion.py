@@ -1,7 +1,5 @@
 """A plan's configurations: every combination of the factors' levels. Pure."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 

@@ -4,8 +4,6 @@ Formatting, comments, file names, prices, time limits, until when to repeat, the
 and where assay keeps its own files there do not count.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

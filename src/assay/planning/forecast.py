@@ -3,8 +3,6 @@
 In: a plan, its runs in order, runs already made. Out: a :class:`Schedule`, and the same as rows. Pure; seconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar

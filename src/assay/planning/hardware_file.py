@@ -4,8 +4,6 @@ In: a file. Out: a :class:`~assay.model.hardware.HardwareCatalogue`, or Specific
 valid. A choice is written as one value, as a list, or, of counts, as a range: ``4-40``, ``4-40 by 4``.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ after the lab's scale. Two runs share one when it lies in the same folder of the
 leaves for the read test is one as well; the run writes it itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 In: the texts of ``--only`` and ``--until``, planned runs. Out: filters and limits, in seconds and Unix seconds.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ with what is left of the plan, and with ``until`` drops what is known well enoug
 nobody had planned, made of configurations that it thinks of.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol

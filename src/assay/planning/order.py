@@ -10,8 +10,6 @@ So B blocks over G groups start the daemons 1 + B × (G − 1) times, and no ord
 each block can do with less: inside a block, each group but the first needs a start.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ names file, line and the valid choices. A plan in memory is written as YAML too 
 its errors and its campaign's folder show; nothing is read back from that.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping, Sequence

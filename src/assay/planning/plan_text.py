@@ -3,8 +3,6 @@
 The file's own keys begin a line each, with entries of lists and mappings below them; what is deeper stands on one line.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """JSON Schemas of the specification files, generated from the models that load them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from assay.engines.catalogue import all_rules

@@ -5,8 +5,6 @@ parameters by its :class:`~assay.model.rules.Rules`. All of them, and any engine
 joined under one factor's level, or hold for all runs. In: text as written. Out: mistakes with their places.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

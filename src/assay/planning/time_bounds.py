@@ -5,8 +5,6 @@ below, as long as the costs are right. A disk gives its full rate to whoever ask
 memory, nothing waits for anything: so a cluster whose bound is too long need not be simulated.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

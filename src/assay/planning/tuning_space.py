@@ -6,8 +6,6 @@ planned run, or the reason why it can't be: engine and workload say so as for an
 is never run.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

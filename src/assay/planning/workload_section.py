@@ -1,7 +1,5 @@
 """The workloads that a plan can name, and the options that each takes, as a plan file has them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, create_model, model_validator

@@ -4,8 +4,6 @@ In: a model, and configurations as a table (a row each, without times). Out: col
 seconds, the ends of its 90 % interval, and the basis. Whatever lies outside what was learned has no time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum

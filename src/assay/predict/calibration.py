@@ -11,8 +11,6 @@ which an interval reaches to either side. Two cases:
   that has no finite answer; the quantile is widened then by Student's t over the normal one, of levels less one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -7,8 +7,6 @@ in a Gaussian process (D. Cohn, Neural Networks 9 (1996); the update is that of 
 Whitaker and T. M. Hamill, Mon. Weather Rev. 130 (2002)).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -8,8 +8,6 @@ share's interval is from the folds that the model was learned in, each without a
 model guesses.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -7,8 +7,6 @@ tell it; and data, where known, is set against the memory and cores that work on
 what only repeats another column, is left out. Nothing here depends on a column's name but workload, cluster, layout.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ as they are, so that nothing of a model file is ever executed; one prediction ta
 needs no import of scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any

@@ -5,8 +5,6 @@ of the rest, then NumPy's ``npz`` with pickling forbidden. What is not of this v
 through is refused in words; the caller learns anew then, for a model is derived like the index that it lies beside.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -4,8 +4,6 @@ In: runs, and one configuration. Out: configurations with the fewest differing f
 by their ratio. Only the same workload counts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

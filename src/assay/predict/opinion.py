@@ -7,8 +7,6 @@ left out the second time, because odd runs would teach that odd is usual. Repeti
 as the quality room's expectations let them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ In: runs as a table, and the model of them. Out: sentences for whoever reads a p
 which runs are wrong is for a person to say, and `assay anomalies` lists them.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ comparison, in pairs as ABBA, of runs that the search has not seen: the winner o
 and measured again its luck is gone.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections import Counter

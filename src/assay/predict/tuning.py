@@ -9,8 +9,6 @@ counts that one noisy run does not settle a time, and so repeats what is in doub
 because it was hopeless, counts as the slowest one.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence

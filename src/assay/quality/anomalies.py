@@ -12,8 +12,6 @@ How expectations come about is in ``scatter.py``. Nothing is learned from a run'
 caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum

@@ -4,8 +4,6 @@ In: runs. Out: one :class:`Cause` for each status, failure class and wording; nu
 set it apart, so that "attempt 3 timed out after 600 s" is one cause however often and whenever it happened.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

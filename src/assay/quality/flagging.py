@@ -4,8 +4,6 @@ In: all runs of a repository as a table. Out: the same with the column ``anomaly
 thing about a run, ``none`` where nothing is odd, and nothing where a run was not looked at (invalid, failed, no time).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from assay.quality.anomalies import Anomalies, Kind

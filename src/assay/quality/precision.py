@@ -7,8 +7,6 @@ configurations of the same workload, origin and scale). The same formula as ``si
 configurations at once: smallest n with t(n - 1) × s / √n <= ln(1 + half-width).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -9,8 +9,6 @@ residuals weighed down (Huber, Ann. Math. Stat. 35 (1964)). Robust z: B. Iglewic
 Handle Outliers (1993). Nothing is learned from a run's status.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

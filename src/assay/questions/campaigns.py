@@ -3,8 +3,6 @@
 In: a repository, which another process may be writing, and a time (Unix seconds). Out: frozen answers. Reads only.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from pathlib import Path

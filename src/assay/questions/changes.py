@@ -3,8 +3,6 @@
 In: runs as a table. Out: the histories with changes, each with what tells its configuration apart.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.quality.changes import Change, histories

@@ -3,8 +3,6 @@
 In: a repository and its table of runs, the factor, the baseline. Out: one comparison for each set and candidate level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.compare.comparison import Comparison, compare

@@ -4,8 +4,6 @@ In: ``COLUMN=LEVEL`` texts, several in one with commas, and runs as a table. Out
 not named has the level that it has most often together with what is named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

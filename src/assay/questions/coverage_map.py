@@ -4,8 +4,6 @@ In: runs as a table. Out: a map with a row a workload and a column a place; a ce
 them are flagged as odd. Places are those where some workload was measured.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ In: a dataset's address, a Spark, conditions as for a repository. Out: a :class:
 levels of the repository that was exported, so that answers are the same to the last digit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ In: a cluster, a baseline of it where there is one, and which devices are for wh
 bytes are one worker's, at full scale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ In: a repository, conditions, and factors to combine. Out: shares of variance wi
 time, and expected times of combinations; all of them predicted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

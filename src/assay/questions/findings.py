@@ -5,8 +5,6 @@ many runs were left out as their times are flagged. What an hour of a configurat
 for its cluster, layout and whatever else prices depend on; what the book does not price has no cost.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
 

@@ -4,8 +4,6 @@ In: a repository and some of its runs. Out: a :class:`HardwareView`; empty where
 imported runs. Rates are bytes/s: described ones at full size, bare ones as measured (in a lab: at its scale).
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

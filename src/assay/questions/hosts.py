@@ -3,8 +3,6 @@
 In: a repository. Out: for each cluster the newest check: criteria against hosts, and what to change, the worst first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.model import Criterion, Fitness, Grade, Reading

@@ -4,8 +4,6 @@ In: runs and prices. Out: one :class:`CostView` that the command line and the re
 what the book does not price is left out with its reason. Intervals are those of ``assay cost``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Values as plain JSON types: dataclasses become objects, tuples lists, decimals numbers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

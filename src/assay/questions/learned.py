@@ -3,8 +3,6 @@
 In: a repository. Out: its runs as a table with the hardware of their clusters, and the model of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -4,8 +4,6 @@ In: a repository, narrowed by conditions. Out: a :class:`~assay.model.workload_p
 leave out is not looked at.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

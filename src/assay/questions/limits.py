@@ -3,8 +3,6 @@
 In: a repository and a run. Out: :class:`~assay.explain.limits.Limits`; None where the run has no traces.
 """
 
-from __future__ import annotations
-
 from assay.errors import RepositoryError
 from assay.explain.limits import Limits, limits_of
 from assay.questions.whole_run import WholeRun, whole_run

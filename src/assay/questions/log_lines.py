@@ -4,8 +4,6 @@ In: a repository, a run's id and a log's name, which must be one of the run's. O
 A log is read as a stream, whatever its size; a line longer than :data:`LINE_MAX` bytes counts as several.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass

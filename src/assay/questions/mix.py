@@ -4,8 +4,6 @@ In: texts ``NAME:SIZE[:HOW OFTEN[:OPTION=VALUE,…]]``, such as ``terasort:1TB:d
 out: once a day, and as many tasks as run at once where the workload's are not told.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ parameters holds where the configurations say nothing. Out: a checked plan that 
 was left out, with the reason.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence

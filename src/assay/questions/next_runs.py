@@ -5,8 +5,6 @@ them, with expected times, all predicted. Candidates are the combinations of lev
 but not together; a sample where there are very many.
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Sequence

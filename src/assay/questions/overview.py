@@ -4,8 +4,6 @@ In: runs as a table. Out: counts, and for each workload (of one origin and lab s
 that may be the fastest, with the speedup of the front over a usual baseline, from matched sets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

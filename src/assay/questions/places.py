@@ -6,8 +6,6 @@ stand on one axis; those of a configuration are seconds. Shares of bare devices 
 workers' disks moved each second, over what the layout's bare devices were measured to move.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ differs; ``fastest`` the one fastest run, as in ALOJA and in BSC's table 2. Out:
 a row of few runs borrows: that of the repetitions of its job, of the kind that rows are made of.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

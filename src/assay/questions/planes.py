@@ -9,8 +9,6 @@ count, unless asked for, and are counted in each row. What the book does not pri
 clusters' runs are often beside those that it is of.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

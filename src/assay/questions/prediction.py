@@ -4,8 +4,6 @@ In: a repository and ``COLUMN=LEVEL`` texts. Out: one :class:`Prediction`, in se
 without a time where the repository does not tell.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

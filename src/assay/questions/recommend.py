@@ -4,8 +4,6 @@ In: a catalogue of hardware, a price book, a profile, a mix of work and limits. 
 in it is simulated: it has an interval that holds nine of ten runs, and its assumptions stand beside it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 

@@ -3,8 +3,6 @@
 In: texts, folders. Out: what :func:`assay.questions.recommend.recommend` takes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ is a straight line in each of them; more data and other codecs are searched agai
 middle of what is uncertain, a limit being kept where the finalists' margin lies within it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 

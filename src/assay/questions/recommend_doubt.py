@@ -10,8 +10,6 @@ the limit (:mod:`assay.engines.simulated.error_model`). The worth of knowing one
 perfect information, by regression of each cluster's loss on it (Strong, Oakley, Brennan, Medical Decision Making 2014).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ costs dearer, one at a time, with the same chances; and request by request where
 cheap: what that differs by corrects the flows.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

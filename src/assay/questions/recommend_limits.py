@@ -1,7 +1,5 @@
 """What a cluster must keep, from texts as commands and forms have them."""
 
-from __future__ import annotations
-
 from assay.errors import SpecificationError
 from assay.model import PriceBook
 from assay.questions.recommend_search import Limits

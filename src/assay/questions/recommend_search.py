@@ -6,8 +6,6 @@ that would lie on the front of money and time by what it told so far of clusters
 workload and kind of storage), until the front that this predicts has been simulated, or so many simulations were made.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

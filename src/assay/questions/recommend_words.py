@@ -3,8 +3,6 @@
 In: the answer. Out: text. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.questions.recommend import Choice, Recommendation

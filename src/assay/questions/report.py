@@ -4,8 +4,6 @@ In: a repository, its runs as a table, what was asked, and a price book if there
 stands around its results in every report. Faces compose and write documents of both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -4,8 +4,6 @@ In: a repository, the runs that a report is about. Out: the expected time of eac
 measured, by the model that ``assay explain`` asks; BSC's figures 5 to 7 ask the same of its cluster.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError

@@ -4,8 +4,6 @@ In: the runs as a table, some of them whole, the repository's plans, and what wa
 which is the same for a report on single comparisons and one over matched sets.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ In: a table of runs, its speedups with what may be best and what else differed, 
 it, if any. Out: a :class:`MatchedReport`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

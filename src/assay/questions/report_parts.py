@@ -1,7 +1,5 @@
 """What reports are asked, and the lines that they are made of: values without logic."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -4,8 +4,6 @@ In: runs, the factor and its baseline, a way to get a run's trace, and a price b
 :class:`SingleReport`.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ In: for each workload its comparisons, the levels that may be the fastest there,
 price book. Out: sentences and facts; a sentence never says more than the intervals of its rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

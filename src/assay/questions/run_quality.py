@@ -3,8 +3,6 @@
 In: a repository and a table of its runs. Out: frozen answers, the most frequent or most serious first.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

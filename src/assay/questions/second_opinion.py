@@ -3,8 +3,6 @@
 In: a repository and its flagged runs. Out: each odd run once, the one that is most times off first, with who says so.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import StrEnum
 

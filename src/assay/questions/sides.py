@@ -3,8 +3,6 @@
 In: a repository, its table of runs, and the runs that were chosen. Out: the sides; the first is compared with.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal
 

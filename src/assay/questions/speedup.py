@@ -4,8 +4,6 @@ In: a repository and its table of runs, the factors, the baseline. Out: one :cla
 and report show; and the published studies' own figures.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ clusters differ, each level against each, who may be the fastest. Statements aga
 not the fastest is a one-sided statement: these stand in tables of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ In: a price book whose device items say capacity and bandwidth. Out: a row for e
 baseline's devices that have its bandwidth, or its price. The arithmetic is in ``cost/storage.py``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

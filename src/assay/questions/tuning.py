@@ -5,8 +5,6 @@ repository and a campaign; out: how that tuning stands, or what came of it. Time
 defaults' time over the candidate's, above 1 where the candidate is faster.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -4,8 +4,6 @@ In: a :class:`~assay.predict.tuner.Tuner` with its space, and a cost profile or 
 candidate's time in seconds. A candidate that can't be run gets the longest; one that nothing is known of the middle.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace

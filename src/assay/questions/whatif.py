@@ -9,8 +9,6 @@ The interval holds nine of ten run times if its parts are what they are said to 
 fixed costs (the same for both sides), the scatter of the measured runs, the model's own error, and how it missed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

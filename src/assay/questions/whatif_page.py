@@ -4,8 +4,6 @@ In: a repository, or one anchor with the changes so far. Out: places to ask from
 names that ``assay whatif --set`` takes. The answer itself is :mod:`assay.questions.whatif`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

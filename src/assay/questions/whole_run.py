@@ -3,8 +3,6 @@
 In: a repository and a run. Out: the run with its jobs, its attempts, its trace, and their :class:`RunDetail`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

@@ -3,8 +3,6 @@
 In: a report's :class:`ReportFrame` and facts. Out: chapters of a :class:`Document`. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 

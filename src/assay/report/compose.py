@@ -3,8 +3,6 @@
 In: a report and its :class:`ReportFrame`. Out: a :class:`ReportDocument`. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from assay.questions.report_frame import ReportFrame
 from assay.questions.report_matched import MatchedReport
 from assay.questions.report_single import SingleReport

@@ -3,8 +3,6 @@
 In: what ``costs.py`` and ``planes.py`` made. Out: chapters of a document. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.charts.plane import cost_plane

@@ -4,8 +4,6 @@ In: Vega-Lite specifications. Out: SVG text. Every chart comes in two widths, be
 phone can't be read; the page's style shows one of them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import count

@@ -3,8 +3,6 @@
 In: the report's report. Out: figures that are not drawn yet. One configuration has one colour in all of them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from assay.charts.disks import disk_traffic_areas

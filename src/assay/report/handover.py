@@ -4,8 +4,6 @@ In: a report as a document, its frame, the repository's folder of campaigns, and
 contents of files for a package: the report, the plans with their cluster files, the price book, versions, and a README.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import re

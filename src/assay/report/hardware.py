@@ -3,8 +3,6 @@
 In: a :class:`HardwareView`. Out: a chapter. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from assay.questions.hardware import Bare, HardwareView
 from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Line, Paragraph

@@ -3,8 +3,6 @@
 In: a :class:`ReportDocument`. Out: HTML text. The template escapes every value; charts are drawn beforehand as SVG.
 """
 
-from __future__ import annotations
-
 import base64
 from importlib.resources import files
 

@@ -4,8 +4,6 @@ In: a :class:`ReportDocument` and the folder that its charts lie in, as the text
 that came from a run is escaped, so that it stays text.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote

@@ -3,8 +3,6 @@
 In: a :class:`MatchedReport`. Out: the parts of its document that are its own. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 

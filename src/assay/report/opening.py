@@ -3,8 +3,6 @@
 In: a report. Out: blocks. Nothing is computed here, and nothing is left out because it shows no gain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.compare.compared import Compared

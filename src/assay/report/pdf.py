@@ -5,8 +5,6 @@ markup; charts go in as vectors. Fonts are those that typst carries, so a report
 Decision: ADR 0007.
 """
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ In: figures of a document. Out: bytes. A file stands on paper, so what takes a p
 there, and the ground is white.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 

@@ -3,8 +3,6 @@
 In: a :class:`SingleReport`. Out: the parts of its document that are its own. Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from assay.charts.runs import PURPOSE_TITLES
 from assay.charts.times import THROUGHPUT_TITLES
 from assay.explain.limits_tables import LIMIT_TITLES

@@ -4,8 +4,6 @@ In: what-if answers. Out: a chapter whose every row carries its origin, its inte
 Nothing is computed here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from assay.questions.whatif import WhatIf

@@ -4,8 +4,6 @@ In: a :class:`ReportDocument` and where it goes. Out: files, each whole or not a
 with its charts in a folder beside it; and every chart as SVG and PNG in a folder of one's own.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from assay.errors import AssayError, SpecificationError

@@ -13,8 +13,6 @@
 An import holds many runs, in the files that :mod:`assay.repository.imports` names.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import hashlib

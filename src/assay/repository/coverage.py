@@ -3,8 +3,6 @@
 In: a folder of bundles. Out: ids of runs.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from assay.repository.bundle import TRACE_FILE, is_import

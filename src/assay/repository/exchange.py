@@ -8,8 +8,6 @@ names fields where it has such a field; JSON lines of whole runs; PerfKitBenchma
 as its ``NewlineDelimitedJSONPublisher`` writes them); and Apache Otava's CSV (a time, attributes, a column per metric).
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from collections.abc import Callable, Iterator, Sequence

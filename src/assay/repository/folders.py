@@ -3,8 +3,6 @@
 In: the folder. Out: the paths in it, whether they are there or not.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """Run ids: UUIDs of version 7 (RFC 9562), which sort by the time they were made, and their short forms."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import time

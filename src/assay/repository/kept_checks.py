@@ -3,8 +3,6 @@
 In: a repository, a :class:`~assay.model.fitness.Fitness`. Out: the same, the newest of each cluster first.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec

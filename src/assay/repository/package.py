@@ -6,8 +6,6 @@ so the same content always makes the same bytes. What comes in is not trusted: o
 unpacked, up to a bound, and every bundle is checked before it is copied.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

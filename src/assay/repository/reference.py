@@ -4,8 +4,6 @@ The generator makes the same bytes wherever it runs, and their checksum is told,
 cluster. Answers are kept in a file named after all that decides them; the tables are removed at once.
 """
 
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json

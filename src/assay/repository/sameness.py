@@ -9,8 +9,6 @@ new rows are held against those that are there, by their time and every column t
 one new run at most.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass

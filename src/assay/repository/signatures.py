@@ -6,8 +6,6 @@ the bundle changes. A repository with a file ``allowed_signers`` (ssh-keygen(1),
 what one of them has signed.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -6,8 +6,6 @@ and its process ids (several hosts or containers may share a repository), PID an
 can't be judged from here and is removed when it is a day old, which no writer ever is.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil

@@ -5,8 +5,6 @@ bundle always makes the same bytes. What comes in is not trusted: only plain fil
 a bound, into a staging repository in which it must verify and its runs must be readable; then it is placed as any copy.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tarfile

@@ -5,8 +5,6 @@ outside the repository, and later its bundle in the repository. The folder is ``
 ``$XDG_STATE_HOME`` (``~/.local/state``), or, where that can't be written, the system's temporary folder's.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

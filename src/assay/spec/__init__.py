@@ -4,8 +4,6 @@ Errors name file, line and the valid choices; JSON Schemas are made from the sam
 ``planning``, because engines and workloads say what is right in them.
 """
 
-from __future__ import annotations
-
 from assay.spec.cluster import load_cluster
 from assay.spec.layouts import resolve_layout
 from assay.spec.prices import load_prices

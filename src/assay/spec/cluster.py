@@ -1,7 +1,5 @@
 """Cluster files to clusters: groups of nodes and devices become single ones, with values in base units."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What a cluster file must satisfy beyond the form of each value; every breach is noted with its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from assay.model import DeviceKind, Placement, Role, usual_hdd

@@ -3,8 +3,6 @@
 Rates, memory and capacities are the described hardware's own, also in a lab, which emulates them at its scale.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated, Any, Self
 

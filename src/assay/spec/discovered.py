@@ -4,8 +4,6 @@ In: a survey of each host, in the order in which they were named, and how they a
 :func:`assay.spec.load_cluster` takes as it is, and what its reader should know. Pure.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Every type carries its JSON Schema (pattern and examples), so that editors check
 loader accepts. A value that does not fit raises :class:`ValueError` with the accepted forms.
 """
 
-from __future__ import annotations
-
 import datetime
 import difflib
 import math

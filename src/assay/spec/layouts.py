@@ -5,8 +5,6 @@ Codes are those of :mod:`assay.model.layout_code` with disks in the worker: ``HD
 device gets one directory. What does not fit raises :class:`SpecificationError` with the codes that would.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from assay.errors import SpecificationError

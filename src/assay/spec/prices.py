@@ -4,8 +4,6 @@ Items may be in any currency for which the book itself has an exchange rate; the
 percentages in the file and shares of 1 in the model.
 """
 
-from __future__ import annotations
-
 import itertools
 from decimal import Decimal
 from pathlib import Path

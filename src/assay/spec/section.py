@@ -4,8 +4,6 @@
 descriptions in the JSON Schema. :func:`parse` collects every error of a file with its line.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar

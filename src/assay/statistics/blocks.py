@@ -11,8 +11,6 @@ freedom for each difference (R. M. Bell and D. F. McCaffrey, Surv. Methodol. 28,
 J. Bus. Econ. Stat. 36, 2018). With two treatments all of it is Student's t on the blocks' differences, exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise

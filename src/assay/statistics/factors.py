@@ -4,8 +4,6 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 (``dfs.blocksize``), or ``WORKLOAD.option`` (``terasort.reduces``). Origins are never in one group.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Sequence
 

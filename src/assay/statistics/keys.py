@@ -4,8 +4,6 @@ In: a :class:`~run_table.RunTable` and names of columns. Out: dense group number
 medians by group. Nothing here loops over rows: a million of them take a fraction of a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -10,8 +10,6 @@ unit shows: J. P. T. Higgins, S. G. Thompson and D. J. Spiegelhalter, J. R. Stat
 Tukey and D. H. McLaughlin, Sankhya A 25 (1963).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

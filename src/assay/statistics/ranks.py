@@ -4,8 +4,6 @@ In: run times of two sides, or p values. Out: two-sided p values. H. B. Mann and
 (1947); S. Holm, Scand. J. Stat. 6 (1979).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

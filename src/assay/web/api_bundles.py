@@ -4,8 +4,6 @@ An upload is written aside, checked against the checksum that it came with, unpa
 by file, and placed whole; or refused, with nothing kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Any, BinaryIO, cast
 

@@ -1,7 +1,5 @@
 """The API of runs beside each other, and of runs that leave as files: ``sides`` and ``export``."""
 
-from __future__ import annotations
-
 import io
 import tempfile
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ only on a cluster of a file that the server itself has: the text of a cluster sa
 programs run there, so nobody brings one along. It is a process of its own (``assay run``), which outlives the server.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import subprocess

@@ -1,7 +1,5 @@
 """The API of recommendations: which catalogues there are, a search begun, and how far it is or what it found."""
 
-from __future__ import annotations
-
 import hashlib
 from typing import Annotated, Any
 

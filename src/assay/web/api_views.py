@@ -3,8 +3,6 @@
 Each calls the function that the command of the same name calls.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Mapping, Sequence

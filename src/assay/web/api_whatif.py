@@ -4,8 +4,6 @@ The simulator is asked once for what was measured, which is kept as long as the 
 takes a few simulations on the server's own simulators.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated

@@ -4,8 +4,6 @@ In: a speedup (factor, baseline, candidate, conditions) or ids of runs. Out: ids
 CPUs side by side.
 """
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query

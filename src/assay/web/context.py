@@ -3,8 +3,6 @@
 Handlers take these by FastAPI's dependencies; there are no globals.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field

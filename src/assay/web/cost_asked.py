@@ -4,8 +4,6 @@ Prices that are changed stand in the address by their names (``price.InfiniBand=
 few dozen characters, and Back leads to the prices before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation

@@ -5,8 +5,6 @@ A kind is the place in the code that says it, and for an error the place where i
 came is told in one line when that time is over.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

@@ -3,8 +3,6 @@
 Names end in their units; money is in the currency that stands beside it.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import AliasPath, BaseModel, ConfigDict, Field, StringConstraints, create_model

@@ -1,7 +1,5 @@
 """The page Hosts and its address in the API: whether clusters are fit to be measured, hosts against checks."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import HTMLResponse
 

@@ -1,7 +1,5 @@
 """The pages of a cluster and of a configuration, and the same under the API."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response

@@ -1,7 +1,5 @@
 """The page that puts a plan together: every change shows at once how many runs it is and how long they should take."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs
 

@@ -1,7 +1,5 @@
 """The page of what was learned: a prediction among measured runs, what matters, and what was never measured."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 

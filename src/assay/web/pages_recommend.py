@@ -4,8 +4,6 @@ What is asked stands in the address; sending the form begins the search, which g
 then shows how far it is and what it found. Pasted texts are too long for an address: their searches have a key.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A tuning on the web, while it goes on and afterwards: the page, and the same from the API."""
 
-from __future__ import annotations
-
 import time
 
 from fastapi import APIRouter, Depends, Request

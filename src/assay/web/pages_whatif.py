@@ -4,8 +4,6 @@ What is asked stands in the address by the names that ``assay whatif --set`` tak
 prices by theirs (``price.NAME``): a link holds the whole state. Nothing is written anywhere.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ and goes on to the page *Compare*, so that nobody needs to pick runs by hand. Im
 time: :func:`observed_pairs` says of which others of the workload more is known.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from urllib.parse import urlencode
 

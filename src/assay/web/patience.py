@@ -5,8 +5,6 @@ a body must keep coming in, an answer must be taken, and a connection that is be
 (:class:`assay.web.door.Limits` has the times). While the server itself is what is waited for, nothing is counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

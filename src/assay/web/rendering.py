@@ -3,8 +3,6 @@
 In: values of questions. Out: HTML. Nothing is measured or compared here.
 """
 
-from __future__ import annotations
-
 import hashlib
 from importlib.resources import files
 from typing import Any

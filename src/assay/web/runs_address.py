@@ -1,7 +1,5 @@
 """What the list of runs shows, as its address says it: a link shows the same to anybody."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 

@@ -4,8 +4,6 @@ In: a key, and what answers. Out: how far it is, the answer, or what was wrong. 
 than a handful wait; each has its own simulators, which end with it or with the server.
 """
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass

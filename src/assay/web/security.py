@@ -11,8 +11,6 @@
 Tokens are kept as SHA-256 and compared in constant time; wrong ones are answered slowly, and not many of them.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import secrets

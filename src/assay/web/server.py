@@ -1,7 +1,5 @@
 """The server itself: an application behind a door, on a socket that listens, until it is told to end."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import socket

@@ -5,8 +5,6 @@ listened to, right token or not, as else guessing would go on as fast as before;
 address before is always listened to, so that somebody else's guesses behind one proxy lock nobody out who is in.
 """
 
-from __future__ import annotations
-
 import time
 from collections import OrderedDict
 from collections.abc import Callable

@@ -7,8 +7,6 @@ Vega's own way to evaluate expressions makes functions from text, which the Cont
 use its interpreter instead (``ast`` of Vega-Embed).
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from functools import cache

@@ -1,7 +1,5 @@
 """Money as people read it: an amount, and an interval, with the sign of its currency."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
 
 from assay.wording.numbers import NOTHING

@@ -1,7 +1,5 @@
 """What the codes of storage layouts and networks mean, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, LayoutCode, parse

@@ -3,8 +3,6 @@
 In: the cheapest one's name and numbers, in how many of the draws it stays so, and who else may be. Out: text.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Small pieces of sentences, and names made of text: plurals, lists, capitals, times, anchors."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import datetime

@@ -4,8 +4,6 @@ A name such as ``disk_read_bytes_per_request`` says what is counted and in which
 those endings. Terminal, page and report all show what :func:`metric_text` returns.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 

@@ -1,7 +1,5 @@
 """Numbers as people read them: seconds, MB/s, bytes, shares, counts; a dash where there is none."""
 
-from __future__ import annotations
-
 from assay.units import format_bytes
 
 NOTHING = "–"

@@ -1,7 +1,5 @@
 """Ratios, intervals and counts of runs as text."""
 
-from __future__ import annotations
-
 from assay.wording.numbers import NOTHING
 
 

@@ -1,7 +1,5 @@
 """What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from assay.model import Origin, Run

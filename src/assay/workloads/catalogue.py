@@ -3,8 +3,6 @@
 A module that declares workloads has them in a tuple ``WORKLOADS``. There is no list to add them to.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Mapping

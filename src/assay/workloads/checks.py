@@ -1,7 +1,5 @@
 """Checks that several workloads make of an outcome."""
 
-from __future__ import annotations
-
 from assay.model import Check, Outcome, Stored
 
 _ABOUT = 0.1

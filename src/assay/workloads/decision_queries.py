@@ -6,8 +6,6 @@ subquery, and every answer is put into an order that leaves nothing to chance, s
 Results are not comparable with published TPC-H ones.
 """
 
-from __future__ import annotations
-
 _REVENUE = "l_extendedprice * (1 - l_discount)"
 
 _PRICING = """

@@ -9,8 +9,6 @@ This workload is derived from the TPC-H benchmark and as such is not comparable 
 do not comply with the TPC-H specification.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation

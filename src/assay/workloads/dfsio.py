@@ -4,8 +4,6 @@
 rate of one stream, weighted by bytes. That is the per-stream throughput, not the cluster's.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 

@@ -6,8 +6,6 @@ time; :func:`assay.explain.throughput.gated_aggregate` makes the figure. docs/wo
 differs.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """What workloads' programs for Hadoop share: how tasks are counted, how data are stored, and assay's own jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.model import OWN_JOBS, Program

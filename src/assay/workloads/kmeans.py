@@ -5,8 +5,6 @@ shuffles next to nothing. It is valid when every iteration gave every point to a
 wider: the squared distances from the centroids can't grow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise

@@ -5,8 +5,6 @@ moves the whole graph through the shuffle. It is valid when the last one has eve
 add up to 1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 

@@ -5,8 +5,6 @@ written its share, so a map writes up to one record too much; what it really wro
 checked by Hadoop's own SortValidator: records, bytes, checksum and order of its output against its input.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

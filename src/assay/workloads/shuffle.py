@@ -5,8 +5,6 @@ counted the bytes that were asked for and the same checksum, and when reduces fe
 disks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.model import Outcome, Program

@@ -1,7 +1,5 @@
 """What workloads' programs for Spark share: assay's own, and how they are told of storage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.model import OWN_SPARK, Program

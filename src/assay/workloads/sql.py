@@ -6,8 +6,6 @@ puts the rank of the visited page to each, and groups by visitor; the final ORDE
 what the queries must come to, in cents, so that nothing is rounded.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial

@@ -6,8 +6,6 @@ misplaced row. TeraRead is LISA'14's "HDFS read-only job, like Teravalidate, exc
 reduce tasks" (table 2).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace

@@ -10,8 +10,6 @@ to two decimals in the JVM's locale, so a decimal comma occurs; Hadoop 2 prints 
 groups thousands, so a comma before more than two digits is refused: it can't be told what it would mean.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator

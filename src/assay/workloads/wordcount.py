@@ -4,8 +4,6 @@ The words come from a list of 1000, so the output is small: it can be read back,
 number of words that the maps emitted.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from assay.model import Check, Outcome, Program

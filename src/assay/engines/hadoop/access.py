@@ -7,8 +7,6 @@ below ``home``, which goes when the campaign ends. Addresses, which may hold del
 are in no command line, and in no error.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ every node. What assay sets by itself stands in :mod:`assay.engines.hadoop.defau
 of it but addresses and directories, which follow from the cluster and the layout.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

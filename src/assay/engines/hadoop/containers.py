@@ -6,8 +6,6 @@ allocation; the memory of a node decides how many fit, and vcores count only wit
 ApplicationMaster is a container too, on one node.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterator, Mapping

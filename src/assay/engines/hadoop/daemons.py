@@ -4,8 +4,6 @@ Every JVM carries ``-Dassay.deployment=MARKER``, so that what an interrupted ass
 next one, and nothing else is ever touched.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

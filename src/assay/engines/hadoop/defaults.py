@@ -1,7 +1,5 @@
 """Every Hadoop property that assay sets where a plan is silent, with the reason why Hadoop's own value is not kept."""
 
-from __future__ import annotations
-
 from assay.engines.hadoop import containers
 from assay.model import Default
 

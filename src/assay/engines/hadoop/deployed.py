@@ -5,8 +5,6 @@ configuration after another. Data stay on hosts for the next campaign, and go wi
 removed at the end.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import re

@@ -7,8 +7,6 @@ version is supported by assembly (:data:`ASSEMBLED_VERSION`): the newest whose d
 there.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

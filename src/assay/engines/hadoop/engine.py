@@ -1,7 +1,5 @@
 """Hadoop that runs: programs started by a client on the master, and what their jobs' histories tell afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ In: an attached cluster, and what was watched. Out: the same with jobs, tasks an
 user may read; of the others it is said that they ran. REST as in "ResourceManager REST API's", Cluster Applications.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """HDFS through WebHDFS: what lies there, with how many replicas, read, write and delete. No JVM is started for it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter

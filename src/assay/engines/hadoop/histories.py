@@ -4,8 +4,6 @@ In: the ResourceManager's REST, the folders of HDFS with histories. Out: progres
 :class:`~assay.engines.contract.Finished` with jobs, tasks and phases, all times in seconds from the program's start.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 import time

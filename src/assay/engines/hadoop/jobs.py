@@ -6,8 +6,6 @@ never taken for a new one. On hosts it is named by its own checksum. It holds as
 whichever Hadoop 3 the cluster has.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import shutil

@@ -3,8 +3,6 @@
 In: a POM and properties. Out: nothing but what Maven writes; an EngineError with Maven's own telling lines otherwise.
 """
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ the memory with mlock and refuses to start without it), and a limit on locked me
 deployment. Out: the same with the memory that it may use, in bytes; or an EngineError that says what is missing where.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace

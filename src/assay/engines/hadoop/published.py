@@ -5,8 +5,6 @@ of them moved, counted since they started, and how busy their hosts' CPUs are; b
 Beans: DataNodeActivity and ShuffleMetrics (Apache Hadoop, "Metrics"), OperatingSystem (java.lang.management).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import statistics

@@ -5,8 +5,6 @@ wait of minutes for daemons that can't come up says less. What is asked: room an
 daemons use, memory against what containers may take, clocks, and whether HDFS lies where the cluster file says.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

@@ -3,8 +3,6 @@
 A secured daemon, and one behind HTTPS, is asked from that node itself: :mod:`assay.engines.hadoop.access`.
 """
 
-from __future__ import annotations
-
 import asyncio
 import http.client
 import json

@@ -4,8 +4,6 @@ Pure: parameters as text in, text and counts out. The arithmetic of containers i
 HDFS's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final

@@ -5,8 +5,6 @@ asking which one is active. What assay does not know (federation, other file sys
 Properties as in Hadoop 3's core-default.xml, hdfs-default.xml, yarn-default.xml and mapred-default.xml.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """HDFS's storage types: what a device counts as, what a policy needs, and where it puts copies. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from assay.model import DeviceKind, Layout, NodeType, Spread, StoragePolicy

@@ -4,8 +4,6 @@ In: what is asked, and a seed. Out: the same with factors drawn together, and a 
 The same numbers are drawn for the same seed, whatever is asked, so that draws of two configurations are pairs.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Iterator

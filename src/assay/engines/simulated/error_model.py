@@ -10,8 +10,6 @@ were simulated too fast say that of hard disks, and little of a run that waits f
 variance of a normal distribution).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

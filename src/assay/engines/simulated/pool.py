@@ -4,8 +4,6 @@ In: scenarios. Out: their results in the same order, or what is wrong with each.
 tables of devices stay warm. Whoever makes a pool closes it; a simulator whose pipe is gone ends by itself.
 """
 
-from __future__ import annotations
-
 import os
 import selectors
 import subprocess

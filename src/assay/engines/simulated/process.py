@@ -4,8 +4,6 @@ In: scenarios (:mod:`assay.engines.simulated.scenario`). Out: :class:`Simulated`
 this installation (``assay-simulate``, rust/simulate); it needs neither root nor Java, reads no clock and no file.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
 import subprocess

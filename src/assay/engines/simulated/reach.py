@@ -4,8 +4,6 @@ In: what is asked. Out: what that adds to the spread of the logarithm of a run's
 beyond. Pure.
 """
 
-from __future__ import annotations
-
 import math
 
 from assay.engines.simulated.scenario import Asked

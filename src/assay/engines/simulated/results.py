@@ -4,8 +4,6 @@ In: the simulator's result with its traces. Out: :class:`Told`. Times are in sec
 carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ only an engine of stages has, so that every view of a measured Spark run is one 
 simulated is 0, as in Spark where nothing was counted: garbage collection, and the execution memory that was used.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -5,8 +5,6 @@ plain values, in bytes, seconds and cores, as ``rust/simulate`` reads it (docs/s
 of how long anything takes. What had to be assumed is said.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean

@@ -8,8 +8,6 @@ of them once more as one (BypassMergeSortShuffleWriter), a task sorts in its sha
 spills what does not fit (UnifiedMemoryManager, ExternalSorter), and merges all spills at once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

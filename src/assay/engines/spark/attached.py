@@ -5,8 +5,6 @@ or a master of Spark's own (``spark://``). Out: an engine beside the attached Ha
 Hadoop's. What nobody states is as Spark's own configuration on the edge node has it. Drivers run on the edge node.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import re

@@ -5,8 +5,6 @@ files, and the runs that a program of assay's picks there. What it takes is a Ja
 where the file system or YARN is told by configuration files, ``HADOOP_CONF_DIR`` names their folder.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

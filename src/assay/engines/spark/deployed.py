@@ -4,8 +4,6 @@ In: a cluster and transports to its hosts. Out: an engine for one configuration 
 where a plan varies which of the two runs its workloads. Both stand on the same daemons and the same HDFS.
 """
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Mapping

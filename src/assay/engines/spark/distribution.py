@@ -5,8 +5,6 @@ assay's programs need are kept, under the user's cache directory. Spark's releas
 package has the same jars, and pip knows its user's proxies and mirrors.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

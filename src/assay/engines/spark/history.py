@@ -4,8 +4,6 @@ In: the log's files as the driver left them, and when the driver was started. Ou
 times in seconds from that start.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections import Counter

@@ -3,8 +3,6 @@
 In: what ``java -version`` prints. Out: nothing, or an EngineError that names host, Java and what is needed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Mapping

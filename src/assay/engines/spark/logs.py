@@ -6,8 +6,6 @@ log is ours is told by the tag that each run carries: it stands among the proper
 (SparkListenerEnvironmentUpdate, org.apache.spark.scheduler.EventLoggingListener).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit

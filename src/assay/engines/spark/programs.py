@@ -6,8 +6,6 @@ is named by its sources' and that Spark's checksum. Beside it lies what that Spa
 record of runs: it differs between minor versions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import shutil

@@ -3,8 +3,6 @@
 Pure. Memory is in MiB. What an executor asks for is held against what a node gives to containers, as YARN does it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final

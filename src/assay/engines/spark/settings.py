@@ -4,8 +4,6 @@ In: the deployment of Hadoop, the plan's parameters. Out: settings (``spark.…`
 MiB, as YARN has it: an executor's container is its heap and the overhead beside it.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping

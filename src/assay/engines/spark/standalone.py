@@ -4,8 +4,6 @@ Each worker gives executors what YARN's NodeManager would give containers, and i
 layout, so that only who schedules differs. Every JVM carries the deployment's marker, by which it is found and ended.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Mapping

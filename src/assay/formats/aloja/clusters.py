@@ -9,8 +9,6 @@ disk, for each SSD, and for InfiniBand. Runs are joined by name: an id may stand
 The list was read out of shell scripts, so some cells hold shell expressions: those values are absent, with a reason.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import math

@@ -8,8 +8,6 @@ Where ALOJA's code and its web page differ, the code made the runs and is follow
 BZIP2 only on the page.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Final
 

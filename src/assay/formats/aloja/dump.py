@@ -10,8 +10,6 @@ and tasks and samples are taken only when they lie within their run. Tasks that 
 its preparation, whose job history ALOJA imported along with it.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

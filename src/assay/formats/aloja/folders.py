@@ -9,8 +9,6 @@ binary files are not: ``sadf -j`` turns them into JSON. Everything else (daemons
 HiBench's report) tells nothing more of a run.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

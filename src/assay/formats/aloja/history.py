@@ -6,8 +6,6 @@ folder also holds the jobs that made the input. They ended before the run began,
 those that the folder ``prep_BENCHMARK`` holds too.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

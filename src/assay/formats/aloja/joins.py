@@ -8,8 +8,6 @@ twice. And a folder whose name ends in ``_az`` was made on Azure, whatever the i
 September 2014 stand under id 1, an on-premise cluster, with such a name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

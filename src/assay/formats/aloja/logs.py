@@ -11,8 +11,6 @@ ALOJA's tables have. After ``shell/OLD/run_*.sh`` and ``shell/common/common_benc
 - ``bwm-HOST.log`` is ``bwm-ng -o csv -t 1000``: no header, 10 or 15 and more fields with semicolons between.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -13,8 +13,6 @@ DATE_TIME is when the script was started on the master; no run begins then. In A
 folder and its benchmark, ``FOLDER/terasort``, and the folders' names are not always whole.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -12,8 +12,6 @@ Two differences from ALOJA's code, which counts nothing for remote volumes with 
 number of disks: both are counted here.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

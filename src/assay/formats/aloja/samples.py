@@ -21,8 +21,6 @@ total is a lower bound. Units after the manuals of sar(1), vmstat(8) and bwm-ng(
 Of two sources for one thing on one node, the one that covers more of the run is taken, never both.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import defaultdict

@@ -6,8 +6,6 @@ time, so these are empty and 0 here. Rows of setup and cleanup tasks stand for n
 JOB_status has one row for each second of a job, with how many maps, shuffles, merges and reduces were running.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Final
 

@@ -11,8 +11,6 @@ overlap with a run of the same folder, and 232 are under way when the next folde
 them are winter runs, so the offset is one hour.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final

@@ -6,8 +6,6 @@ KiB ``io_bytes``, and gave latencies in µs (``clat``, not ``clat_ns``). Lines b
 its options, and after it are skipped. In client mode the jobs are called ``client_stats``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -7,8 +7,6 @@ ran side by side, as ``numjobs`` makes them, and count as one measurement of sev
 :func:`cached_jobs` names: their rates are the memory's.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import groupby

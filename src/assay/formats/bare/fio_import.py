@@ -9,8 +9,6 @@ A job that ended with an error is a failed run. Left are: jobs whose bytes, time
 that were still running (``--status-interval``), and the sum of all clients in client mode.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import os

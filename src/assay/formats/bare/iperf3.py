@@ -5,8 +5,6 @@ not in it, so a full link shows some 5 % less than its rate. When iperf3 fails i
 with an otherwise empty end.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import msgspec

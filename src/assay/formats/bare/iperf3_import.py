@@ -5,8 +5,6 @@ saw data, with payload bits/s as received (``link_bits_per_s``) and as sent, and
 is a failed run with iperf3's own words. A server's report is left: the client's tells the same test from both sides.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

@@ -16,8 +16,6 @@ That average is no cluster throughput, which is why it has names of its own and 
   over its wall time is far less: SanDisk's study printed 4,087 where that ratio is 2,111.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import dataclass, replace

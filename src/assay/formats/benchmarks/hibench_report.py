@@ -13,8 +13,6 @@ A row whose throughput is not its size over its duration is damaged, and left. S
 Gearpump, Spark streaming) are left: their duration is how long somebody let them run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from decimal import Decimal

@@ -9,8 +9,6 @@ A block is left when its numbers can't belong together: every file is written or
 summed task time can't be less than bytes over (files × wall time).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 from assay.errors import FormatError

@@ -8,8 +8,6 @@ that is not what comes out that way marks a damaged log, and the run is left. A 
 its duration that of the steps that ended. Not told, so unknown: cluster, layout, Hadoop's version and settings.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

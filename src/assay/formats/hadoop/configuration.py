@@ -12,8 +12,6 @@ and of JVM options only ``-X…`` are kept, so that no name, folder or secret of
 The XML is read without a document type: entities can't be declared, so none can expand and no other file is read.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ backslash before ``" = .`` and itself, and counters as ``{(group)(its words)[(NA
 a job's setup and cleanup are no maps, whatever their record is called, and are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -9,8 +9,6 @@ Phases are the intervals of ALOJA's execution charts (from the first task that e
 it), so they overlap where tasks do: reducers copy map output while other maps still run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final

@@ -4,8 +4,6 @@
 :data:`COUNTERS` are kept.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final, TypeAlias

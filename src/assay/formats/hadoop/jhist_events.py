@@ -9,8 +9,6 @@ a second line with the Avro schema, then one record per event: JSON objects on l
 binary encoding without any framing. In Avro's JSON a value of a union is wrapped as ``{"type name": value}``.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass

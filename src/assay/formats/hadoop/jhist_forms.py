@@ -6,8 +6,6 @@ In: the bytes, a place, and the :class:`Form` that an event there should have. O
 a task, which stand there again after its attempt's, are passed over by being the same bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -10,8 +10,6 @@ HDFS. A counter that is absent, or negative, gives no metric; nor does 0 ms of C
 can't measure it.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

@@ -8,8 +8,6 @@ numbers for the values. A line that it does not match (an escape in a text, anot
 ``jhist_events.py``, which knows more and takes longer.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final

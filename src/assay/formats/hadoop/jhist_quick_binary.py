@@ -11,8 +11,6 @@ counters, whose names are the same in every task, are matched by an expression t
 task that has them; and those of a task, which stand there again after its attempt's, by being the same bytes.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, Final

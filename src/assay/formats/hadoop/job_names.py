@@ -5,8 +5,6 @@ workload when it is one of Hadoop's own benchmarks, and else the job's name as i
 programs of hadoop-mapreduce-examples set; TestDFSIO sets none, but its mapper tells.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -15,8 +15,6 @@ the interval. Each sample, the first too, tells of the interval before it; where
 stays empty.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator

@@ -18,8 +18,6 @@ others.
 iostat that is ended by anything but Ctrl-C leaves a file without its end: the whole reports in it are taken.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

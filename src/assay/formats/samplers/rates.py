@@ -7,8 +7,6 @@ far as the monitor rounded. An interval that was not observed adds nothing: the 
 warning. Bytes, seconds and counts, no prefixes.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -9,8 +9,6 @@ together, so it becomes ``requests``; ``avgqu-sz`` (later ``aqu-sz``) is the gro
 Timestamps are UTC only when the sample says so (``utc`` is 1, or ``tz`` is UTC); else it is unknown when the run began.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta

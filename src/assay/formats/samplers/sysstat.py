@@ -5,8 +5,6 @@ sysstat prints shares of all cores' time in percent with two decimals. Its plain
 only the long form (``cpu-load-all``) tells them apart.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any, Final

@@ -9,8 +9,6 @@ The blocks of LZ4, Snappy and Zstandard are unpacked by the package ``cramjam``;
 is refused and the package named. LZF is unpacked here: no package that is kept well does.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 from importlib import import_module

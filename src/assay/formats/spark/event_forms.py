@@ -4,8 +4,6 @@ The format is that of org.apache.spark.util.JsonProtocol: keys are the listener'
 sizes bytes. Keys that are not named here are passed over.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Final
 
 import msgspec

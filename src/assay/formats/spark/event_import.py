@@ -13,8 +13,6 @@ Of a log that Spark compacted (``events_N_….compact``), jobs and tasks of fini
 its parameters are taken.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

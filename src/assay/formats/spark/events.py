@@ -9,8 +9,6 @@ name of the listener's event. Events and keys that are not needed are passed ove
 readable; what is needed must be there and of its kind, or the log is refused with the line.
 """
 
-from __future__ import annotations
-
 import io
 import re
 from collections import Counter

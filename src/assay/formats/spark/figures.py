@@ -5,8 +5,6 @@ is what Spark counts in nanoseconds around its writes, the page cache among them
 what tasks were blocked for. Spills and reads of HDFS are timed nowhere in Spark.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from assay.formats.spark.events import Application

@@ -7,8 +7,6 @@ written ``2g``. Of ``spark.master`` only its kind is kept. Paths, hosts, ports, 
 and of JVM options only ``-X…`` are kept.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Final

@@ -5,8 +5,6 @@ from the application's start. Peaks are the largest that any attempt tells: of e
 what its executor had used while it ran, which Spark looks at with each heartbeat and at each attempt's end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 from assay.formats.spark.event_forms import Metrics, StageInfo, TaskEnd

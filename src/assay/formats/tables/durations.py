@@ -4,8 +4,6 @@ In: a cell's text. Out: seconds, or a ValueError that says why not. Only what ca
 may be minutes and seconds or hours and minutes, and is refused.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Final
 

@@ -10,8 +10,6 @@ string as ``\\n``, so a string that does not end on its line is damage; this bou
 makes every pass over the text a linear one.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

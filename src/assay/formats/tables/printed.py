@@ -4,8 +4,6 @@ In: text. Out: seconds, bytes per second, ISO 8601 in UTC; or words that say wha
 in a zone whose abbreviation has several meanings (EST, IST, CST) stays unknown.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from datetime import UTC, datetime

@@ -9,8 +9,6 @@ file, and left with that reason, as a ratio is no run. Out: runs of origin ``pub
 The whole file is refused when anything in it is wrong, with every error and its line.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re
