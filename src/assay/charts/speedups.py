@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
 from assay.compare.compared import Compared
 from assay.compare.speedups import Speedup
-from assay.wording.ratios import format_ratio
-from assay.wording.titles import scale_text, workload_title
+from assay.wording import format_ratio, scale_text, workload_title
 
 _ROW_PX = 30
 _WIDE = 6.0

@@ -13,7 +13,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
-from assay.wording.metrics import metric_text
+from assay.wording import metric_text
 
 if TYPE_CHECKING:
     from assay.hosts import Transport

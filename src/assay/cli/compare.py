@@ -10,9 +10,7 @@ from assay.cli.reading import read_flagged
 from assay.compare.comparison import Comparison, SideBySide
 from assay.questions.comparison import comparisons as ask
 from assay.questions.json_values import json_value
-from assay.wording.numbers import rate, seconds
-from assay.wording.ratios import interval, ratio
-from assay.wording.titles import scale_text
+from assay.wording import interval, rate, ratio, scale_text, seconds
 
 _SHOWN = 60
 

@@ -11,10 +11,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.wording.amounts import money, money_interval
-from assay.wording.language import plural
-from assay.wording.numbers import NOTHING, probability, seconds
-from assay.wording.titles import runs_flagged, workload_title
+from assay.wording import NOTHING, money, money_interval, plural, probability, runs_flagged, seconds, workload_title
 
 if TYPE_CHECKING:
     from assay.questions.plane_runs import Take

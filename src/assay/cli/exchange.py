@@ -22,7 +22,7 @@ from assay.repository.exchange import (
     write_parquet,
     write_perfkit,
 )
-from assay.wording.titles import workload_named
+from assay.wording import workload_named
 
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {
     "csv": write_csv,

@@ -9,9 +9,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.wording.numbers import seconds
-from assay.wording.ratios import format_ratio
-from assay.wording.titles import column_title, level_text
+from assay.wording import column_title, format_ratio, level_text, seconds
 
 if TYPE_CHECKING:
     from assay.questions.explained import WhatMatters

@@ -10,8 +10,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.wording.numbers import NOTHING, seconds
-from assay.wording.titles import run_id_text, runs_flagged
+from assay.wording import NOTHING, run_id_text, runs_flagged, seconds
 
 if TYPE_CHECKING:
     from assay.questions.findings import FindingsView

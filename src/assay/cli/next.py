@@ -13,8 +13,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
 from assay.units import format_duration
-from assay.wording.numbers import interval_s, seconds
-from assay.wording.titles import column_title, level_text
+from assay.wording import column_title, interval_s, level_text, seconds
 
 if TYPE_CHECKING:
     from assay.repository import Repository

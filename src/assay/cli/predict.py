@@ -9,8 +9,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.wording.numbers import interval_s, seconds
-from assay.wording.titles import column_title, level_text, run_id_text
+from assay.wording import column_title, interval_s, level_text, run_id_text, seconds
 
 if TYPE_CHECKING:
     from assay.questions.prediction import NewCluster, Prediction

@@ -9,9 +9,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table
 from assay.questions.json_values import json_value
-from assay.wording.amounts import money
-from assay.wording.numbers import NOTHING, rate
-from assay.wording.ratios import ratio
+from assay.wording import NOTHING, money, rate, ratio
 
 if TYPE_CHECKING:
     from assay.cost.storage import Setup

@@ -10,7 +10,7 @@ from assay.explain.profile import REFERENCE, Profile, ProfileRow
 from assay.questions.json_values import json_value
 from assay.questions.runs import selected
 from assay.questions.whole_run import workload_profile
-from assay.wording.numbers import NOTHING, share, size
+from assay.wording import NOTHING, share, size
 
 
 @click.command("profile")

@@ -163,8 +163,7 @@ _HEADERS = ("Cluster", "Price", "A day's work (s)", "90 %", "costs", "limit", "F
 
 
 def _row(one: Choice, found: Recommendation) -> tuple[str, ...]:
-    from assay.wording.amounts import money
-    from assay.wording.numbers import interval_s, probability, seconds
+    from assay.wording import interval_s, money, probability, seconds
 
     mark = " ◀" if found.chosen is not None and one.label == found.chosen.label else ""
     return (

@@ -30,7 +30,7 @@ def _packed(
 ) -> None:
     from assay.report.handover import campaign_files, package_files, plan_files
     from assay.repository.package import bundles_with, write_package
-    from assay.wording.language import plural
+    from assay.wording import plural
 
     document, frame = made
     given = None

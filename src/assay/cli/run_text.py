@@ -12,8 +12,7 @@ from assay.explain.run_tables import cold_text, counter_tables, phase_table, run
 from assay.model import Phase, Run, Task
 from assay.quality.anomalies import Anomaly
 from assay.units import format_duration
-from assay.wording.numbers import tenths
-from assay.wording.table import TextTable
+from assay.wording import TextTable, tenths
 
 _WIDTH = 80
 _BAR_WIDTH = 48

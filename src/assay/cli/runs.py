@@ -15,7 +15,8 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
+from assay.model import Run, RunStatus
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
 from assay.questions.flags import flagged_runs, flags_in, flags_of_run, odd_kinds
 from assay.questions.json_values import json_value
 from assay.questions.runs import levels_in
@@ -23,8 +24,7 @@ from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository import Problem, Repository, short_length
 from assay.repository.signatures import bad_signatures
 from assay.units import format_duration
-from assay.wording.language import plural
-from assay.wording.titles import workload_named
+from assay.wording import plural, workload_named
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
 _ALIKE = ("repetition", "status", "origin", "caches")

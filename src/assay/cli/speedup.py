@@ -15,8 +15,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_table
 from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
-from assay.wording.numbers import NOTHING
-from assay.wording.ratios import format_ratio, interval
+from assay.wording import NOTHING, format_ratio, interval
 
 if TYPE_CHECKING:
     from assay.compare.speedups import Speedup

@@ -12,10 +12,7 @@ from assay.model import LAYOUT_FACTOR
 from assay.questions.comparison import baseline_among
 from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value
-from assay.wording.amounts import money, money_interval
-from assay.wording.numbers import NOTHING, count, rate, seconds
-from assay.wording.ratios import interval, ratio
-from assay.wording.titles import runs_flagged
+from assay.wording import NOTHING, count, interval, money, money_interval, rate, ratio, runs_flagged, seconds
 
 
 def _as_json(view: CostView) -> dict[str, Any]:

@@ -68,7 +68,7 @@ def whatif(
 
 
 def _show(answers: tuple[WhatIf, ...]) -> None:
-    from assay.wording.numbers import interval_s, seconds
+    from assay.wording import interval_s, seconds
 
     priced = any(answer.cost_after is not None for answer in answers)
     headers = ["workload", "measured on", "runs", "measured (s)", "simulated (s)", "90 % of runs (s)", "times as fast"]

@@ -20,10 +20,9 @@ from assay.compare.run_sets import RunSet, run_sets
 from assay.compare.significance import rank_test
 from assay.compare.summary import LevelSummary, summarise_level
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
-from assay.model.run import Origin, Run
-from assay.model.warning import CodedWarning
+from assay.model import CodedWarning, Origin, Run
+from assay.statistics import Estimate, Means, means_by
 from assay.statistics.certainty import offsets_of
-from assay.statistics.intervals import Estimate, Means, means_by
 from assay.statistics.ranks import holm
 
 WELCH = "Welch's t on log run times"

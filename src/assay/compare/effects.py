@@ -20,16 +20,25 @@ from assay.compare.compression import UNCOMPRESSED, with_compression
 from assay.compare.differences import CPU_LIMIT_SHARE
 from assay.compare.matched import STRATA, LogMean, combine, over_sets
 from assay.compare.verdict import RUNS_MIN
+from assay.model import COMPRESSION, LAYOUT_FACTOR
 from assay.model.layout_code import HDD, SSD, devices_of_text
-from assay.model.plan import COMPRESSION, LAYOUT_FACTOR
-from assay.statistics.arrays import Floats, Ints, Mask
+from assay.statistics import (
+    ABSENT,
+    LAYOUT_DEVICES,
+    Column,
+    Floats,
+    Groups,
+    Ints,
+    Mask,
+    RunTable,
+    first_rows,
+    groups_by,
+    means_by,
+    usable,
+    warm_beside_cold,
+)
 from assay.statistics.certainty import offsets_in
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.intervals import means_by
-from assay.statistics.keys import Groups, first_rows, groups_by, usable, warm_beside_cold
-from assay.statistics.run_table import ABSENT, Column, RunTable
-from assay.wording.language import joined, plural
-from assay.wording.ratios import format_interval, format_ratio
+from assay.wording import format_interval, format_ratio, joined, plural
 
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
 _SHUFFLE_HEAVY = re.compile(r"(hibench[-_. ])?(terasort|sort|shuffle)([-_. \d]|$)", re.IGNORECASE)

@@ -23,24 +23,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
-from assay.model.run import RunStatus
-from assay.statistics.arrays import Floats, Ints
-from assay.statistics.certainty import offsets_in
-from assay.statistics.factors import FOLLOWING, default_baseline
-from assay.statistics.intervals import Estimate, Means, difference, estimate, means_by, satterthwaite, two_sided_p
-from assay.statistics.keys import (
+from assay.model import RunStatus
+from assay.statistics import (
+    ABSENT,
+    FOLLOWING,
+    Estimate,
+    Floats,
     Groups,
-    combined,
+    Ints,
+    Means,
+    RunTable,
+    default_baseline,
     first_rows,
     groups_by,
     hard_disk_layouts,
     has_level,
     level_of_group,
+    means_by,
     require_factor,
     usable,
     warm_beside_cold,
 )
-from assay.statistics.run_table import ABSENT, RunTable
+from assay.statistics.certainty import offsets_in
+from assay.statistics.intervals import difference, estimate, satterthwaite, two_sided_p
+from assay.statistics.keys import combined
 
 SETS_MIN = 5
 """Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""

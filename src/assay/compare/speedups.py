@@ -39,11 +39,9 @@ from assay.compare.matched import (
 from assay.compare.together import Fit, fits
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
-from assay.model.run import Origin
-from assay.statistics.intervals import Estimate, Means, means_by
-from assay.statistics.keys import require_factor
+from assay.model import Origin
+from assay.statistics import Estimate, Means, RunTable, means_by, require_factor
 from assay.statistics.ranks import holm
-from assay.statistics.run_table import RunTable
 
 
 @dataclass(frozen=True, slots=True)

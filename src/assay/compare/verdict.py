@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from assay.statistics import Estimate
 from assay.statistics.ranks import smallest_reachable_p
-from assay.wording.ratios import count_runs, format_interval, format_ratio
+from assay.wording import count_runs, format_interval, format_ratio
 
 ALPHA = 0.05
 RUNS_MIN = 3

@@ -19,7 +19,7 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.statistics.intervals import LEVEL, rounding_of
+from assay.statistics import LEVEL, rounding_of
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32] | NDArray[np.int64]

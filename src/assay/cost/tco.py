@@ -16,7 +16,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Literal
 
-from assay.statistics.intervals import LEVEL
+from assay.statistics import LEVEL
 
 Rounding = Literal["none", "paper"]
 DAY_S = 86_400

@@ -7,8 +7,7 @@ alike stands once; a node's own table has what sets it apart.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from assay.wording.language import plural
-from assay.wording.table import TextTable
+from assay.wording import TextTable, plural
 
 ROWS_MAX = 400
 _CHARACTERS_MAX = 300

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from assay.explain.limits import LimitMoment, Limits
 from assay.explain.loads import Resource
-from assay.wording.numbers import share, tenths
-from assay.wording.table import TextTable
+from assay.wording import TextTable, share, tenths
 
 LIMIT_TITLES = {
     Resource.CPU: "CPU",

@@ -11,12 +11,10 @@ from assay.explain.phases import Breakdown
 from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_note
 from assay.explain.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.explain.tasks import KindSummary
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
+from assay.model import CacheState, Job, Phase, Run, Task
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
 from assay.units import format_bytes, format_duration
-from assay.wording.metrics import METRIC_GROUPS, metric_group, metric_text
-from assay.wording.numbers import NOTHING, share, size, tenths
-from assay.wording.table import TextTable
-from assay.wording.titles import scale_text
+from assay.wording import METRIC_GROUPS, NOTHING, TextTable, metric_group, metric_text, scale_text, share, size, tenths
 
 _COLD = {True: "cold", False: "warm", None: "not known"}
 _MARK = {True: "✓", False: "✗"}

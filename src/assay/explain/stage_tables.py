@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from assay.model import Run, Stage
 from assay.units import format_bytes
-from assay.wording.numbers import NOTHING, share, tenths
-from assay.wording.table import TextTable
+from assay.wording import NOTHING, TextTable, share, tenths
 
 _SHOWN_MAX = 30
 _NAME_MAX = 32

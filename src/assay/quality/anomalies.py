@@ -28,7 +28,7 @@ from assay.quality.scatter import (
     work_of,
 )
 from assay.statistics import Floats, Groups, Ints, Mask, RunTable, coarser, first_rows, median_by, usable
-from assay.wording.metrics import metric_text
+from assay.wording import metric_text
 
 REPEATED_Z = 3.5
 """The usual bound of a robust z (Iglewicz and Hoaglin)."""

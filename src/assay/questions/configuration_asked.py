@@ -14,7 +14,7 @@ from assay.model import Hardware
 from assay.predict.features import CORES, MEMORY, WORKERS, Encoding, Factor, number_of
 from assay.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
 from assay.units import parse_bytes
-from assay.wording.titles import workload_named
+from assay.wording import workload_named
 
 SHORT = {
     "maps": "mapreduce.tasktracker.map.tasks.maximum",

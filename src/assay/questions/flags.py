@@ -18,7 +18,7 @@ from assay.quality.flagging import flagged
 from assay.questions.runs import METRICS_LOOKED_AT, selected
 from assay.repository import Repository
 from assay.statistics import ANOMALY, NOT_ODD, Ints, RunTable, usable
-from assay.wording.language import plural
+from assay.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

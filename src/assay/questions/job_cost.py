@@ -27,7 +27,7 @@ from assay.repository import Repository
 from assay.statistics import RunTable, levels_of
 from assay.statistics.intervals import two_sided_p
 from assay.statistics.ranks import holm
-from assay.wording.titles import workload_title
+from assay.wording import workload_title
 
 LAB_NOTE = (
     "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "

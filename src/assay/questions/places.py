@@ -16,9 +16,7 @@ from assay.compare.side_by_side import alike
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.errors import RepositoryError, SpecificationError
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
-from assay.model.run import Run
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.changes import Change, histories
 from assay.quality.flagging import odd_times
 from assay.quality.scatter import configurations_of
@@ -27,11 +25,21 @@ from assay.questions.hardware import HardwareView, hardware_of
 from assay.questions.planes import PlaceFacts, facts_of_places
 from assay.questions.runs import level_at
 from assay.repository import Repository
+from assay.statistics import (
+    ANOMALY,
+    NOT_ODD,
+    Estimate,
+    Groups,
+    LevelCount,
+    RunTable,
+    first_rows,
+    geometric_mean,
+    groups_by,
+    level_counts,
+    median_by,
+    usable,
+)
 from assay.statistics.certainty import offsets_in
-from assay.statistics.facets import LevelCount, level_counts
-from assay.statistics.intervals import Estimate, geometric_mean
-from assay.statistics.keys import Groups, first_rows, groups_by, median_by, usable
-from assay.statistics.run_table import ANOMALY, NOT_ODD, RunTable
 
 HISTORY_MAX = 600
 """Runs of a history at most: all that are flagged, and the newest of the others."""

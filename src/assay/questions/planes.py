@@ -24,17 +24,13 @@ from assay.cost.parts import counts_from_facts
 from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
 from assay.errors import RepositoryError, SpecificationError, did_you_mean
-from assay.model.environment import ClusterFacts, Environment
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
+from assay.model import LAYOUT_FACTOR, ClusterFacts, Environment, PriceBook
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
-from assay.statistics.arrays import Ints
+from assay.statistics import ABSENT, FACTOR_SYNONYMS, SIZE_OPTIONS, Ints, RunTable, first_rows, groups_by
 from assay.statistics.certainty import offsets_in
-from assay.statistics.factors import FACTOR_SYNONYMS, SIZE_OPTIONS
-from assay.statistics.keys import first_rows, groups_by, same_work
-from assay.statistics.run_table import ABSENT, RunTable
-from assay.wording.costs import CheapestWords
+from assay.statistics.keys import same_work
+from assay.wording import CheapestWords
 
 PlaceFacts = Mapping[tuple[str, str], ClusterFacts]
 """Cluster and layout to what a run there said of the cluster."""

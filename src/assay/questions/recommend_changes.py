@@ -15,7 +15,7 @@ from assay.model import COMPRESSION, CONTAINERS, LAYOUT_FACTOR, YEAR_H, Hardware
 from assay.planning.candidates import candidates
 from assay.questions.recommend_finals import Finals
 from assay.questions.recommend_search import Least, Progress, Search, begun
-from assay.wording.amounts import money
+from assay.wording import money
 
 GROWTHS = (1.5, 2.0, 3.0, 5.0, 10.0)
 AGAIN_MAX = 40

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from assay.questions.recommend import Choice, Recommendation
 from assay.questions.recommend_search import Least, Limits
 from assay.units import format_bytes, format_duration
-from assay.wording.amounts import money, money_interval
-from assay.wording.numbers import probability
+from assay.wording import money, money_interval, probability
 
 LEAST = {
     Least.PRICE: "the least price",

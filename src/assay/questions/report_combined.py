@@ -14,7 +14,7 @@ from assay.questions.next_plan import MAP_SLOTS
 from assay.questions.runs import levels_in, selected
 from assay.repository import Repository
 from assay.statistics import RunTable, counts_by
-from assay.wording.titles import column_title, workload_title
+from assay.wording import column_title, workload_title
 
 WORKLOADS_MAX = 3
 

@@ -20,9 +20,7 @@ from assay.questions.report_parts import Fact, ReportQuestion
 from assay.questions.whatif import WhatIf
 from assay.repository.imports import ImportFacts
 from assay.statistics import RunTable
-from assay.wording.language import joined, plural
-from assay.wording.numbers import size
-from assay.wording.titles import workload_title
+from assay.wording import joined, plural, size, workload_title
 
 LEVELS_SHOWN = 8
 """A factor with more levels than this is told by the first of them and their number."""

@@ -24,10 +24,7 @@ from assay.questions.report_summary import Report, WorkloadAnswer, faster, in_si
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics import RunTable, counts_by
-from assay.wording.language import joined, plural
-from assay.wording.numbers import NOTHING
-from assay.wording.ratios import format_ratio
-from assay.wording.titles import workload_title
+from assay.wording import NOTHING, format_ratio, joined, plural, workload_title
 
 _NAMED = 6
 _CAUSES = ("invalid", "failed")

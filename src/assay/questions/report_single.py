@@ -24,20 +24,14 @@ from assay.explain.run_detail import RunDetail
 from assay.explain.stage_tables import stage_sums_table, stages_table
 from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
-from assay.model.plan import LAYOUT_FACTOR
-from assay.model.price import PriceBook
-from assay.model.run import Origin, Run, RunStatus
-from assay.model.trace import Trace
+from assay.model import LAYOUT_FACTOR, Origin, PriceBook, Run, RunStatus, Trace
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.limits import limits_of_seen
 from assay.questions.report_parts import Fact
 from assay.questions.report_summary import Report, WorkloadAnswer, answer_of, money_facts
 from assay.questions.whole_run import WholeRun
-from assay.statistics.factors import levels_of
-from assay.statistics.run_table import table_of
-from assay.wording.language import moment, plural
-from assay.wording.table import TextTable
-from assay.wording.titles import origins_text, scale_text, workload_title
+from assay.statistics import levels_of, table_of
+from assay.wording import TextTable, moment, origins_text, plural, scale_text, workload_title
 
 COMPARISONS_MAX = 40
 

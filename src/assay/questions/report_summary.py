@@ -12,8 +12,7 @@ from assay.compare.threats import Threat
 from assay.compare.verdict import Conclusion
 from assay.cost.tco import CostRatio
 from assay.questions.report_parts import Fact
-from assay.wording.language import joined
-from assay.wording.ratios import format_interval, format_ratio, interval, ratio
+from assay.wording import format_interval, format_ratio, interval, joined, ratio
 
 LEVELS_NAMED = 4
 """How many configurations a sentence names before it only counts them."""

@@ -17,7 +17,7 @@ from assay.repository import Repository
 from assay.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
 from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.run_table import ANOMALY, DESCRIPTIVE, NOT_ODD, RunTable
-from assay.wording.titles import workload_named
+from assay.wording import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
 METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes")

@@ -13,8 +13,7 @@ from assay.compare.matched import HoldsFor
 from assay.compare.significance import BestSet
 from assay.compare.speedups import Speedup
 from assay.compare.together import ComparedLevels
-from assay.wording.numbers import NOTHING
-from assay.wording.ratios import format_interval, format_ratio, interval
+from assay.wording import NOTHING, format_interval, format_ratio, interval
 
 PAIRS_SHOWN_MAX = 60
 """Of one group, so that forty levels do not fill the page; ``--json`` has all."""

@@ -27,8 +27,7 @@ from assay.report.document import (
     Table,
     TableColumn,
 )
-from assay.wording import language, numbers, ratios
-from assay.wording.titles import runs_flagged
+from assay.wording import language, numbers, ratios, runs_flagged
 
 _EVIDENCE_NONE = "Too few sets of runs differ in nothing but what the claim is about."
 

@@ -16,8 +16,7 @@ from assay.model import LAYOUT_FACTOR
 from assay.questions.report_single import RunView, SingleReport, WorkloadSection
 from assay.report.document import ReportFigure
 from assay.statistics import levels_of
-from assay.wording.language import slug
-from assay.wording.titles import origins_text, workload_title
+from assay.wording import origins_text, slug, workload_title
 
 _WHOSE = "of the run nearest to the median of each configuration"
 

@@ -24,7 +24,7 @@ from assay.report.html import html
 from assay.report.markdown import escaped
 from assay.repository.package import FOLDER
 from assay.spec.document import document_of
-from assay.wording.language import slug
+from assay.wording import slug
 
 PLANS = "plans"
 PRICES = "prices.yaml"

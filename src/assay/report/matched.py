@@ -17,9 +17,7 @@ from assay.questions.report_matched import MatchedReport, MatchedSection
 from assay.report.chapters import Parts, line, method_chapter, ratios_table, table
 from assay.report.cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
-from assay.wording import language
-from assay.wording.language import plural
-from assay.wording.numbers import NOTHING
+from assay.wording import NOTHING, language, plural
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 

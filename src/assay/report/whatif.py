@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from assay.questions.whatif import WhatIf
 from assay.report.chapters import line, table
 from assay.report.document import Block, Chapter, Code, Line, Paragraph
-from assay.wording import amounts, numbers, titles
-from assay.wording.language import capitalised
+from assay.wording import amounts, capitalised, numbers, titles
 
 
 def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:

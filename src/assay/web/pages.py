@@ -32,7 +32,7 @@ from assay.web.answering import READERS, Text, Texts, error_page, page_of, palet
 from assay.web.context import Context, ContextOf, get_context, tried
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
-from assay.wording.titles import workload_title
+from assay.wording import workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 PAGE_RUNS = 50

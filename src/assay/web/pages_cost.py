@@ -37,7 +37,7 @@ from assay.web.context import Context, ContextOf, get_context, require
 from assay.web.cost_asked import CostAsked, asked_from
 from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
 from assay.web.security import Role
-from assay.wording.titles import column_title, level_text, workload_title
+from assay.wording import column_title, level_text, workload_title
 
 router = APIRouter(
     include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]

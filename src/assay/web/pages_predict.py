@@ -11,7 +11,7 @@ from assay.questions.runs import levels_in
 from assay.web import api_predict
 from assay.web.answering import READERS, Texts, page_of
 from assay.web.context import ContextOf
-from assay.wording.titles import column_title
+from assay.wording import column_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 

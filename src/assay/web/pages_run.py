@@ -36,7 +36,7 @@ from assay.web import api_runs
 from assay.web.answering import READERS, Text, Texts, page_of, palette
 from assay.web.context import Context, ContextOf
 from assay.web.rendering import NotFoundError
-from assay.wording.table import TextTable
+from assay.wording import TextTable
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 LogName = Annotated[str, Path(max_length=500)]

@@ -15,9 +15,7 @@ from assay.charts.letters import letters
 from assay.errors import AssayError
 from assay.units import format_bytes, format_duration
 from assay.web.vega import Script, versions
-from assay.wording import amounts, language, numbers, ratios, titles
-from assay.wording.codes import meanings
-from assay.wording.metrics import metric_text
+from assay.wording import amounts, language, meanings, metric_text, numbers, ratios, titles
 
 TYPES = {
     "css": "text/css; charset=utf-8",

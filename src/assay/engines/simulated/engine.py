@@ -27,11 +27,8 @@ from assay.engines.simulated.results_stages import staged
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
 from assay.errors import EngineError
-from assay.model.cluster import Cluster
-from assay.model.plan import Configuration
-from assay.model.program import Outcome, Program
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Origin
-from assay.model.workload_profile import CostProfile
+from assay.model import Cluster, Configuration, CostProfile, Origin, Outcome, Program
+from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
 from assay.workloads.workload import Size, WorkloadProgram
 
 if TYPE_CHECKING:
