@@ -15,8 +15,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
-from assay.model import Run, RunStatus
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
 from assay.questions.flags import flagged_runs, flags_in, flags_of_run, odd_kinds
 from assay.questions.json_values import json_value
 from assay.questions.runs import levels_in

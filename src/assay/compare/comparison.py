@@ -21,9 +21,7 @@ from assay.compare.significance import rank_test
 from assay.compare.summary import LevelSummary, summarise_level
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.model import CodedWarning, Origin, Run
-from assay.statistics import Estimate, Means, means_by
-from assay.statistics.certainty import offsets_of
-from assay.statistics.ranks import holm
+from assay.statistics import Estimate, Means, holm, means_by, offsets_of
 
 WELCH = "Welch's t on log run times"
 

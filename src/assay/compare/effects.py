@@ -34,10 +34,10 @@ from assay.statistics import (
     first_rows,
     groups_by,
     means_by,
+    offsets_in,
     usable,
     warm_beside_cold,
 )
-from assay.statistics.certainty import offsets_in
 from assay.wording import format_interval, format_ratio, joined, plural
 
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")

@@ -40,11 +40,11 @@ from assay.statistics import (
     has_level,
     level_of_group,
     means_by,
+    offsets_in,
     require_factor,
     usable,
     warm_beside_cold,
 )
-from assay.statistics.certainty import offsets_in
 from assay.statistics.intervals import difference, estimate, satterthwaite, two_sided_p
 from assay.statistics.keys import combined
 

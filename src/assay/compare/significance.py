@@ -29,9 +29,8 @@ from assay.compare.matched import (
 )
 from assay.compare.together import Fit, alone, contradicts, fits
 from assay.errors import SpecificationError
-from assay.statistics import LEVEL, Floats, Ints, Means, RunTable, means_by
+from assay.statistics import EXACT_ARRANGEMENTS_MAX, LEVEL, Floats, Ints, Means, RunTable, means_by, rank_test_p
 from assay.statistics.intervals import estimate
-from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, rank_test_p
 
 ALPHA = 0.05
 LEVELS_MAX = 64

@@ -40,8 +40,7 @@ from assay.compare.together import Fit, fits
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
 from assay.model import Origin
-from assay.statistics import Estimate, Means, RunTable, means_by, require_factor
-from assay.statistics.ranks import holm
+from assay.statistics import Estimate, Means, RunTable, holm, means_by, require_factor
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from statistics import fmean, median
 from assay.compare.run_sets import RunSet
 from assay.explain.phases import rank
 from assay.model import Origin, Run
-from assay.statistics import geometric_mean
-from assay.statistics.certainty import offsets_of
+from assay.statistics import geometric_mean, offsets_of
 
 THROUGHPUTS = ("per_stream_mb_per_s", "gated_aggregate_mb_per_s", "job_throughput_mb_per_s")
 

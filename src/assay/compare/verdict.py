@@ -7,8 +7,7 @@ many sets. Out: a conclusion, a claim of one sentence, and a remark on how far s
 from dataclasses import dataclass
 from enum import StrEnum
 
-from assay.statistics import Estimate
-from assay.statistics.ranks import smallest_reachable_p
+from assay.statistics import Estimate, smallest_reachable_p
 from assay.wording import count_runs, format_interval, format_ratio
 
 ALPHA = 0.05

@@ -11,8 +11,7 @@ from assay.explain.phases import Breakdown
 from assay.explain.run_detail import RunDetail, detail_metrics, request_limits_note
 from assay.explain.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.explain.tasks import KindSummary
-from assay.model import CacheState, Job, Phase, Run, Task
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
 from assay.wording import METRIC_GROUPS, NOTHING, TextTable, metric_group, metric_text, scale_text, share, size, tenths
 

@@ -49,6 +49,8 @@ from assay.model.reference import GENERATOR, Answered, Asked, Rows
 from assay.model.rules import Default, Mistake, Rules, Spread
 from assay.model.run import (
     RUN_SCHEMA_VERSION,
+    SIMULATED_HIGH_S,
+    SIMULATED_LOW_S,
     CacheState,
     Check,
     Executor,

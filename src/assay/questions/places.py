@@ -37,9 +37,9 @@ from assay.statistics import (
     groups_by,
     level_counts,
     median_by,
+    offsets_in,
     usable,
 )
-from assay.statistics.certainty import offsets_in
 
 HISTORY_MAX = 600
 """Runs of a history at most: all that are flagged, and the newest of the others."""

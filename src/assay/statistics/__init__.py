@@ -1,6 +1,7 @@
 """Intervals, ranks and moments; runs as columns, and which of them belong together. Pure."""
 
 from assay.statistics.arrays import Codes, Floats, Ints, Mask
+from assay.statistics.certainty import offsets_in, offsets_of
 from assay.statistics.facets import LevelCount, conditions_of, counts_by, level_counts, matching
 from assay.statistics.factors import (
     FACTOR_SYNONYMS,
@@ -32,6 +33,7 @@ from assay.statistics.keys import (
     usable,
     warm_beside_cold,
 )
+from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, holm, rank_test_p, smallest_reachable_p
 from assay.statistics.run_table import (
     ABSENT,
     ANOMALY,

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from assay.model import Run
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run
 from assay.statistics.arrays import Floats, Ints
 from assay.statistics.intervals import rounding_of
 from assay.statistics.run_table import RunTable

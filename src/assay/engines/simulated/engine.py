@@ -27,8 +27,7 @@ from assay.engines.simulated.results_stages import staged
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
 from assay.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
 from assay.errors import EngineError
-from assay.model import Cluster, Configuration, CostProfile, Origin, Outcome, Program
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Cluster, Configuration, CostProfile, Origin, Outcome, Program
 from assay.workloads.workload import Size, WorkloadProgram
 
 if TYPE_CHECKING:
