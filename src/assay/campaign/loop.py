@@ -35,19 +35,15 @@ class Watcher(Protocol):
 
     def say(self, text: str) -> None:
         """Take a line that stays."""
-        ...
 
     def step(self, text: str) -> None:
         """Take what goes on now; the next call replaces it."""
-        ...
 
     def begin(self, number: int, total: int, title: str, left_s: float) -> None:
         """Take that run ``number`` of ``total`` begins, with the expected time for all that is left."""
-        ...
 
     def end(self, run: Run) -> None:
         """Take a finished run."""
-        ...
 
 
 class Hands(Protocol):
@@ -55,21 +51,17 @@ class Hands(Protocol):
 
     async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
         """Make one attempt and return its record, whatever became of it."""
-        ...
 
     async def mend(self) -> None:
         """Reach the cluster again after a host was out of reach. Raises HostError or EngineError when it can't be."""
-        ...
 
     @property
     def baseline(self) -> Baseline | None:
         """What the devices and links of the cluster can do; it goes into each bundle."""
-        ...
 
     @property
     def fitness(self) -> Fitness | None:
         """What was found of the hosts before the campaign; it goes into each bundle."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,17 +20,14 @@ class Combination(Protocol):
     @property
     def levels(self) -> Sequence[str]:
         """One of each factor."""
-        ...
 
     @property
     def expected_s(self) -> float:
         """The expected time."""
-        ...
 
     @property
     def configurations(self) -> int:
         """Measured ones in it; 0: the model guesses."""
-        ...
 
 
 def _order(levels: Sequence[str]) -> list[str]:

@@ -18,22 +18,18 @@ class Dated(Protocol):
     @property
     def run_id(self) -> str:
         """Its id."""
-        ...
 
     @property
     def started_at(self) -> str:
         """When it started, ISO 8601."""
-        ...
 
     @property
     def value(self) -> float:
         """What is drawn."""
-        ...
 
     @property
     def anomaly(self) -> str | None:
         """What is odd about it; None: nothing."""
-        ...
 
 
 _MOMENTS = {

@@ -24,12 +24,10 @@ class Quadrants(Protocol):
     @property
     def time_s(self) -> float:
         """Slower than this is slow."""
-        ...
 
     @property
     def cost(self) -> float:
         """Dearer than this is expensive."""
-        ...
 
 
 class PlanePoint(Protocol):
@@ -38,57 +36,46 @@ class PlanePoint(Protocol):
     @property
     def label(self) -> str:
         """What it is called."""
-        ...
 
     @property
     def levels(self) -> Mapping[str, str]:
         """Its levels by factor."""
-        ...
 
     @property
     def time_s(self) -> float:
         """Seconds of a run, with the ends of its interval beside it."""
-        ...
 
     @property
     def time_low_s(self) -> float | None:
         """Lower end."""
-        ...
 
     @property
     def time_high_s(self) -> float | None:
         """Upper end."""
-        ...
 
     @property
     def cost(self) -> float | Decimal:
         """Money of a run, with the ends of its interval beside it."""
-        ...
 
     @property
     def cost_low(self) -> float | None:
         """Lower end."""
-        ...
 
     @property
     def cost_high(self) -> float | None:
         """Upper end."""
-        ...
 
     @property
     def runs(self) -> int:
         """How many runs it stands for."""
-        ...
 
     @property
     def on_front(self) -> bool:
         """Whether nothing else is as fast and as cheap, and better in one."""
-        ...
 
     @property
     def front_probability(self) -> float | None:
         """In which share of the draws it is on the front; None where nothing tells."""
-        ...
 
 
 def _scale(values: Sequence[float]) -> Spec:

@@ -18,17 +18,14 @@ class StoragePoint(Protocol):
     @property
     def layout(self) -> str:
         """Its name."""
-        ...
 
     @property
     def cost_per_performance(self) -> float:
         """Price over speed."""
-        ...
 
     @property
     def cost_per_capacity(self) -> float | None:
         """Price over what its devices hold; None when that is not known."""
-        ...
 
 
 def storage_costs(

@@ -18,32 +18,26 @@ class Trial(Protocol):
     @property
     def number(self) -> int:
         """Its place in the order."""
-        ...
 
     @property
     def levels(self) -> Mapping[str, str]:
         """What was varied."""
-        ...
 
     @property
     def is_default(self) -> bool:
         """Whether it is of the plan's own configuration."""
-        ...
 
     @property
     def comparison(self) -> bool:
         """Whether it is of the comparison afterwards."""
-        ...
 
     @property
     def duration_s(self) -> float | None:
         """Its time; None where it was not valid."""
-        ...
 
     @property
     def fastest_s(self) -> float | None:
         """The fastest of the search so far."""
-        ...
 
 
 def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:

@@ -151,18 +151,15 @@ class Storage(FileSystem, Protocol):
 
     async def write(self, path: str, content: bytes) -> None:
         """Create or replace a small file, with the folders above it."""
-        ...
 
     async def delete(self, path: str) -> None:
         """Remove a file or folder with all that it holds; nothing happens when there is none."""
-        ...
 
     async def placements(self, layout: Layout, paths: Sequence[str]) -> tuple[Check, ...]:
         """Return the checks that what lies below ``paths`` is on the kinds of device that ``layout`` wants.
 
         None where the layout leaves that to the storage, or the storage has no say in it.
         """
-        ...
 
 
 class Engine(Protocol):
@@ -171,22 +168,18 @@ class Engine(Protocol):
     @property
     def facts(self) -> EngineFacts:
         """What it is."""
-        ...
 
     @property
     def storage(self) -> Storage:
         """Where its programs read and write."""
-        ...
 
     @property
     def addresses(self) -> Mapping[str, str]:
         """Node name to the address by which the engine's own traffic reaches it."""
-        ...
 
     @property
     def data_directories(self) -> Mapping[str, Sequence[str]]:
         """Node name to the folders there in which the engine keeps stored and intermediate data: what must be cold."""
-        ...
 
     @property
     def pid_files(self) -> Mapping[str, Mapping[str, str]]:
@@ -194,13 +187,11 @@ class Engine(Protocol):
 
         Empty where they are somebody else's or there are none: then :meth:`trouble` is asked instead.
         """
-        ...
 
     def effective_parameters(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Return every parameter that is in force for a program with ``parameters``: defaults, the plan's, and what the
         cluster fixes.
         """
-        ...
 
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
@@ -213,7 +204,6 @@ class Engine(Protocol):
         engine's. An engine that is not ``real`` takes a :class:`WorkloadProgram` instead, and its times are not those
         of the clock. ``label`` names its log: ``{label}.log`` is what it printed. Cancelling ends the program.
         """
-        ...
 
     async def check(
         self, program: Program, parameters: Mapping[str, str], *, reads_bytes: int, timeout_s: float, show: Show
@@ -223,15 +213,12 @@ class Engine(Protocol):
         ``reads_bytes``: about how much it reads, by which the engine chooses the way. Otherwise as :meth:`run`, with
         the label ``check``.
         """
-        ...
 
     async def trouble(self) -> str | None:
         """Return what is wrong with it, in words; None when it could run a program now."""
-        ...
 
     async def logs(self) -> dict[str, bytes]:
         """Return the last lines of its daemons' logs, for the bundle of a run that went wrong. Never raises."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,30 +235,25 @@ class Provider(Protocol):
     @property
     def facts(self) -> EngineFacts:
         """What will run. Raises EngineError before :meth:`open`."""
-        ...
 
     @property
     def engine(self) -> Engine | None:
         """The engine that was provided last, be it in trouble; None before the first :meth:`provide`."""
-        ...
 
     async def open(self, show: Show) -> None:
         """Take hold of the cluster, and bring what is needed to its hosts; what an interrupted assay left is ended.
 
         Raises EngineError when another assay uses the cluster, or it can't run this engine; nothing is held then.
         """
-        ...
 
     async def provide(self, configuration: Configuration, show: Show) -> Provided:
         """Make the engine run with ``configuration``. What runs already is left alone where it fits and is in order.
 
         Raises EngineError where that can't be, with the daemon, its host and its last words.
         """
-        ...
 
     async def close(self) -> None:
         """End what was started and let go of the cluster. Does no harm when called twice, or before :meth:`open`."""
-        ...
 
 
 MakeProvider = Callable[[Cluster, Mapping[str, "Transport"]], Provider]

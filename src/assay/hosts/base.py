@@ -38,31 +38,24 @@ class Channel(Protocol):
 
     async def write(self, data: bytes) -> None:
         """Write to its stdin and wait until the pipe has room."""
-        ...
 
     def close_stdin(self) -> None:
         """Let its stdin reach EOF."""
-        ...
 
     async def read_stdout(self, limit: int) -> bytes:
         """Return at most ``limit`` bytes; empty at the end."""
-        ...
 
     async def read_line(self) -> bytes:
         """Return the next line of stdout; empty at the end."""
-        ...
 
     async def read_stderr(self, limit: int) -> bytes:
         """Return at most ``limit`` bytes; empty at the end."""
-        ...
 
     async def wait(self) -> int:
         """Return the exit status, negative for a signal. Raises ConnectionError when it will never be known."""
-        ...
 
     def abandon(self) -> None:
         """Close this end of everything."""
-        ...
 
 
 class ForegroundProcess:

@@ -30,34 +30,27 @@ class RemoteProcess(Protocol):
     @property
     def pid(self) -> int:
         """Process id on the node; also the id of its process group."""
-        ...
 
     @property
     def stdout(self) -> AsyncIterator[bytes]:
         """Lines with their line ends as they come. Raises HostError when the connection is lost."""
-        ...
 
     @property
     def stderr_tail(self) -> str:
         """The last of what it has written to stderr so far."""
-        ...
 
     @property
     def exit_status(self) -> int | None:
         """None until :meth:`wait` or :meth:`terminate` has seen the end."""
-        ...
 
     def close_stdin(self) -> None:
         """Let its stdin reach EOF. Does no harm when it has ended already."""
-        ...
 
     async def wait(self, timeout_s: float) -> int:
         """Wait for the end and return the exit status. Raises HostError when it has not ended by then."""
-        ...
 
     async def terminate(self) -> None:
         """End its whole process group: SIGTERM, and SIGKILL for what is left 2 s later. Returns when it is gone."""
-        ...
 
 
 class Transport(Protocol):
@@ -66,7 +59,6 @@ class Transport(Protocol):
     @property
     def name(self) -> str:
         """The node's name in the cluster."""
-        ...
 
     async def run(
         self,
@@ -83,13 +75,11 @@ class Transport(Protocol):
         A program that is not there ends with status 127, as in a shell. Raises HostError on a timeout, and with
         ``check`` on a status other than 0, with the end of stderr.
         """
-        ...
 
     async def start(
         self, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: str | None = None
     ) -> RemoteProcess:
         """Start a command in the foreground, connected to this process."""
-        ...
 
     async def spawn(
         self,
@@ -105,30 +95,23 @@ class Transport(Protocol):
         Its stdin is /dev/null, its output is appended to ``log``, its pid written to ``pid_file``; the directories of
         both are made. Raises HostError when the program is not there.
         """
-        ...
 
     async def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write a file: complete or not at all. Its directory is made."""
-        ...
 
     async def read_file(self, path: str) -> bytes:
         """Return a file's content. Raises HostError when it can't be read."""
-        ...
 
     async def put_tree(self, local: Path, remote: str) -> None:
         """Copy what is in the directory ``local`` into the directory ``remote``, which is made."""
-        ...
 
     async def forward(self, host: str, port: int) -> tuple[str, int]:
         """Return a (local address, port) that reaches ``host:port`` as this node sees it."""
-        ...
 
     async def close(self) -> None:
         """Close the connection. Daemons go on, foreground processes see EOF."""
-        ...
 
     def abandon(self) -> None:
         """Drop the connection at once, as of a node that does not answer: whatever waits for it fails, and so does all
         that is asked from now on. Nothing happens where the node is this machine.
         """
-        ...

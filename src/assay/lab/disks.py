@@ -64,25 +64,20 @@ class DiskEmulator(Protocol):
     @property
     def kind(self) -> Disks:
         """Which of the ways this is."""
-        ...
 
     @property
     def not_emulated(self) -> tuple[str, ...]:
         """What disks of this emulator never show, in words."""
-        ...
 
     @property
     def processes(self) -> tuple[subprocess.Popen[bytes], ...]:
         """Children of this process that the disks need."""
-        ...
 
     def create(self, specs: Sequence[DiskSpec], journal: Journal) -> list[EmulatedDisk]:
         """Return formatted devices, perhaps without limits yet; raise LabError when one can't be made."""
-        ...
 
     def limit(self, disk: EmulatedDisk, journal: Journal) -> tuple[str, ...]:
         """Put the limits on; return in words what the kernel refused."""
-        ...
 
 
 def scaled_disk(

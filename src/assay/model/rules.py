@@ -45,36 +45,29 @@ class Rules(Protocol):
     @property
     def name(self) -> str:
         """The engine's name in plans and runs, such as ``hadoop``."""
-        ...
 
     @property
     def includes(self) -> tuple[str, ...]:
         """The engines whose daemons this one stands on, by name: a plan can vary which of them runs its workloads."""
-        ...
 
     @property
     def defaults(self) -> tuple[Default, ...]:
         """What assay sets by itself; a plan's parameters override it."""
-        ...
 
     @property
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """Words that stand for engine parameters, to the parameters that each may set."""
-        ...
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return ``settings`` with words resolved into parameters. Their values passed :meth:`setting_mistake`."""
-        ...
 
     def completed(self, settings: Mapping[str, str], workers: int) -> dict[str, str]:
         """Return ``settings`` with what a plan's own sense depends on and may not stay silent on, such as how many
         copies storage keeps. ``workers``: the fewest that any run uses.
         """
-        ...
 
     def setting_mistake(self, name: str, value: str, cluster: Cluster) -> str | None:
         """Return what is wrong with one setting by itself; None where nothing is, or only the engine could tell."""
-        ...
 
     def mistakes(
         self, parameters: Mapping[str, str], cluster: Cluster, workers: int, written: Collection[str] = ()
@@ -84,44 +77,34 @@ class Rules(Protocol):
         ``written``: the names of the settings as the plan writes them, so that a mistake speaks of what its reader
         wrote.
         """
-        ...
 
     def warnings(self, parameters: Mapping[str, str], cluster: Cluster) -> tuple[str, ...]:
         """Return what the user should know of ``parameters`` before anything begins, in words."""
-        ...
 
     def carried_by_job(self, name: str) -> bool:
         """Say whether a job can carry parameter ``name``; a new value of any other one needs a restart of daemons."""
-        ...
 
     def deployment_key(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return what the daemons must run with, as text: configurations that share it need no restart in between."""
-        ...
 
     def file_system(self, configuration: Configuration, cluster: Cluster) -> str:
         """Return the name of the file system that ``configuration`` runs on: inputs are made once in each, and kept."""
-        ...
 
     def layout_mistake(self, layout: Layout, node_type: NodeType) -> str | None:
         """Return why nodes of this type can't store data as ``layout`` says; None where they can."""
-        ...
 
     def spread(self, layout: Layout, node_type: NodeType, copies: int) -> Spread:
         """Return over which directories storage spreads how many of the ``copies`` of each block."""
-        ...
 
     def tasks_of_a_wave(self, parameters: Mapping[str, str], kind: str, workers: int) -> int:
         """Return how many tasks of ``kind`` (``map`` or ``reduce``) ``workers`` nodes run at once beside whatever the
         engine itself needs there.
         """
-        ...
 
     def intermediate_bytes(self, one_pass_bytes: float, whole_bytes: float) -> float:
         """Return how much intermediate data lies there at the worst moment of a workload that shuffles so many bytes,
         uncompressed, in one pass over its data, and in all of its passes together.
         """
-        ...
 
     def copies(self, parameters: Mapping[str, str]) -> int:
         """Return how many copies of each block storage keeps."""
-        ...

@@ -24,7 +24,6 @@ class NextRuns(Protocol):
         ``finished``: the campaign's runs, failed ones too. A run that this call gave up stays in its answer, and is
         passed over.
         """
-        ...
 
 
 def key_of(run: Run) -> tuple[str, str, int]:

@@ -50,21 +50,17 @@ class Store(Protocol):
 
     def names(self) -> list[str]:
         """Return the names of all files; none where there is no folder yet."""
-        ...
 
     def read(self, name: str) -> bytes:
         """Return a small file's content."""
-        ...
 
     def put(self, folder: Path, names: Sequence[str]) -> None:
         """Take the files of a local folder, which holds no others, over those that are there; those of
         :data:`OWN_FOLDER` last, in this order.
         """
-        ...
 
     def remove(self, names: Sequence[str]) -> None:
         """Remove files."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

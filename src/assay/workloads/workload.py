@@ -29,19 +29,15 @@ class FileSystem(Protocol):
 
     async def exists(self, path: str) -> bool:
         """Say whether there is a file or folder at ``path``."""
-        ...
 
     async def stored(self, path: str) -> Stored:
         """Return how many files lie below ``path``, their bytes, and the bytes of all replicas; zeros for nothing."""
-        ...
 
     async def paths(self, path: str) -> list[str]:
         """Return the paths of the files below ``path``; none when it does not exist."""
-        ...
 
     async def read(self, path: str) -> bytes:
         """Return a small file's content."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
