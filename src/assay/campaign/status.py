@@ -71,7 +71,7 @@ def campaign_folders(campaigns: Path) -> list[Path]:
 
 def status_of(folder: Path, now_unix_s: float) -> CampaignStatus:
     """Return how the campaign in ``folder`` stands."""
-    described = _object(folder / "campaign.json")
+    described = object_in(folder / "campaign.json")
     holder = lock_holder(folder / LOCK)
     events = read_events(folder)
     attempts = attempts_of(events)
@@ -155,11 +155,12 @@ def _in_last_call(events: Iterable[dict[str, Any]]) -> bool:
 
 
 def _phase(folder: Path) -> str | None:
-    text = _object(folder / NOW).get("text")
+    text = object_in(folder / NOW).get("text")
     return text if isinstance(text, str) else None
 
 
-def _object(path: Path) -> dict[str, Any]:
+def object_in(path: Path) -> dict[str, Any]:
+    """Return the JSON object that a file of a campaign holds; an empty one where it is not there, or no such file."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table
+from assay.cli.common import json_option, print_json, print_table, say
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
 from assay.wording import metric_text
 
@@ -32,17 +32,13 @@ def baseline(cluster: Path, as_json: bool) -> None:
     from assay.spec import load_cluster
 
     described = load_cluster(cluster)
-    with terminable(), hosts_for(described, _say) as (reachable, _):
+    with terminable(), hosts_for(described, say) as (reachable, _):
         measured, speeds = asyncio.run(_measure(reachable))
     if as_json:
         print_json({**_json(measured), "cores": [asdict(one) for one in speeds]})
     else:
         _print(measured)
         _print_speeds(described, speeds)
-
-
-def _say(words: str) -> None:
-    click.echo(words, err=True)
 
 
 async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
@@ -56,8 +52,8 @@ async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
             made = await connect_ssh(node.name, node.address) if node.address else LocalTransport(node.name)
             stack.push_async_callback(made.close)
             transports[node.name] = made
-        measured = await measure_baseline(cluster, transports, progress=_say)
-        _say("baseline: a core of each kind of node")
+        measured = await measure_baseline(cluster, transports, progress=say)
+        say("baseline: a core of each kind of node")
         kinds = {node.type.name: node.name for node in reversed(cluster.nodes)}
         if cluster.lab is not None:  # all nodes are this one machine
             kinds = {"": cluster.workers[0].name}
@@ -120,4 +116,4 @@ def _print(measured: Baseline) -> None:
     )
     off = sum(one.is_off for one in measured.measurements)
     if off:
-        _say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")
+        say(f"{off} figures are more than {DEVIATION_MAX:.0%} off: is the machine busy with something else?")

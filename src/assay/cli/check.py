@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table
+from assay.cli.common import json_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from assay.model import Criterion, Fitness, Grade
@@ -47,24 +47,20 @@ def check(
         _explain(explain)
         return
     said = load_cluster(cluster)
-    with terminable(), hosts_for(said, _say) as (reachable, _):
+    with terminable(), hosts_for(said, say) as (reachable, _):
         found = asyncio.run(check_hosts(reachable, deep=deep, bandwidth=bandwidth))
     if keep:
         from assay.repository import Repository
         from assay.repository.kept_checks import keep_check
 
         path = keep_check(Repository.create(keep), found)
-        _say(f"kept as {path}")
+        say(f"kept as {path}")
     if as_json:
         print_json(fitness_json(found))
     else:
         _print(found, everything=everything)
     if found.count(Grade.ERROR):
         sys.exit(1)
-
-
-def _say(words: str) -> None:
-    click.echo(words, err=True)
 
 
 def fitness_json(found: Fitness) -> dict[str, Any]:

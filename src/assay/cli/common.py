@@ -36,6 +36,11 @@ def where_option(command: F) -> F:
     )(command)
 
 
+def say(words: str) -> None:
+    """Tell how far a command is, on stderr: what it answers goes to stdout."""
+    click.echo(words, err=True)
+
+
 def print_json(value: Any) -> None:
     """Print ``value`` (plain lists, dictionaries, numbers, strings) as indented JSON."""
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))

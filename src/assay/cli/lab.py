@@ -6,16 +6,12 @@ from typing import Any
 
 import click
 
-from assay.cli.common import json_option, print_json, print_table
+from assay.cli.common import json_option, print_json, print_table, say
 from assay.errors import LabError
 from assay.lab import lifecycle
 from assay.lab.probe import Capability, probe
 from assay.process import terminable
 from assay.units import format_bit_rate, format_bytes
-
-
-def _say(words: str) -> None:
-    click.echo(words, err=True)
 
 
 def _require_root() -> None:
@@ -27,7 +23,7 @@ def _require_root() -> None:
 
 def _clear_abandoned() -> None:
     for words in lifecycle.clear_abandoned():
-        _say(words)
+        say(words)
 
 
 @click.group()
@@ -45,11 +41,11 @@ def up(cluster: Path, name: str | None) -> None:
     described = load_cluster(cluster)
     _clear_abandoned()
     with terminable():
-        made = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=_say)
+        made = lifecycle.Lab.up(described, name=name or described.name, persistent=True, progress=say)
     made.detach()
     for words in made.facts["warnings"]:
-        _say(f"warning: {words}")
-    _say(f"lab {made.name}: up after {made.facts['elapsed_s']:.1f} s")
+        say(f"warning: {words}")
+    say(f"lab {made.name}: up after {made.facts['elapsed_s']:.1f} s")
     _print_nodes(made.facts)
 
 
@@ -65,9 +61,9 @@ def down(name: str | None, everything: bool) -> None:
         raise click.UsageError(f"name one of {', '.join(names)}, or say --all")
     for chosen in [name] if name else names:
         lifecycle.remove(chosen)
-        _say(f"lab {chosen}: removed")
+        say(f"lab {chosen}: removed")
     if not names and not name:
-        _say("there is no lab")
+        say("there is no lab")
 
 
 @lab.command()
@@ -81,7 +77,7 @@ def status(as_json: bool) -> None:
         print_json([_status_json(one) for one in found])
         return
     if not found:
-        _say("there is no lab")
+        say("there is no lab")
         return
     print_table(
         ("lab", "state", "nodes", "scale", "made by", "used by"),

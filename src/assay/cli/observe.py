@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assay.cli.common import repository_option
+from assay.cli.common import repository_option, say
 from assay.errors import SpecificationError
 
 if TYPE_CHECKING:
@@ -43,20 +43,14 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
         raise SpecificationError(f"--for: {error}") from error
     described = load_cluster(cluster)
     kept = Repository.create(repository)
-    with terminable(), hosts_for(described, _say) as (reachable, _):
+    with terminable(), hosts_for(described, say) as (reachable, _):
         published = asyncio.run(_watch(reachable, command, watch_s))
     kept.publish(published.run, tasks=published.tasks, trace=published.trace, logs=published.logs)
     run = published.run
-    _say(
-        f"kept as run {run.run_id}: {run.duration_s:.1f} s, {len(run.jobs)} jobs, {len(published.tasks)} task attempts"
-    )
-    _say(f"next: assay show {run.run_id[:13]} --repository {repository}")
+    say(f"kept as run {run.run_id}: {run.duration_s:.1f} s, {len(run.jobs)} jobs, {len(published.tasks)} task attempts")
+    say(f"next: assay show {run.run_id[:13]} --repository {repository}")
     if run.cause:
         sys.exit(1)
-
-
-def _say(words: str) -> None:
-    click.echo(words, err=True)
 
 
 async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> Published:
@@ -83,7 +77,7 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
     title = Path(command[0]).name if command else f"{watch_s:g} s"
     async with AsyncExitStack() as stack:
         transports = await connect(cluster, stack)
-        _say(f"watching {len(transports)} hosts: {title}")
-        told = await telling(cluster, transports, _say) if cluster.attached else nothing_told
+        say(f"watching {len(transports)} hosts: {title}")
+        told = await telling(cluster, transports, say) if cluster.attached else nothing_told
         engine = "hadoop" if cluster.attached else "unknown"
         return await observed(cluster, transports, Watched(title, run), engine=engine, told=told)

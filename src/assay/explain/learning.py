@@ -20,7 +20,15 @@ import numpy as np
 from assay.errors import SpecificationError
 from assay.explain.counters import counter_increases
 from assay.explain.devices import workers
-from assay.explain.learning_stages import Staged, codecs_left, most_frequent, stage_profiles, staged
+from assay.explain.learning_stages import (
+    SMALL,
+    Staged,
+    codecs_left,
+    most_frequent,
+    small_is_none,
+    stage_profiles,
+    staged,
+)
 from assay.explain.run_detail import replication_of
 from assay.model import (
     BLOCK_BYTES,
@@ -52,8 +60,6 @@ USUAL_STAGED = (4.0, 0.05, 5e-9)
 USUAL_STAGED_SPREAD = (3.0, 0.05, 5e-9)
 IDLE_STAGED_CPU_S = 0.02
 _NOISE = 0.1
-_SMALL = 0.01
-"""Bytes below this share of the data count as none: control files, reports."""
 _INTERVAL_Z = 1.645
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, where no trace tells."""
@@ -343,12 +349,12 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
     output = ratio({k: own[k].map_output / size for k, size in data.items()})
     written = ratio({k: own[k].written / size for k, size in data.items()})
     jobs = round(median(max(1, len(one.run.jobs)) for one in own))
-    shuffles = output > _SMALL
+    shuffles = output > SMALL
     plain = [one for one in own if not _codec(one.run) and one.map_output > 0]
     combined = fmean(min(1.0, one.shuffled / one.map_output) for one in plain) if plain and shuffles else 1.0
     combined = 1.0 if combined > 0.9 else combined
     moved = {k: max(own[k].read, 0.0 if shuffles else own[k].written) for k in data}
-    map_bytes = {k: moved[k] if moved[k] > _SMALL * size else size for k, size in data.items()}
+    map_bytes = {k: moved[k] if moved[k] > SMALL * size else size for k, size in data.items()}
     handled = {k: max(own[k].shuffled if plain else own[k].map_output * combined, 1.0) for k in data}
     sizes = [int(size) for size in data.values()]
     return WorkloadProfile(
@@ -359,10 +365,10 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
         maps=_follows([(one.run, one.maps) for one in own]),
         reduces=_follows([(one.run, one.reduces) for one in own], splits=False),
         jobs=jobs,
-        read=_small_is_none(read),
-        map_output=_small_is_none(output),
+        read=small_is_none(read),
+        map_output=small_is_none(output),
         combined=combined,
-        written=_small_is_none(written),
+        written=small_is_none(written),
         written_by_maps=not shuffles,
         located=bool(graphs) or fmean(one.run.metrics.get("node_local_share", 0.0) for one in own) > 0.5,
         map_cpu_s_per_byte=_estimate(
@@ -375,10 +381,6 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
         compression=left,
         stages=stage_profiles(alike, left, _follows_staged, _estimate, idle_s) if alike else (),
     )
-
-
-def _small_is_none(value: float) -> float:
-    return value if value > _SMALL else 0.0
 
 
 def _codec(run: Run) -> str:

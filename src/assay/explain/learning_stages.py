@@ -13,8 +13,8 @@ from statistics import fmean
 from assay.model import USUALLY_LEFT, Run, Stage, StageProfile, Task, Uncertain, shuffle_codec
 
 _CODEC_ASSUMED = 0.5
-_SMALL = 0.01
-"""Bytes below this share of the data count as none."""
+SMALL = 0.01
+"""Bytes below this share of the data count as none: control files, reports."""
 _TASK_MIN_BYTES = 1_000_000
 
 
@@ -66,7 +66,7 @@ def codecs_left(every: Sequence[Staged]) -> dict[str, Uncertain]:
         shuffled = sum(stage.shuffle_write_bytes for stage in one.stages)
         by_codec.setdefault(shuffle_codec(one.run.parameters), []).append(shuffled / (one.run.data_bytes or 1))
     plain = by_codec.pop("", None)
-    if not plain or not fmean(plain) > _SMALL:
+    if not plain or not fmean(plain) > SMALL:
         return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
     found = {}
     for codec, ratios in by_codec.items():
@@ -90,9 +90,9 @@ def stage_profiles(
         own = [(one, one.stages[place], _plain(one, left)) for one in every]
         data = {id(one): float(one.run.data_bytes or 0) or 1.0 for one in every}
         parents = tuple(parent for parent in all_parents if found[parent].shuffled)
-        read = 0.0 if parents else _small_is_none(fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own))
+        read = 0.0 if parents else small_is_none(fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own))
         shuffled = fmean(stage.shuffle_write_bytes / plain / data[id(one)] for one, stage, plain in own)
-        written = _small_is_none(fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own))
+        written = small_is_none(fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own))
         handled = sum(found[parent].shuffled for parent in parents) if parents else read
         handled = handled or max(shuffled, written) or 1.0
         each = [handled * data[id(one)] / max(1, stage.tasks) for one, stage, _ in own]
@@ -124,5 +124,6 @@ def _plain(one: Staged, left: Mapping[str, Uncertain]) -> float:
     return left[codec].value if codec in left else 1.0
 
 
-def _small_is_none(value: float) -> float:
-    return value if value > _SMALL else 0.0
+def small_is_none(value: float) -> float:
+    """Return a share of the data's bytes, or none where it is small."""
+    return value if value > SMALL else 0.0

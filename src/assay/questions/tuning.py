@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from assay.campaign.journal import Journal
+from assay.campaign.status import object_in
 from assay.compare.comparison import log_ratio
 from assay.compare.verdict import Basis, judge
 from assay.errors import RepositoryError, SpecificationError
@@ -151,7 +152,7 @@ def _own(plan: Plan, repository: Repository) -> set[str]:
 
 
 def _is_of(told: Path, plan: Plan) -> bool:
-    described = _object(told.parent / "campaign.json")
+    described = object_in(told.parent / "campaign.json")
     return described.get("fingerprint") == plan.fingerprint
 
 
@@ -225,7 +226,7 @@ def tuning_state(repository: Repository, prefix: str | None = None) -> TuningSta
         words = "no campaign here is a tuning" if prefix is None else f"no tuning's id begins with {prefix!r}"
         raise NoTuningError(words, where=str(repository.root), hint="`assay tune PLAN --over …` begins one")
     folder = chosen[-1]
-    told, described = _object(folder / TUNING), _object(folder / "campaign.json")
+    told, described = object_in(folder / TUNING), object_in(folder / "campaign.json")
     if not all(isinstance(told.get(name), kind) for name, kind in _FORM.items()):
         raise RepositoryError("what this campaign tunes can't be read", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
@@ -337,11 +338,3 @@ def _side(trials: Sequence[Trial], levels: Mapping[str, str]) -> Side | None:
 def _best(trials: Sequence[Trial]) -> Side | None:
     sides = [_side(trials, dict(levels)) for levels in dict.fromkeys(tuple(one.levels.items()) for one in trials)]
     return min((side for side in sides if side), key=lambda side: side.mean_s, default=None)
-
-
-def _object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
