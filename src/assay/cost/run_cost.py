@@ -17,12 +17,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from assay.statistics import LEVEL, rounding_of
+from assay.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding_of
 
-Floats = NDArray[np.float64]
-Codes = NDArray[np.int32] | NDArray[np.int64]
 HOUR_S = 3600
 OWN_SCATTER_MIN = 5
 """Fewer runs than this do not tell their scatter well (docs/adr/0003): that of their kind is taken, theirs in it."""
@@ -34,7 +31,7 @@ _DIGITS = Decimal("1e-15")
 class Times:
     """Run times by configuration, which are numbered from 0; NaN where a configuration has no run."""
 
-    n: NDArray[np.int64]
+    n: Ints
     mean_s: Floats
     """Geometric mean."""
     log_deviation: Floats
@@ -51,7 +48,7 @@ class MeanErrors:
     error: Floats
     """Its standard error; NaN where nothing tells it."""
     degrees: Floats
-    borrowed: NDArray[np.bool_]
+    borrowed: Mask
     """Whether it is the pooled scatter of its kind, as there are few runs."""
 
 
@@ -89,7 +86,7 @@ def mean_intervals(times: Times, errors: MeanErrors) -> tuple[Floats, Floats]:
         return times.mean_s * np.exp(-half), times.mean_s * np.exp(half)
 
 
-def times_of(durations_s: Floats, codes: Codes, configurations: int, off: Floats | None = None) -> Times:
+def times_of(durations_s: Floats, codes: Codes | Ints, configurations: int, off: Floats | None = None) -> Times:
     """Return the run times of each configuration; ``codes`` numbers each run's.
 
     ``off``: how far the logarithm of each time can be off (``statistics/certainty.py``); their rounding if left out.
