@@ -53,7 +53,8 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
         gathered.logs |= await engine.logs()
     attempted = Attempted(run_id, number, started, time.monotonic() - clock, cause)
     published = recorded(planned, workload, workload.data_bytes(size), setting, around, gathered, attempted)
-    return replace(published, unfit=cause) if isinstance(cause, UnfitError) else published
+    errors = tuple(change.words for seen in gathered.seen for change in seen.devices)
+    return replace(published, unfit=cause if isinstance(cause, UnfitError) else None, device_errors=errors)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,6 +98,7 @@ class _Cluster:
         self._cluster = cluster
         self._lab = lab
         self._health = LabHealth(lab_directory(lab.name)) if lab else None
+        self._device_errors: tuple[str, ...] = ()
         self._campaign_id = campaign_id
         self._watcher = watcher
         self._stack = AsyncExitStack()
@@ -140,14 +141,17 @@ class _Cluster:
     async def make(self, planned: PlannedRun, number: int, around: Around) -> Published:
         """Make one attempt."""
         assert self._setting is not None
-        return await attempt(planned, number, self._setting, around)
+        published = await attempt(planned, number, self._setting, around)
+        self._device_errors = published.device_errors
+        return published
 
     async def mend(self) -> None:
         """Do nothing when every host answers; otherwise connect anew.
 
         Raises HostError when one stays out of reach, LabLostError when the lab can't be mended at all.
         """
-        if self._health and (words := self._health.trouble()):
+        if self._health and (words := self._health.trouble() or next(iter(self._device_errors), None)):
+            # What an emulated disk has lost stays lost, and nobody changes the disk.
             raise LabLostError(words, where=self._cluster.name, hint=f"remove it: assay lab down {self._cluster.name}")
         if self._setting is not None and await _all_answer(self._setting.transports):
             return

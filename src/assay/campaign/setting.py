@@ -88,6 +88,8 @@ class Published:
     logs: dict[str, bytes] = field(default_factory=dict)
     unfit: UnfitError | None = None
     """Why no other attempt would end better, where that is so."""
+    device_errors: tuple[str, ...] = ()
+    """What the kernel said of devices meanwhile."""
 
 
 @dataclass(slots=True)
