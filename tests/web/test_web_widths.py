@@ -87,3 +87,15 @@ def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, se
         box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
         page.wait_for_selector(".scroll:not(.more)")
         assert "more" not in (box.get_attribute("class") or "")
+
+
+def test_no_short_word_is_broken_in_a_sheet(browser: Browser, server: str) -> None:
+    with watched_page(browser, server) as watched:
+        broken = watched.open(f"/runs/{TRACED.run_id}").evaluate(
+            """() => [...document.querySelectorAll('.facts th')]
+              .filter(cell => /^[a-zA-Z]{1,12}$/.test(cell.textContent.trim()))
+              .filter(cell => { const words = document.createRange(); words.selectNodeContents(cell);
+                                return new Set([...words.getClientRects()].map(rect => rect.top)).size > 1; })
+              .map(cell => cell.textContent.trim())"""
+        )
+        assert broken == []
