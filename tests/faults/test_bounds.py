@@ -10,15 +10,13 @@ import sys
 import pytest
 
 from bounds import BYTES_MAX, CPU_MAX_S
-from fuzz_targets import TABLE, parsers
+from fuzz_targets import parsers
 from paths import ROOT, SUPPORT
 
 pytestmark = pytest.mark.slow
-HELD = [name for name in parsers() if name != TABLE]
-"""Tables with a map took longer than that on a busy machine: docs/reliability.md says so."""
 
 
-@pytest.mark.parametrize("parser", ["jhist json", *HELD])
+@pytest.mark.parametrize("parser", ["jhist json", *parsers()])
 def test_what_comes_in_has_bounds_in_memory_and_time(parser: str) -> None:
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{SUPPORT}"}
     command = [sys.executable, str(SUPPORT / "bounds_child.py"), parser]

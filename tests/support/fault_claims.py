@@ -255,7 +255,7 @@ COMING_IN = (
         ("formats/tables/test_tables_mapped.py::test_an_endless_line_is_refused_before_it_is_read",),
     ),
     Claim(
-        "10 MB of anything, to any parser but that of tables with a map, or the reader of packages",
+        "10 MB of anything, to any parser or the reader of packages",
         "below 200 MB of memory and 5 s of a CPU",
         ("faults/test_bounds.py::test_what_comes_in_has_bounds_in_memory_and_time",),
     ),
