@@ -71,8 +71,9 @@ def port_of(server: subprocess.Popen[str], log: Path) -> int:
 
 def slope(values: list[float]) -> str:
     """Return the middle, and the change over the whole soak by a straight line, without the first quarter."""
-    seen = np.array(values[len(values) // 4 :])
-    seen = seen[~np.isnan(seen)]
+    seen = np.array(values)
+    seen = seen[~np.isnan(seen)]  # a process has none when it has ended
+    seen = seen[len(seen) // 4 :]
     if len(seen) < 3:
         return "too few looks"
     per_look, _ = np.polyfit(np.arange(len(seen)), seen, 1)
