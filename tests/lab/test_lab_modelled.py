@@ -130,15 +130,20 @@ def test_what_a_node_reads_is_in_its_own_page_cache_and_the_image_in_nobodys(lab
     assert after <= used <= limit_bytes
 
 
-@pytest.mark.lab
-def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: Path) -> None:
+def _busy_lab(word: str, state: Path) -> tuple[str, int]:
+    """Make a lab that stays, one of whose disks is written to; return its name and its daemon's process."""
     require_emulator(Disks.MODEL)
-    name = unique_name("dead")
-    lab = Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=True, state=tmp_path)
+    name = unique_name(word)
+    lab = Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=True, state=state)
     lab.detach()
     ssh(lab.cluster.workers[0].address, "setsid dd if=/dev/zero of=/mnt/hdd/x bs=1M count=190 >/dev/null 2>&1 & true")
-    daemon = _daemon_of(tmp_path / "labs" / name)
-    (pid,) = daemon.pids()
+    (pid,) = _daemon_of(state / "labs" / name).pids()
+    return name, pid
+
+
+@pytest.mark.lab
+def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: Path) -> None:
+    name, pid = _busy_lab("dead", tmp_path)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert [status.state for status in labs(tmp_path)] == ["broken"]
@@ -150,12 +155,7 @@ def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: 
 
 @pytest.mark.lab
 def test_a_lab_whose_daemon_was_stopped_is_removed_whole_and_soon(tmp_path: Path) -> None:
-    require_emulator(Disks.MODEL)
-    name = unique_name("stopped")
-    lab = Lab.up(small_cluster(disks=Disks.MODEL), name=name, persistent=True, state=tmp_path)
-    lab.detach()
-    ssh(lab.cluster.workers[0].address, "setsid dd if=/dev/zero of=/mnt/hdd/x bs=1M count=190 >/dev/null 2>&1 & true")
-    (pid,) = _daemon_of(tmp_path / "labs" / name).pids()
+    name, pid = _busy_lab("stopped", tmp_path)
     os.kill(pid, signal.SIGSTOP)
     helped = threading.Event()
 

@@ -19,21 +19,11 @@ from assay.formats.tables.table import check_mapping, read_table_runs, table_for
 from assay.model.imported import Found, Left
 from assay.model.run import Origin, Run, RunStatus
 from builders import words_of
+from fuzz_targets import COLUMNS as MAP
 from import_samples import found, items, left, read_or_refused, source_of
 from mutation import fuzz_count, mutations
 from paths import EXAMPLES
 
-MAP = {
-    "job": "workload",
-    "minutes": "duration_min",
-    "disks": "layout",
-    "size": "data_bytes",
-    "net": "level:network",
-    "bs": "parameter:dfs.blocksize",
-    "cpu": "metric:cpu_busy_share",
-    "when": "started_at",
-    "ok": "status",
-}
 TABLE = """\
 job,minutes,disks,size,net,bs,cpu,when,ok,remark
 terasort,12.5,HD2,100GB,IB,134217728,0.75,2015-09-07T12:00:00Z,valid,first
