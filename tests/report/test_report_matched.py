@@ -67,6 +67,24 @@ def test_the_report_gives_each_workload_and_all_together() -> None:
     assert content.runs == 4 * SETS + 1
 
 
+def test_page_one_has_a_row_for_each_origin_of_a_workload_and_names_what_it_could_not_compare() -> None:
+    """What simulated runs say of the fastest never stands in the row of measured ones."""
+    simulated = [
+        replace(run, run_id=f"s{run.run_id}", origin=Origin.SIMULATED, lab_scale=None)
+        for run in many_runs("NV1")
+        if run.layout != "LONE"
+    ]
+    content = matched_of(table([*many_runs(), *simulated, make_run(500, workload="alone", layout="HD2")]), "HD2")
+    rows = {answer.title: answer.may_be_fastest for answer in content.workloads}
+    assert rows["Sort (measured, lab 1/20)"] == ("SS2",)
+    assert rows["Sort (simulated)"] == ("NV1",)
+    fastest = {row[0]: row[2] for one in content.tables if one.title.startswith("Which") for row in one.rows}
+    assert fastest["Sort (measured, lab 1/20)"] == "SS2"
+    assert fastest["Sort (simulated)"] == "NV1"
+    told = {fact.name: fact.text for fact in content.points}
+    assert told["Not compared"].startswith("alone: of no runs that are equal in all but layout one side is HD2")
+
+
 def test_nothing_that_is_equal_is_said_and_not_drawn() -> None:
     runs = [
         make_run(1, layout="HD2"),

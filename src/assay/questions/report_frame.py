@@ -77,6 +77,7 @@ def present(table: RunTable, name: str) -> list[str]:
 def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Sequence[str], *, priced: bool) -> str:
     """Return the question that a plan with these levels and workloads asks."""
     others = [level for level in levels if level != baseline]
+    factor = joined(factor.split(","))
     few = len(titles) <= WORKLOADS_NAMED
     what = (joined(titles) or "the workloads") if few else plural(len(titles), "workload")
     if not others or len(others) > OTHERS_NAMED:

@@ -4,7 +4,7 @@ In: a table of runs, its speedups with what may be best and what else differed, 
 it, if any. Out: a :class:`MatchedReport`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -24,7 +24,7 @@ from assay.questions.report_summary import Report, WorkloadAnswer, faster, in_si
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics import RunTable, counts_by
-from assay.wording import NOTHING, format_ratio, joined, plural, workload_title
+from assay.wording import NOTHING, format_ratio, joined, origin_badge, plural, workload_title
 
 _NAMED = 6
 _CAUSES = ("invalid", "failed")
@@ -90,6 +90,17 @@ def _overlap(one: Speedup, other: Speedup) -> bool:
 def _fastest(best: Sequence[BestSet]) -> tuple[str, ...]:
     """Return the levels that may be the fastest by the widest of what is told: what holds for more says less."""
     return max((one.may_be_best for one in best), key=len, default=())
+
+
+def _answers(sections: Sequence[MatchedSection]) -> Iterator[WorkloadAnswer]:
+    """Yield what was found on each workload: of each origin by itself, since none says anything of another's runs."""
+    several = len({(s.origin, s.lab_scale) for part in sections for s in part.speedups}) > 1
+    for part in sections:
+        for origin, scale in dict.fromkeys((s.origin, s.lab_scale) for s in part.speedups):
+            own = tuple(s for s in part.speedups if (s.origin, s.lab_scale) == (origin, scale))
+            best = [b for b in part.best if (b.origin, b.lab_scale) == (origin, scale)]
+            title = f"{part.title} ({origin_badge(origin, scale)})" if several else part.title
+            yield WorkloadAnswer(title, own, _fastest(best))
 
 
 def _levels(table: RunTable, *names: str) -> str:
@@ -172,6 +183,14 @@ def _cheapest(costs: Sequence[PlaneView]) -> tuple[Fact, ...]:
     return (Fact("By cost", f"{words[:1].upper()}{words[1:]}."),) if told else ()
 
 
+def _not_compared(table: RunTable, found: Sequence[Speedup], factor: str, baseline: str) -> tuple[Fact, ...]:
+    """Return the workloads that page one has no row of, and why; nothing where it has all."""
+    told = {s.group for s in found if s.ratio is not None}
+    silent = [workload_title(name) for name, runs in counts_by(table, "workload").items() if runs and name not in told]
+    why = f"of no runs that are equal in all but {joined(factor.split(' + '))} one side is {baseline}"
+    return (Fact("Not compared", f"{joined(silent)}: {why}."),) if silent else ()
+
+
 def matched_report(
     table: RunTable, view: SpeedupView, costs: Sequence[PlaneView] = (), combined: Sequence[Combined] = ()
 ) -> MatchedReport:
@@ -198,10 +217,8 @@ def matched_report(
         baseline=baseline,
         levels=(baseline, *shown_levels),
         runs=len(table),
-        workloads=tuple(
-            WorkloadAnswer(part.title, part.speedups, _fastest(part.best)) for part in sections if part.speedups
-        ),
-        points=_cheapest(costs),
+        workloads=tuple(_answers(sections)),
+        points=(*_cheapest(costs), *_not_compared(table, found, view.factor, baseline)),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
         tables=tuple(tables_of(found, view.compared, view.best, workload_title)),

@@ -13,7 +13,7 @@ from assay.compare.matched import HoldsFor
 from assay.compare.significance import BestSet
 from assay.compare.speedups import Speedup
 from assay.compare.together import ComparedLevels
-from assay.wording import NOTHING, format_interval, format_ratio, interval
+from assay.wording import NOTHING, format_interval, format_ratio, interval, origin_badge
 
 PAIRS_SHOWN_MAX = 60
 """Of one group, so that forty levels do not fill the page; ``--json`` has all."""
@@ -55,8 +55,17 @@ def tables_of(
     best: Sequence[BestSet],
     titled: Callable[[str], str] = _same,
 ) -> list[TextTable]:
-    """Return the tables that have a row; ``titled`` names groups."""
-    found = (_spread(speedups, titled), _pairs(compared, titled), _fastest(best, titled))
+    """Return the tables that have a row; ``titled`` names groups.
+
+    Where origins differ, a group's name says which one it is of: measured and simulated runs make rows of their own.
+    """
+    everything: Sequence[Speedup | ComparedLevels | BestSet] = [*speedups, *compared, *best]
+    several = len({(one.origin, one.lab_scale) for one in everything}) > 1
+
+    def named(one: Speedup | ComparedLevels | BestSet) -> str:
+        return f"{titled(one.group)} ({origin_badge(one.origin, one.lab_scale)})" if several else titled(one.group)
+
+    found = (_spread(speedups, named), _pairs(compared, named), _fastest(best, named))
     return [one for one in found if one.rows]
 
 
@@ -81,7 +90,7 @@ def _clusters(item: Speedup) -> str:
     return "; ".join([*lines, *([f"{more} more"] if more > 0 else [])]) or NOTHING
 
 
-def _spread(speedups: Sequence[Speedup], titled: Callable[[str], str]) -> TextTable:
+def _spread(speedups: Sequence[Speedup], named: Callable[[Speedup], str]) -> TextTable:
     rows = []
     for item in speedups:
         these, here, elsewhere = (_of(item, one) for one in (HoldsFor.THESE, HoldsFor.HERE, HoldsFor.ELSEWHERE))
@@ -90,7 +99,7 @@ def _spread(speedups: Sequence[Speedup], titled: Callable[[str], str]) -> TextTa
         trimmed = item.trimmed
         rows.append(
             (
-                titled(item.group),
+                named(item),
                 f"{item.candidate} to {item.baseline}",
                 *(_mean(one.ratio, one.low, one.high) if one else NOTHING for one in (these, here)),
                 interval(here.one_low, here.one_high),
@@ -118,7 +127,7 @@ def _spread(speedups: Sequence[Speedup], titled: Callable[[str], str]) -> TextTa
     )
 
 
-def _pairs(compared: Sequence[ComparedLevels], titled: Callable[[str], str]) -> TextTable:
+def _pairs(compared: Sequence[ComparedLevels], named: Callable[[ComparedLevels], str]) -> TextTable:
     def rows() -> Iterator[tuple[str, ...]]:
         for levels_here in compared:
             if len(levels_here.levels) < 3:  # the row itself
@@ -126,16 +135,16 @@ def _pairs(compared: Sequence[ComparedLevels], titled: Callable[[str], str]) -> 
             for pair in levels_here.pairs[:PAIRS_SHOWN_MAX]:
                 both = pair.together
                 yield (
-                    titled(levels_here.group),
+                    named(levels_here),
                     f"{pair.candidate} to {pair.baseline}",
                     f"{pair.sets:,}",
                     _mean(pair.ratio, pair.low, pair.high),
                     (_mean(both.value, both.low, both.high) if both else NOTHING) + (" !" if pair.contradicted else ""),
                 )
 
-    apart = [titled(levels_here.group) for levels_here in compared if not levels_here.same_sets]
+    apart = [named(levels_here) for levels_here in compared if not levels_here.same_sets]
     alone = [
-        f"{titled(levels_here.group)}: {' / '.join(', '.join(part) for part in levels_here.parts)}"
+        f"{named(levels_here)}: {' / '.join(', '.join(part) for part in levels_here.parts)}"
         for levels_here in compared
         if len(levels_here.parts) > 1
     ]
@@ -157,10 +166,10 @@ def _pairs(compared: Sequence[ComparedLevels], titled: Callable[[str], str]) -> 
     )
 
 
-def _fastest(best: Sequence[BestSet], titled: Callable[[str], str]) -> TextTable:
+def _fastest(best: Sequence[BestSet], named: Callable[[BestSet], str]) -> TextTable:
     rows = tuple(
         (
-            titled(item.group),
+            named(item),
             item.holds_for.words,
             *(", ".join(names) or NOTHING for names in (item.may_be_best, item.slower, item.never_compared)),
         )

@@ -17,7 +17,7 @@ from assay.questions.report_matched import MatchedReport, MatchedSection
 from assay.report.chapters import Parts, line, method_chapter, ratios_table, table
 from assay.report.cost import planes_chapter
 from assay.report.document import Block, Chapter, Code, Heading, Level, Pair, Paragraph, ReportFigure, Table
-from assay.wording import NOTHING, language, plural
+from assay.wording import NOTHING, language, origin_badge, plural
 
 _WHAT = "dot and 95 % interval, ring where there are too few sets for one; all charts have the same axis"
 
@@ -68,10 +68,12 @@ def _workload(section: MatchedSection, baseline: str, forests: _Forests, place: 
     name = f"speedup-{place}-{language.slug(section.title)}"
     caption = f"{section.title}: speedup over {baseline}."
     blocks: list[Block] = [Heading(section.title), forests.figure(name, section.speedups, caption, HALF_PX)]
+    several = len({(best.origin, best.lab_scale) for best in section.best}) > 1
     for best in section.best:
+        of = f"{origin_badge(best.origin, best.lab_scale)}; 95 %" if several else "95 %"
         named: list[str | Level] = []
         for level in best.may_be_best:
-            named += [", " if named else f"May be the fastest {best.holds_for.words} (95 %): ", Level(level)]
+            named += [", " if named else f"May be the fastest {best.holds_for.words} ({of}): ", Level(level)]
         blocks += [Paragraph((*named, "."))] if named else []
     if section.never_compared:
         blocks.append(Paragraph(line(f"No runs equal in all else: {', '.join(section.never_compared)}."), "soft"))

@@ -11,6 +11,7 @@ from assay.wording.table import TextTable
 from assay.wording.titles import (
     column_title,
     level_text,
+    origin_badge,
     origins_text,
     run_id_text,
     runs_flagged,
