@@ -17,8 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Pairs, between_sets, log_mean, pick, within_sets
-from assay.statistics import Estimate, Ints, means_by
-from assay.statistics.intervals import estimate
+from assay.statistics import Estimate, Ints, estimate, means_by
 from assay.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
 
 POOLED = "scatter of a run, pooled over the sets with repetitions"

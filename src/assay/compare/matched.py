@@ -33,7 +33,10 @@ from assay.statistics import (
     Ints,
     Means,
     RunTable,
+    combined,
     default_baseline,
+    difference,
+    estimate,
     first_rows,
     groups_by,
     hard_disk_layouts,
@@ -42,11 +45,11 @@ from assay.statistics import (
     means_by,
     offsets_in,
     require_factor,
+    satterthwaite,
+    two_sided_p,
     usable,
     warm_beside_cold,
 )
-from assay.statistics.intervals import difference, estimate, satterthwaite, two_sided_p
-from assay.statistics.keys import combined
 
 SETS_MIN = 5
 """Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""

@@ -12,8 +12,7 @@ import numpy as np
 
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
-from assay.statistics import FOLLOWING, RESERVED, RunTable, coded, first_rows, level_of, table_of
-from assay.statistics.factors import in_order
+from assay.statistics import FOLLOWING, RESERVED, RunTable, coded, first_rows, in_order, level_of, table_of
 
 _NEVER_ABSENT = ("data_bytes", "lab_scale")
 """What every run has: not to have it is a circumstance too."""

@@ -29,8 +29,17 @@ from assay.compare.matched import (
 )
 from assay.compare.together import Fit, alone, contradicts, fits
 from assay.errors import SpecificationError
-from assay.statistics import EXACT_ARRANGEMENTS_MAX, LEVEL, Floats, Ints, Means, RunTable, means_by, rank_test_p
-from assay.statistics.intervals import estimate
+from assay.statistics import (
+    EXACT_ARRANGEMENTS_MAX,
+    LEVEL,
+    Floats,
+    Ints,
+    Means,
+    RunTable,
+    estimate,
+    means_by,
+    rank_test_p,
+)
 
 ALPHA = 0.05
 LEVELS_MAX = 64

@@ -7,8 +7,7 @@ unknown; a price that needs it is then an error that says so.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from assay.model import ClusterFacts
-from assay.model.layout_code import devices_of_code
+from assay.model import ClusterFacts, devices_of_code
 
 
 @dataclass(frozen=True, slots=True)

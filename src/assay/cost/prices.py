@@ -12,8 +12,7 @@ from decimal import Decimal
 
 from assay.cost.parts import Counts
 from assay.errors import SpecificationError
-from assay.model import YEAR_H, LineItem, PriceBook
-from assay.model.price import UNKNOWN
+from assay.model import YEAR_H, LineItem, PriceBook, price
 
 _BY_DEVICE = ("device", "device-set", "GB")
 _GB = 10**9
@@ -201,7 +200,7 @@ def _refuse_unnamed_levels(
                 f"prices of {book.name!r} depend on {factor}, and the runs of layout {layout} do not say theirs, or"
                 " have several",
                 hint=f"add the factor to the configurations (--by layout,{factor}), or an item with"
-                f" when: {{{factor}: [{UNKNOWN}]}} to the book",
+                f" when: {{{factor}: [{price.UNKNOWN}]}} to the book",
             )
         others = ", ".join(f"{name} {text}" for name, text in counts.levels.items() if name in depends)
         raise SpecificationError(
@@ -225,7 +224,7 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
         for item in book.items
         if (not item.layouts or layout in item.layouts)
         and _holds(item.valid_from, item.valid_to, day)
-        and all(counts.levels.get(factor, UNKNOWN) in levels for factor, levels in item.when.items())
+        and all(counts.levels.get(factor, price.UNKNOWN) in levels for factor, levels in item.when.items())
     ]
     _refuse_unnamed_levels(book, applying, counts, layout, day)
     counting = _Count(applying, counts, layout)

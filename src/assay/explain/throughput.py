@@ -17,8 +17,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.model import Task
-from assay.model.stream import CountedStream
+from assay.model import CountedStream, Task
 
 GATE = 0.5
 """A slot counts when at least this share of the largest concurrency was active in it."""

@@ -7,7 +7,7 @@ from typing import TypeVar
 from assay.errors import FormatError
 from assay.formats.source import Source
 from assay.model import Found, Left
-from assay.statistics.found_rows import Item
+from assay.statistics import Item
 
 Reads = Callable[[Sequence[Source]], Iterator[Found | Left]]
 """Reads all files of one format that were named together; yields in the order of the files."""

@@ -24,8 +24,7 @@ from assay.errors import LabError
 from assay.lab.cgroups import Limits, throttle
 from assay.lab.commands import parallel, read_text, run, write_text
 from assay.lab.journal import Journal, Step
-from assay.model import Device, DeviceKind, Disks
-from assay.model.requests import request_bytes
+from assay.model import Device, DeviceKind, Disks, request_bytes
 
 CAPACITY_BYTES_MIN = 64 * 2**20
 SYS_BLOCK = Path("/sys/block")

@@ -25,6 +25,7 @@ from assay.model.fitness import Advice, Criterion, Fitness, Grade, Reading
 from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
 from assay.model.layout import Directories, Layout, StoragePolicy
+from assay.model.layout_code import Beside, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.plan import (
     COMPRESSION,
     CONTAINERS,
@@ -34,18 +35,22 @@ from assay.model.plan import (
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
     NETWORK_FACTOR,
+    RETRIES,
     SHUFFLE_CODEC,
     SHUFFLE_COMPRESS,
     TARGETS,
     WORKERS_FACTOR,
+    WORKLOAD,
     Configuration,
     Factor,
     Plan,
+    Until,
     WorkloadSpec,
 )
 from assay.model.price import YEAR_H, Amortisation, Energy, Exchange, LineItem, PriceBook
 from assay.model.program import OWN_JOBS, OWN_SPARK, Outcome, Program, Stored
 from assay.model.reference import GENERATOR, Answered, Asked, Rows
+from assay.model.requests import request_bytes
 from assay.model.rules import Default, Mistake, Rules, Spread
 from assay.model.run import (
     RUN_SCHEMA_VERSION,
@@ -63,6 +68,8 @@ from assay.model.run import (
     Stage,
     Task,
 )
+from assay.model.spreadsheet import harmless_cell, meant_text
+from assay.model.stream import CountedStream
 from assay.model.survey import Daemon, Mount, Survey, survey_of
 from assay.model.trace import CPU_BUSY, CPU_FREE, Trace
 from assay.model.warning import CodedWarning, WarningCode

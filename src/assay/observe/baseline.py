@@ -26,8 +26,7 @@ from assay.errors import FormatError, HostError
 from assay.formats.bare.fio import FioDirection, FioReport, parse_fio
 from assay.formats.bare.iperf3 import Iperf3Report, parse_iperf3
 from assay.hosts.transport import RemoteProcess, Transport
-from assay.model import Baseline, Cluster, Device, DeviceKind, Disks, Measurement, Node, Placement
-from assay.model.requests import request_bytes
+from assay.model import Baseline, Cluster, Device, DeviceKind, Disks, Measurement, Node, Placement, request_bytes
 from assay.units import format_bytes
 
 FILE_S = 4.0

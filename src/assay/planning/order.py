@@ -14,8 +14,7 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.model import Configuration, Plan, WorkloadSpec
-from assay.model.plan import WORKLOAD
+from assay.model import WORKLOAD, Configuration, Plan, WorkloadSpec
 from assay.planning.expansion import workload_option
 from assay.units import parse_bytes
 from assay.workloads.catalogue import workloads

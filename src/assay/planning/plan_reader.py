@@ -12,8 +12,20 @@ from pathlib import Path
 
 from assay.engines.catalogue import all_rules
 from assay.errors import SpecificationError
-from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, Cluster, Factor, FailureClass, Layout, Plan, Rules, WorkloadSpec
-from assay.model.plan import RETRIES, WORKLOAD, Until
+from assay.model import (
+    ENGINE_FACTOR,
+    LAYOUT_FACTOR,
+    RETRIES,
+    WORKLOAD,
+    Cluster,
+    Factor,
+    FailureClass,
+    Layout,
+    Plan,
+    Rules,
+    Until,
+    WorkloadSpec,
+)
 from assay.planning.expansion import expand, workload_option
 from assay.planning.fingerprint import fingerprinted
 from assay.planning.plan_file import PlanFile, plan_file

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics import Estimate, Floats, Ints, Mask, RunTable, groups_by, usable
-from assay.statistics.intervals import welch_ratio
+from assay.statistics import Estimate, Floats, Ints, Mask, RunTable, groups_by, usable, welch_ratio
 
 ALPHA = 0.01
 """Of histories in which nothing happened, at most this share is told to have changed."""

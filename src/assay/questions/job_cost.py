@@ -24,8 +24,7 @@ from assay.errors import RepositoryError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.quality.flagging import odd_times
 from assay.repository import Repository
-from assay.statistics import RunTable, holm, levels_of
-from assay.statistics.intervals import two_sided_p
+from assay.statistics import RunTable, holm, levels_of, two_sided_p
 from assay.wording import workload_title
 
 LAB_NOTE = (

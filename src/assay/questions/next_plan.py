@@ -19,9 +19,9 @@ from assay.model import (
     LAYOUT_FACTOR,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
+    WORKLOAD,
     Plan,
 )
-from assay.model.plan import WORKLOAD
 from assay.planning.expansion import expand, workload_option
 from assay.planning.order import schedule
 from assay.planning.plan_reader import made_plan, plan_of_texts

@@ -27,8 +27,17 @@ from assay.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, ClusterFacts, Environment, PriceBook
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
-from assay.statistics import ABSENT, FACTOR_SYNONYMS, SIZE_OPTIONS, Ints, RunTable, first_rows, groups_by, offsets_in
-from assay.statistics.keys import same_work
+from assay.statistics import (
+    ABSENT,
+    FACTOR_SYNONYMS,
+    SIZE_OPTIONS,
+    Ints,
+    RunTable,
+    first_rows,
+    groups_by,
+    offsets_in,
+    same_work,
+)
 from assay.wording import CheapestWords
 
 PlaceFacts = Mapping[tuple[str, str], ClusterFacts]

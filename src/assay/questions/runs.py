@@ -14,9 +14,8 @@ import numpy as np
 
 from assay.errors import RepositoryError
 from assay.repository import Repository
+from assay.statistics import ANOMALY, DESCRIPTIVE, LAYOUT_DEVICES, NOT_ODD, RunTable
 from assay.statistics.facets import Facet, conditions_of, facets, level_counts, matching, page_of
-from assay.statistics.factors import LAYOUT_DEVICES
-from assay.statistics.run_table import ANOMALY, DESCRIPTIVE, NOT_ODD, RunTable
 from assay.wording import workload_named
 
 NEWEST_FIRST = "-started_unix_s"

@@ -27,8 +27,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace
-from assay.model.warning import recognised
+from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace, warning
 from assay.repository import queries
 from assay.repository.tables import Reading, add_columns, check_table, connection, read_table, write_table
 from assay.workloads.catalogue import known_name
@@ -116,7 +115,7 @@ def _run_of_json(encoded: bytes | str) -> Run:
         warnings = value.get("warnings") if isinstance(value, dict) else None
         if not isinstance(warnings, list) or not any(isinstance(told, str) for told in warnings):
             raise
-        told = [recognised(words) if isinstance(words, str) else words for words in warnings]
+        told = [warning.recognised(words) if isinstance(words, str) else words for words in warnings]
         return msgspec.convert(value | {"warnings": told}, type=Run)
 
 

@@ -18,8 +18,7 @@ from typing import IO, Any
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model import Run
-from assay.model.spreadsheet import harmless_cell
+from assay.model import Run, harmless_cell
 from assay.repository.bundle import SIGNATURE_FILE, Problem, ProblemKind, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository

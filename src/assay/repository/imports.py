@@ -34,8 +34,7 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model import Found, Left, Run, Task, Trace
-from assay.model.imported import like
+from assay.model import Found, Left, Run, Task, Trace, imported
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
 from assay.repository.coded import Coding, rows_of, write_runs
@@ -43,9 +42,7 @@ from assay.repository.content_ids import RunIds, uuid8
 from assay.repository.row_parts import PlacedRows, placed_together, register_rows, storable
 from assay.repository.sameness import SameAs
 from assay.repository.tables import Reading, connection, write_table
-from assay.statistics import RunTable, table_of
-from assay.statistics.found_rows import ColumnsClashError, FoundRows, Item, table_of_rows
-from assay.statistics.run_table import stacked
+from assay.statistics import ColumnsClashError, FoundRows, Item, RunTable, stacked, table_of, table_of_rows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -186,7 +183,7 @@ def gathered(
     for one in found:
         if isinstance(one, FoundRows):
             rows = one.taken(np.array([key not in there for key in one.keys], dtype=np.bool_)) if there else one
-            common = like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
+            common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
             blocks.append(PlacedRows(replace(rows, common=common), positions))
             position += len(rows)
@@ -200,7 +197,7 @@ def gathered(
 def _add(batch: Batch, item: Found, run_id: str, *, position: int, plan: str) -> None:
     """Add a single run to a batch."""
     own = {"run_id": run_id, "campaign_id": batch.import_id, "plan": item.run.plan or plan}
-    batch.runs.append(like(item.run, **own, block=position, position=position))
+    batch.runs.append(imported.like(item.run, **own, block=position, position=position))
     batch.tasks.extend((run_id, task) for task in item.tasks)
     if item.trace:
         batch.traces.append((run_id, item.trace))

@@ -22,9 +22,7 @@ import numpy as np
 
 from assay import __version__
 from assay.errors import RepositoryError
-from assay.model.environment import Environment
-from assay.model.run import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, Task
-from assay.model.trace import Trace
+from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Task, Trace
 from assay.repository import bundle as bundle_files
 from assay.repository.bundle import Contents, Problem
 from assay.repository.coverage import traced_runs
@@ -48,8 +46,7 @@ from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.sameness import SameAs, probably_there
 from assay.repository.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
 from assay.repository.tables import Engine, Reading, connection
-from assay.statistics.found_rows import Item
-from assay.statistics.run_table import RunTable
+from assay.statistics import Item, RunTable
 
 VERSION: Final = 1
 _RUN_ID = re.compile(r"^[0-9A-Za-z][0-9A-Za-z._-]{0,99}$")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from assay.model import Run
-from assay.model.imported import like
+from assay.model import Run, imported
 from assay.repository import queries
 from assay.repository.coded import Coding
 from assay.statistics import ABSENT, Floats, Ints
@@ -40,7 +39,7 @@ class PlacedRows:
     def runs(self) -> list[Run]:
         """Return them one by one."""
         places = zip(self.rows.each(), self.positions.tolist(), strict=True)
-        return [like(found.run, run_id=found.key, block=place, position=place) for found, place in places]
+        return [imported.like(found.run, run_id=found.key, block=place, position=place) for found, place in places]
 
 
 def placed_together(blocks: Sequence[PlacedRows]) -> list[PlacedRows]:

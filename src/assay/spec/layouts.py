@@ -8,8 +8,7 @@ device gets one directory. What does not fit raises :class:`SpecificationError` 
 from collections.abc import Mapping, Sequence
 
 from assay.errors import SpecificationError
-from assay.model import Device, DeviceKind, Directories, Layout, NodeType, StoragePolicy
-from assay.model.layout_code import LayoutCode, parse
+from assay.model import Device, DeviceKind, Directories, Layout, LayoutCode, NodeType, StoragePolicy, layout_code
 from assay.spec.fields import COUNT_MAX, unknown
 
 _CODES = {"HD", "SS", "HS", "SH", "HY"}
@@ -24,7 +23,7 @@ def is_layout_code(name: str) -> bool:
 
 
 def _planned(name: str) -> LayoutCode | None:
-    code = parse(name)
+    code = layout_code.parse(name)
     return code if code and (code.family in _CODES or code.single == "NVE") else None
 
 

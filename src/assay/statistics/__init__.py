@@ -13,15 +13,30 @@ from assay.statistics.factors import (
     circumstances,
     default_baseline,
     factors_of,
+    in_order,
     layout_devices,
     level_of,
     levels_of,
     on_hard_disks,
 )
-from assay.statistics.intervals import LEVEL, Estimate, Means, geometric_mean, means_by, rounding_of
+from assay.statistics.found_rows import ColumnsClashError, Distinct, FoundRows, Item, Shared, groups_of, table_of_rows
+from assay.statistics.intervals import (
+    LEVEL,
+    Estimate,
+    Means,
+    difference,
+    estimate,
+    geometric_mean,
+    means_by,
+    rounding_of,
+    satterthwaite,
+    two_sided_p,
+    welch_ratio,
+)
 from assay.statistics.keys import (
     Groups,
     coarser,
+    combined,
     first_rows,
     groups_by,
     hard_disk_layouts,
@@ -29,6 +44,7 @@ from assay.statistics.keys import (
     level_of_group,
     median_by,
     require_factor,
+    same_work,
     sorted_within,
     usable,
     warm_beside_cold,
@@ -44,6 +60,7 @@ from assay.statistics.run_table import (
     RunTable,
     coded,
     described,
+    stacked,
     started_unix_s,
     table_of,
 )

@@ -7,8 +7,7 @@ In: runs. Out: factor names with their levels, and groups. A factor is ``layout`
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS, Run
-from assay.model.layout_code import HDD, devices_of_text, devices_text, named
+from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, TARGETS, Run, devices_of_text, devices_text, layout_code
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import waved_of
 
@@ -98,7 +97,7 @@ def layout_devices(run: Run) -> str | None:
     """
     if recorded := run.recorded.layout_devices:
         return devices_text(recorded)
-    code = named(run.layout)
+    code = layout_code.named(run.layout)
     return devices_text(code.devices) if code else None
 
 
@@ -108,7 +107,7 @@ def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset
     for layout, text in devices:
         if layout is not None and text is not None:
             kinds.setdefault(layout, set()).update(devices_of_text(text))
-    return frozenset(layout for layout, found in kinds.items() if found == {HDD})
+    return frozenset(layout for layout, found in kinds.items() if found == {layout_code.HDD})
 
 
 def default_baseline(factor: str, levels: Sequence[str], hard_disks: Collection[str]) -> str:

@@ -24,8 +24,7 @@ from assay.charts.plane import cost_plane
 from assay.charts.storage import storage_costs
 from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
-from assay.model import LAYOUT_FACTOR, PriceBook
-from assay.model.price import UNKNOWN
+from assay.model import LAYOUT_FACTOR, PriceBook, price
 from assay.quality.flagging import TIME_ODD
 from assay.questions.job_cost import CostView, name_of
 from assay.questions.overview import usual_baseline
@@ -357,7 +356,7 @@ def _paid(
 
 
 def _has(there: Mapping[str, Sequence[str]], factor: str, levels: Sequence[str]) -> bool:
-    return factor not in there or UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
+    return factor not in there or price.UNKNOWN in levels or not set(levels).isdisjoint(there[factor])
 
 
 def _drawn(view: CostView, colours: dict[str, str]) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from assay.model import Check, Outcome, Program
-from assay.model.stream import CountedStream
+from assay.model import Check, CountedStream, Outcome, Program
 from assay.workloads.checks import common_checks, equal, replicas
 from assay.workloads.hadoop_options import own_program, storing
 from assay.workloads.inputs import OUTPUT, Input

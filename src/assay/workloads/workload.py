@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from assay.model import Answered, Asked, Check, Outcome, Program, Stored, Task
-from assay.model.stream import CountedStream
+from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
 from assay.units import parse_bytes
 from assay.workloads.inputs import Input
 

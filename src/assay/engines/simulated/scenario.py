@@ -31,9 +31,9 @@ from assay.model import (
     NodeType,
     Uncertain,
     WorkloadProfile,
+    request_bytes,
     splits_of,
 )
-from assay.model.requests import request_bytes
 from assay.model.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size

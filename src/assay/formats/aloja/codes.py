@@ -11,8 +11,7 @@ BZIP2 only on the page.
 from collections.abc import Mapping
 from typing import Final
 
-from assay.model import CodedWarning, WarningCode
-from assay.model.layout_code import HDD, NVME, REMOTE, SSD, Beside, parse
+from assay.model import Beside, CodedWarning, WarningCode, layout_code
 
 UNKNOWN: Final = frozenset({"", "null", "none", "na", "n/a", "\\n"})
 """Texts, in small letters, that stand for no value in ALOJA's tables."""
@@ -48,7 +47,12 @@ CODECS: Final[Mapping[str, str]] = {
 _COMPRESSION_NAMES: Final = {"none": "0", "zlib": "1", "bzip2": "2", "lzo": "2", "snappy": "3"}
 """The words that ALOJA's page shows for its codes, in small letters; what it calls BZIP2 was LZO."""
 _SUITES: Final = {"b": "HiBench", "b_min": "HiBench-min", "b_10": "HiBench-10", "hdi": "HDI"}
-_DEVICES: Final = {HDD: "SATA disk", SSD: "SSD", NVME: "NVMe drive", REMOTE: "remote volume"}
+_DEVICES: Final = {
+    layout_code.HDD: "SATA disk",
+    layout_code.SSD: "SSD",
+    layout_code.NVME: "NVMe drive",
+    layout_code.REMOTE: "remote volume",
+}
 RAM_DISK: Final = "RAM"
 
 
@@ -73,7 +77,7 @@ def layout_words(code: str) -> str | None:
     """Return what a disk code stands for; None when ALOJA's scripts do not explain it."""
     if code == RAM_DISK:
         return "HDFS and intermediate data on a RAM disk"
-    found = parse(code)
+    found = layout_code.parse(code)
     if found is None:
         return None
     device = "NFS mount" if found.family == "NFS" else _DEVICES[found.kind]
@@ -82,7 +86,7 @@ def layout_words(code: str) -> str | None:
     many = f"{found.disks} {device}{'s' if found.disks != 1 else ''}"
     if found.more is None:
         return f"HDFS on {many}, intermediate data on the first of them"
-    one = f"one {'local ' if found.kind == REMOTE else ''}{_DEVICES[found.more]}"
+    one = f"one {'local ' if found.kind == layout_code.REMOTE else ''}{_DEVICES[found.more]}"
     return {
         Beside.INTERMEDIATE: f"HDFS on {many}, intermediate data on {one}",
         Beside.HDFS: f"HDFS on {one}, intermediate data on {many}",

@@ -26,8 +26,7 @@ from assay.formats.aloja.times import started
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mysqldump import DumpRow, is_dump, rows_of
-from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Phase, RunStatus, Task, foreign_run
-from assay.model.layout_code import devices_of_code
+from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Phase, RunStatus, Task, devices_of_code, foreign_run
 from assay.workloads.catalogue import known_name
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})

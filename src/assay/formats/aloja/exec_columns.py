@@ -29,8 +29,7 @@ from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.formats.tables.columns import Aspect, Aspects, Cut, Cutting, lines_of, pieces_of, plain_numbers
 from assay.model import SOURCE_ID_LENGTH_MAX, Left, foreign_run
-from assay.statistics.arrays import Codes, Floats
-from assay.statistics.found_rows import Distinct, FoundRows, Shared, groups_of
+from assay.statistics import Codes, Distinct, Floats, FoundRows, Shared, groups_of
 
 _COMMON: Final = foreign_run(workload="", duration_s=0.0)
 _OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")

@@ -19,9 +19,18 @@ from assay.formats.aloja import codes
 from assay.formats.aloja.joins import Clusters, Joined
 from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
-from assay.model import SOURCE_ID_LENGTH_MAX, CodedWarning, Found, Left, Run, RunStatus, WarningCode, foreign_run
-from assay.model.imported import like
-from assay.model.layout_code import devices_of_code
+from assay.model import (
+    SOURCE_ID_LENGTH_MAX,
+    CodedWarning,
+    Found,
+    Left,
+    Run,
+    RunStatus,
+    WarningCode,
+    devices_of_code,
+    foreign_run,
+    imported,
+)
 from assay.workloads.catalogue import known_name
 
 VALID_MIN_S: Final = 60.0
@@ -245,7 +254,7 @@ class Table:
             self.take(key, identity.strip(), number)
         remarks = doubts(label, duration_s, folder)
         dollars = self.dollars(cost)
-        run = like(
+        run = imported.like(
             label,
             source_id=codes.known(identity)[:SOURCE_ID_LENGTH_MAX],
             duration_s=duration_s,

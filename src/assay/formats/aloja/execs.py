@@ -20,7 +20,7 @@ from assay.formats.aloja.joins import Clusters
 from assay.formats.importing import Format
 from assay.formats.source import HEAD_BYTES, LINE_BYTES_MAX, Source, decoded
 from assay.model import Found, Left
-from assay.statistics.found_rows import Item
+from assay.statistics import Item
 
 
 def _first_line(text: str) -> str:

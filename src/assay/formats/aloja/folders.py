@@ -35,8 +35,7 @@ from assay.formats.aloja.names import FolderConfiguration, FolderName
 from assay.formats.aloja.samples import Monitored, Samples
 from assay.formats.importing import Format
 from assay.formats.source import Source
-from assay.model import CodedWarning, Found, Left, RunStatus, WarningCode, foreign_run
-from assay.model.layout_code import devices_of_code
+from assay.model import CodedWarning, Found, Left, RunStatus, WarningCode, devices_of_code, foreign_run
 from assay.workloads.catalogue import known_name
 
 _CONFIG = "config.sh"

@@ -17,8 +17,7 @@ from typing import Final
 
 import numpy as np
 
-from assay.statistics.arrays import Codes, Floats
-from assay.statistics.found_rows import Distinct, groups_of
+from assay.statistics import Codes, Distinct, Floats, groups_of
 
 CHARACTERS_AT_ONCE = 2_000_000
 """Of a table, so that the rows under way take little memory."""

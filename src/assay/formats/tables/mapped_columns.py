@@ -39,8 +39,7 @@ from assay.formats.tables.mapped_rows import (
 from assay.formats.tables.printed import DURATION_MAX_S
 from assay.formats.tables.table_lines import OpenTable, Rows, is_blank
 from assay.model import Left, Run
-from assay.statistics.arrays import Codes, Floats, Mask
-from assay.statistics.found_rows import Distinct, FoundRows, Item, Shared, groups_of
+from assay.statistics import Codes, Distinct, Floats, FoundRows, Item, Mask, Shared, groups_of
 
 _ASPECTS: Final = {
     ("workload",): ("workload",),

@@ -16,9 +16,7 @@ from typing import Final
 
 from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
-from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Origin, Run, RunStatus, foreign_run
-from assay.model.imported import like
-from assay.model.spreadsheet import meant_text
+from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Origin, Run, RunStatus, foreign_run, imported, meant_text
 from assay.spec.fields import unknown
 from assay.units import parse_bytes
 from assay.workloads.catalogue import known_name
@@ -97,7 +95,7 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
     told |= {name: key_number(value) for name, value in numbers.items()}
     if started_at:
         told["started_at"] = started_at
-    run = like(
+    run = imported.like(
         label,
         duration_s=duration_s,
         started_at=started_at,

@@ -26,7 +26,7 @@ from assay.formats.tables.mapped_rows import DURATIONS, NAMED, RowReader
 from assay.formats.tables.table_lines import open_table
 from assay.model import Found, Left, Origin
 from assay.spec.fields import unknown
-from assay.statistics.found_rows import Item
+from assay.statistics import Item
 
 FIELDS: Final = (
     "workload",
