@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Depends, Query, Request
+from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.charts.identity import colours_of
 from assay.statistics import RunTable
-from assay.web.context import get_context, get_roles, require
-from assay.web.security import HEADERS, Role
+from assay.web.context import get_context, get_roles
+from assay.web.security import HEADERS
 
-READERS = [Depends(require(Role.READ))]
 Texts = Annotated[list[str], Query(max_length=50)]
 Text = Annotated[str | None, Query(max_length=300)]
 

@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from assay.errors import RepositoryError
 from assay.repository.remote import digest_header, digest_of
 from assay.repository.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
-from assay.web.context import PROBLEMS, ContextOf, DeniedError, require
+from assay.web.context import PROBLEMS, READERS, ContextOf, DeniedError, require
 from assay.web.models import BundlePage, Problem, Uploaded
 from assay.web.rendering import NotFoundError
 from assay.web.security import Role
@@ -30,7 +30,7 @@ _MORE: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.get("", dependencies=[Depends(require(Role.READ))])
+@router.get("", dependencies=READERS)
 def bundles(
     context: ContextOf, after: Annotated[str, Query(max_length=100, description="The last id known.")] = ""
 ) -> BundlePage:
@@ -41,7 +41,7 @@ def bundles(
 
 @router.get(
     "/{bundle_id}",
-    dependencies=[Depends(require(Role.READ))],
+    dependencies=READERS,
     response_class=StreamingResponse,
     responses={200: {"content": {_TAR: {}}, "description": "The bundle."}},
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from assay.compare.side_by_side import SIDES_MAX, SIDES_MIN, Sides
 from assay.errors import SpecificationError
@@ -16,10 +16,9 @@ from assay.questions.sides import Of, sides_of
 from assay.repository.exchange import write_csv, write_json_lines, write_parquet
 from assay.statistics import RunTable
 from assay.web.api_runs import find_run
-from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
-from assay.web.security import Role
+from assay.web.context import PROBLEMS, READERS, ContextOf, Where
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 
 EXPORT_RUNS_MAX = 100_000
 RunIds = Annotated[list[str], Query(max_length=SIDES_MAX, description=f"{SIDES_MIN} to {SIDES_MAX} ids of runs.")]
@@ -32,19 +31,14 @@ _FORMS: dict[str, str] = {
 _WRITERS: dict[str, Callable[[Sequence[Run], IO[str]], None]] = {"csv": write_csv, "jsonl": write_json_lines}
 
 
-def kept_sides(context: Context, ids: Sequence[str], of: Of) -> Sides:
-    """Return the sides, kept as long as the repository stays as it is."""
-
-    def make(table: RunTable) -> Sides:
-        return sides_of(context.store.repository, table, [find_run(context, run_id) for run_id in ids], of)
-
-    return context.store.answer(("sides", tuple(ids), of), make)
-
-
 @router.get("/sides")
 def sides(context: ContextOf, run: RunIds, of: Of = "configurations") -> Sides:
     """Put runs, or the configurations that they are of, side by side: differences, and ratios to the first."""
-    return kept_sides(context, run, of)
+
+    def make(table: RunTable) -> Sides:
+        return sides_of(context.store.repository, table, [find_run(context, run_id) for run_id in run], of)
+
+    return context.store.answer(("sides", tuple(run), of), make)
 
 
 _FILE: dict[int | str, dict[str, Any]] = {

@@ -27,13 +27,12 @@ from assay.planning.plan_text import CLUSTER_FILE, PLAN_FILE
 from assay.questions.campaigns import CLUSTER_BYTES_MAX, LISTED_MAX, campaigns, newest_on
 from assay.questions.campaigns import cluster_files as served_clusters
 from assay.spec.document import Value
-from assay.web.context import PROBLEMS, Context, ContextOf, DeniedError, StartedCampaign, require
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf, DeniedError, StartedCampaign, require
 from assay.web.models import Model, ShortText
 from assay.web.rendering import NotFoundError
 from assay.web.security import Role
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, tags=["plans"])
-READER, RUNNER = Depends(require(Role.READ)), Depends(require(Role.RUN))
 
 RUNS_MAX = 5_000
 """More runs than this are no plan that anybody carries out, and take long to lay out."""
@@ -143,8 +142,15 @@ def cluster_text_of(context: Context, asked: PlanQuestion) -> str:
     return files[asked.cluster]
 
 
-def previewed(context: Context, asked: PlanQuestion) -> Preview:
-    """Return what carrying out the plan would do."""
+@router.get("/clusters", dependencies=READERS)
+def clusters(context: ContextOf) -> list[ClusterText]:
+    """List the cluster files that plans can be made for."""
+    return [ClusterText(name=name, text=text) for name, text in cluster_files(context).items()]
+
+
+@router.post("/plan", dependencies=READERS)
+def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
+    """Put a plan together: its YAML, its runs, how long they should take. Nothing is kept, and nothing runs."""
 
     def history(cluster: str) -> Sequence[Run]:
         repository = context.store.repository
@@ -153,20 +159,9 @@ def previewed(context: Context, asked: PlanQuestion) -> Preview:
     return preview(plan_of(asked, cluster_text_of(context, asked)), context.store.repository, history, time.time())
 
 
-@router.get("/clusters", dependencies=[READER])
-def clusters(context: ContextOf) -> list[ClusterText]:
-    """List the cluster files that plans can be made for."""
-    return [ClusterText(name=name, text=text) for name, text in cluster_files(context).items()]
-
-
-@router.post("/plan", dependencies=[READER])
-def plan(context: ContextOf, asked: PlanQuestion) -> Preview:
-    """Put a plan together: its YAML, its runs, how long they should take. Nothing is kept, and nothing runs."""
-    return previewed(context, asked)
-
-
-def started(context: Context, asked: PlanQuestion) -> Started:
-    """Start a campaign as a process of its own."""
+@router.post("/plan/start", dependencies=[Depends(require(Role.RUN))])
+def start(context: ContextOf, asked: PlanQuestion) -> Started:
+    """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
     if not context.campaigns:
         raise DeniedError(403, "this server starts no campaigns", "start it with `assay serve --campaigns`")
     if asked.cluster_text is not None:
@@ -211,12 +206,6 @@ def _run(path: Path, root: Path, log: Path) -> subprocess.Popen[bytes]:
             start_new_session=True,
             cwd=path.parent,
         )
-
-
-@router.post("/plan/start", dependencies=[RUNNER])
-def start(context: ContextOf, asked: PlanQuestion) -> Started:
-    """Start the plan as a campaign, where this server may and the token has the role run; one at a time."""
-    return started(context, asked)
 
 
 def asked_in(form: dict[str, list[str]]) -> PlanQuestion:
@@ -274,8 +263,9 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def started_of(context: Context) -> list[StartedStatus]:
-    """Return how the campaigns stand that this server started, oldest first."""
+@router.get("/plan/started", dependencies=READERS)
+def list_started(context: ContextOf) -> list[StartedStatus]:
+    """List the campaigns that this server started since it runs, with the end of what each printed."""
     return [
         StartedStatus(
             plan=one.plan,
@@ -295,9 +285,3 @@ def _last_lines(log: Path) -> list[str]:
             return file.read().decode(errors="replace").splitlines()[-LOG_LINES:]
     except OSError:
         return []
-
-
-@router.get("/plan/started", dependencies=[READER])
-def list_started(context: ContextOf) -> list[StartedStatus]:
-    """List the campaigns that this server started since it runs, with the end of what each printed."""
-    return started_of(context)

@@ -5,10 +5,9 @@ The model is learned once for each index, by the first who asks; everybody else 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
 from assay.questions.configuration_asked import conditions
@@ -18,10 +17,9 @@ from assay.questions.learned import Learned, learned
 from assay.questions.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.prediction import Prediction, predicted_by
-from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
-from assay.web.security import Role
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["learned"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"])
 NEXT_MAX = 100
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
 
@@ -31,36 +29,21 @@ def kept_model(context: Context) -> Learned:
     return context.store.answer(("learned",), lambda _: learned(context.store.repository))
 
 
-def kept_prediction(context: Context, where: Sequence[str]) -> Prediction:
-    """Return one prediction."""
+@router.get("/predict")
+def get_prediction(context: ContextOf, where: Where) -> Prediction:
+    """Tell how long a configuration will take, with the interval of one run, or that nobody can know."""
     repository = context.store.repository
     return context.store.answer(
         ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)
     )
 
 
-def kept_reasons(context: Context, where: Sequence[str], by: Sequence[str] = ()) -> WhatMatters:
-    """Return what matters among the runs that match."""
-    return context.store.answer(
-        ("matters", tuple(where), tuple(by)), lambda _: what_matters_by(kept_model(context), where, by)
-    )
-
-
-def kept_map(context: Context) -> CoverageMap:
-    """Return what was measured of what."""
-    return context.store.answer(("map",), coverage_map)
-
-
-@router.get("/predict")
-def get_prediction(context: ContextOf, where: Where) -> Prediction:
-    """Tell how long a configuration will take, with the interval of one run, or that nobody can know."""
-    return kept_prediction(context, where)
-
-
 @router.get("/matters")
 def get_reasons(context: ContextOf, where: Where = [], by: Factors = []) -> WhatMatters:  # noqa: B006
     """Tell how much of the times' variation each factor makes, alone and with another."""
-    return kept_reasons(context, where, by)
+    return context.store.answer(
+        ("matters", tuple(where), tuple(by)), lambda _: what_matters_by(kept_model(context), where, by)
+    )
 
 
 @router.get("/next")
@@ -90,4 +73,4 @@ def get_missing(context: ContextOf, where: Where) -> Response:
 @router.get("/map")
 def get_map(context: ContextOf) -> CoverageMap:
     """Tell how many valid runs there are of each workload on each cluster, layout and network."""
-    return kept_map(context)
+    return context.store.answer(("map",), coverage_map)

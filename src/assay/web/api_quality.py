@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 
 from assay.questions.run_quality import (
     PRECISION,
@@ -21,23 +20,12 @@ from assay.questions.run_quality import (
 )
 from assay.repository import Repository
 from assay.statistics import RunTable
-from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
-from assay.web.security import Role
+from assay.web.context import PROBLEMS, READERS, ContextOf, Where
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["quality"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["quality"])
 
 ANOMALIES_MAX = 1000
 Wanted = Annotated[float, Query(gt=0, le=10, allow_inf_nan=False, description="Half-width: 0.05 is 5 %.")]
-
-
-def kept_coverage(context: Context, where: Sequence[str]) -> tuple[Coverage, ...]:
-    """Return for each plan how many of its runs have a trace, and cold caches; traces are looked for once."""
-    store = context.store
-
-    def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
-        return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
-
-    return context.ask(make, where, "coverage")
 
 
 @router.get("/causes")
@@ -49,27 +37,19 @@ def get_causes(context: ContextOf, where: Where = []) -> NotValid:  # noqa: B006
 @router.get("/coverage")
 def get_coverage(context: ContextOf, where: Where = []) -> tuple[Coverage, ...]:  # noqa: B006
     """Tell for each plan how many runs have a trace, and how many were proven cold."""
-    return kept_coverage(context, where)
+    store = context.store
+
+    def make(repository: Repository, table: RunTable) -> tuple[Coverage, ...]:
+        # traces are looked for once
+        return coverage(table, store.answer(("traced",), lambda every: traced_rows(repository, every)))
+
+    return context.ask(make, where, "coverage")
 
 
 @router.get("/precision")
 def get_precision(context: ContextOf, wanted: Wanted = PRECISION, where: Where = []) -> StillNeeded:  # noqa: B006
     """Tell how many repetitions each configuration still needs for a stated precision."""
-    return kept_needs(context, where, wanted)
-
-
-def kept_needs(context: Context, where: Sequence[str], wanted: float) -> StillNeeded:
-    """Return how many repetitions each configuration still needs."""
     return context.ask(lambda repository, table: still_needed(repository, table, wanted), where, ("needs", wanted))
-
-
-def kept_odd_runs(context: Context, where: Sequence[str], limit: int) -> OddRuns:
-    """Return the most serious anomalies."""
-    return context.ask(
-        lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
-        where,
-        ("anomalies", limit),
-    )
 
 
 @router.get("/anomalies")
@@ -79,4 +59,8 @@ def anomalies(
     limit: Annotated[int, Query(ge=1, le=ANOMALIES_MAX)] = 50,
 ) -> OddRuns:
     """List the runs that are odd for their configuration, the most serious first."""
-    return kept_odd_runs(context, where, limit)
+    return context.ask(
+        lambda repository, table: odd_runs(repository, context.store.flagged(), table, limit),
+        where,
+        ("anomalies", limit),
+    )

@@ -3,19 +3,18 @@
 import hashlib
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter
 from pydantic import Field
 
 from assay.questions.json_values import json_value
 from assay.questions.recommend import SURELY
 from assay.questions.recommend_asked import SIMULATIONS_MAX, RecommendAsked, kept_catalogues, prepared
-from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf
 from assay.web.models import BOOK_CHARACTERS_MAX, Model, ShortText
 from assay.web.rendering import NotFoundError
 from assay.web.searches import Search
-from assay.web.security import Role
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["what if"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 LongText = Annotated[str, Field(max_length=BOOK_CHARACTERS_MAX)]
 
 

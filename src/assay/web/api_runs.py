@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Path, Query
 
 from assay.errors import RepositoryError
 from assay.explain.limits import Limits
@@ -18,12 +17,11 @@ from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository.transfer import bundle_ids
 from assay.statistics import RunTable
-from assay.web.context import API_VERSION, PROBLEMS, Context, ContextOf, RolesOf, Where, require
+from assay.web.context import API_VERSION, PROBLEMS, READERS, Context, ContextOf, RolesOf, Where
 from assay.web.models import About, LogPart, RunParts, Summary, TaskAttempt, TraceAnswer
 from assay.web.rendering import NotFoundError
-from assay.web.security import Role
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["runs"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["runs"])
 
 LIMIT_MAX = 1000
 OFFSET_MAX = 10**9
@@ -38,38 +36,15 @@ def about(context: ContextOf, roles: RolesOf) -> About:
     return About(assay=context.version, api=API_VERSION, roles=sorted(roles), prices=book)
 
 
-def summary_of(context: Context) -> Summary:
-    """Return what the repository holds."""
+@router.get("/summary")
+def summary(context: ContextOf) -> Summary:
+    """Tell what the repository holds, and which storage leads on each workload."""
 
     def make(table: RunTable) -> Summary:
         bundles = len(bundle_ids(context.store.repository))
         return Summary(counts=counts_of(table), bundles=bundles, leaders=leaders(table))
 
     return context.store.answer(("summary",), make)
-
-
-@router.get("/summary")
-def summary(context: ContextOf) -> Summary:
-    """Tell what the repository holds, and which storage leads on each workload."""
-    return summary_of(context)
-
-
-def kept_page(
-    context: Context,
-    where: Sequence[str],
-    sort: str,
-    offset: int,
-    limit: int,
-    columns: Sequence[str] | None,
-    *,
-    with_facets: bool,
-) -> RunPage:
-    """Return one page of the runs that match."""
-    key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, with_facets)
-    repository = context.store.repository
-    return context.store.answer(
-        key, lambda table: run_page(repository, table, where, sort, offset, limit, columns, with_facets=with_facets)
-    )
 
 
 @router.get("/runs")
@@ -85,7 +60,11 @@ def runs(
     facets: Annotated[bool, Query(description="Count what further conditions would leave.")] = True,
 ) -> RunPage:
     """List the runs that match, a page at a time, with the counts beside each further choice."""
-    return kept_page(context, where, sort, offset, limit, columns, with_facets=facets)
+    key = ("runs", tuple(where), sort, offset, limit, tuple(columns) if columns is not None else None, facets)
+    repository = context.store.repository
+    return context.store.answer(
+        key, lambda table: run_page(repository, table, where, sort, offset, limit, columns, with_facets=facets)
+    )
 
 
 def find_run(context: Context, run_id: str) -> Run:
@@ -165,10 +144,15 @@ def log_of(context: Context, run_id: str, name: str) -> str:
     return found
 
 
-def log_part(context: Context, run_id: str, name: str, offset_bytes: int) -> LogPart:
-    """Return part of a log. NotFoundError when the run has no such log."""
-    repository, found = context.store.repository, log_of(context, run_id, name)
-    chunks = repository.log_chunks(found, name, offset_bytes)
+@router.get("/runs/{run_id}/logs/{name:path}")
+def log(
+    context: ContextOf,
+    run_id: RunId,
+    name: Annotated[str, Path(max_length=500)],
+    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
+) -> LogPart:
+    """Return a part of one of the run's logs."""
+    chunks = context.store.repository.log_chunks(log_of(context, run_id, name), name, offset_bytes)
     part = b""
     while len(part) <= LOG_BYTES_MAX and (chunk := next(chunks, b"")):
         part += chunk
@@ -179,14 +163,3 @@ def log_part(context: Context, run_id: str, name: str, offset_bytes: int) -> Log
         text=part.decode("utf-8", "replace"),
         next_offset_bytes=offset_bytes + len(part) if more else None,
     )
-
-
-@router.get("/runs/{run_id}/logs/{name:path}")
-def log(
-    context: ContextOf,
-    run_id: RunId,
-    name: Annotated[str, Path(max_length=500)],
-    offset_bytes: Annotated[int, Query(ge=0, le=10**12)] = 0,
-) -> LogPart:
-    """Return a part of one of the run's logs."""
-    return log_part(context, run_id, name, offset_bytes)

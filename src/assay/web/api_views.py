@@ -5,11 +5,11 @@ Each calls the function that the command of the same name calls.
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 
 from assay.campaign.plan_texts import PlanText
 from assay.campaign.status import CampaignStatus
@@ -26,11 +26,10 @@ from assay.questions.runs import selected
 from assay.questions.speedup import SpeedupView, published_figures, speedup_view
 from assay.spec.prices import checked_date, prices_of
 from assay.statistics import RunTable
-from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.web.models import CostPlane, CostQuestion, FigureRow, Tco, TcoQuestion
-from assay.web.security import Role
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 
 RUNS_MAX = 3000
 """Of how many whole runs a view is made at most: those views read every run's record."""
@@ -63,25 +62,6 @@ def compare(
     return context.store.answer(("compare", by, baseline, tuple(where)), make)
 
 
-def speedups(
-    context: Context,
-    by: Sequence[str],
-    baseline: str | None,
-    group: str | None,
-    ignore: Sequence[str],
-    where: Sequence[str],
-) -> SpeedupView:
-    """Return the speedups over matched sets."""
-    key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
-    repository = context.store.repository
-    return context.store.answer(
-        key,
-        lambda table: speedup_view(
-            repository, selected(table, where), by, baseline, group=group, ignore=frozenset(ignore)
-        ),
-    )
-
-
 @router.get("/speedup")
 def speedup(
     context: ContextOf,
@@ -94,11 +74,25 @@ def speedup(
     where: Where = [],  # noqa: B006
 ) -> SpeedupView:
     """Tell how much faster a factor's levels are, over all configurations that were run with both."""
-    return speedups(context, by, baseline, None if group == "none" else group, ignore, where)
+    key = ("speedup", tuple(by), baseline, group, tuple(ignore), tuple(where))
+    repository, groups = context.store.repository, None if group == "none" else group
+    return context.store.answer(
+        key,
+        lambda table: speedup_view(
+            repository, selected(table, where), by, baseline, group=groups, ignore=frozenset(ignore)
+        ),
+    )
 
 
-def figures(context: Context, method: str, by: str, baseline: str | None, where: Sequence[str]) -> list[FigureRow]:
-    """Return a publication's figures."""
+@router.get("/speedup/published")
+def speedup_published(
+    context: ContextOf,
+    method: Literal["aloja", "lisa14"],
+    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
+    baseline: Name = None,
+    where: Where = [],  # noqa: B006
+) -> list[FigureRow]:
+    """Give a publication's own figure: means over whatever mixture of runs there is."""
 
     def make(table: RunTable) -> list[FigureRow]:
         found = published_figures(selected(table, where), by, baseline, method)
@@ -118,27 +112,6 @@ def figures(context: Context, method: str, by: str, baseline: str | None, where:
     return context.store.answer(("figures", method, by, baseline, tuple(where)), make)
 
 
-@router.get("/speedup/published")
-def speedup_published(
-    context: ContextOf,
-    method: Literal["aloja", "lisa14"],
-    by: Annotated[str, Query(max_length=300)] = LAYOUT_FACTOR,
-    baseline: Name = None,
-    where: Where = [],  # noqa: B006
-) -> list[FigureRow]:
-    """Give a publication's own figure: means over whatever mixture of runs there is."""
-    return figures(context, method, by, baseline, where)
-
-
-def claims(context: Context, where: Sequence[str], *, include_flagged: bool = False) -> FindingsView:
-    """Return what the runs say to the field's claims; what pays is judged by the server's own price book."""
-    return context.ask(
-        lambda repository, table: findings_view(repository, table, context.book, include_flagged=include_flagged),
-        where,
-        ("findings", include_flagged),
-    )
-
-
 @router.get("/findings")
 def findings(
     context: ContextOf,
@@ -146,7 +119,12 @@ def findings(
     include_flagged: Annotated[bool, Query(description="Let runs count that are flagged as odd.")] = False,
 ) -> FindingsView:
     """Tell what the runs say to the field's common claims, by origin."""
-    return claims(context, where, include_flagged=include_flagged)
+    # what pays is judged by the server's own price book
+    return context.ask(
+        lambda repository, table: findings_view(repository, table, context.book, include_flagged=include_flagged),
+        where,
+        ("findings", include_flagged),
+    )
 
 
 def book_of(context: Context, text: str | None, changes: Mapping[str, float]) -> PriceBook:
@@ -160,8 +138,26 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
     return repriced(book, {name: Decimal(str(amount)) for name, amount in changes.items()})
 
 
-def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
-    """Return the plane of each job under a question's prices."""
+def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
+    """Return the cost planes under the server's own price book, and those of jobs that it prices nothing of.
+
+    Each is there twice: over all runs of a row, which tells how sure the ranking is, and over each row's best
+    configuration, which often is a single run. Nothing without a book.
+    """
+    if context.book is None:
+        return [], []
+    try:
+        every = cost(context, CostQuestion(take="all"))
+        best = {tuple(plane.job.items()): plane for plane in cost(context, CostQuestion())}
+    except AssayError:
+        return [], []
+    paired = [(plane, best[tuple(plane.job.items())]) for plane in every if plane.rows]
+    return paired, [plane for plane in every if not plane.rows]
+
+
+@router.post("/cost")
+def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
+    """Price runs: ranking, Pareto front with probabilities, prices at which the answer flips. Nothing is kept."""
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostPlane]:
@@ -173,29 +169,6 @@ def planes(context: Context, asked: CostQuestion) -> list[CostPlane]:
         ]
 
     return context.store.answer(("cost", asked.model_dump_json()), make)
-
-
-def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
-    """Return the cost planes under the server's own price book, and those of jobs that it prices nothing of.
-
-    Each is there twice: over all runs of a row, which tells how sure the ranking is, and over each row's best
-    configuration, which often is a single run. Nothing without a book.
-    """
-    if context.book is None:
-        return [], []
-    try:
-        every = planes(context, CostQuestion(take="all"))
-        best = {tuple(plane.job.items()): plane for plane in planes(context, CostQuestion())}
-    except AssayError:
-        return [], []
-    paired = [(plane, best[tuple(plane.job.items())]) for plane in every if plane.rows]
-    return paired, [plane for plane in every if not plane.rows]
-
-
-@router.post("/cost")
-def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
-    """Price runs: ranking, Pareto front with probabilities, prices at which the answer flips. Nothing is kept."""
-    return planes(context, asked)
 
 
 def tco_view(context: Context, asked: TcoQuestion) -> CostView:

@@ -8,23 +8,17 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 
 from assay.cost.repricing import repriced
 from assay.planning.altered import Change, parse_changes
 from assay.questions.whatif import Anchor, WhatIf, answered
 from assay.questions.whatif_page import AskedFrom, anchor_of, places_to_ask_from
-from assay.web.context import PROBLEMS, Context, ContextOf, require
-from assay.web.security import Role
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["what if"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["what if"])
 RunId = Annotated[str, Query(min_length=4, max_length=100, description="The beginning of a run's id.")]
 Changes = Annotated[list[str], Query(alias="set", max_length=50, description="NAME=VALUE, as `assay whatif --set`.")]
-
-
-def kept_places(context: Context) -> tuple[AskedFrom, ...]:
-    """Return what can be asked from."""
-    return context.store.answer(("asked from",), lambda table: places_to_ask_from(context.store.repository, table))
 
 
 def kept_anchor(context: Context, run_id: str) -> Anchor:
@@ -46,7 +40,7 @@ def answer_of(context: Context, anchor: Anchor, changes: Sequence[Change], price
 @router.get("/whatif/places")
 def get_places(context: ContextOf) -> tuple[AskedFrom, ...]:
     """List the measured runs that can be asked from, by workload and configuration."""
-    return kept_places(context)
+    return context.store.answer(("asked from",), lambda table: places_to_ask_from(context.store.repository, table))
 
 
 @router.get("/whatif")

@@ -6,19 +6,18 @@ CPUs side by side.
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Query
 
 from assay.compare.side_by_side import Sides
 from assay.explain.reasons import Reasons, SideSeen, reasons
 from assay.questions.sides import Of
 from assay.questions.why import ExamplePair, WhyQuestion, pair_of
-from assay.web.api_compare import RunIds, kept_sides
+from assay.web.api_compare import RunIds, sides
 from assay.web.api_runs import close_view
-from assay.web.context import PROBLEMS, Context, ContextOf, Where, require
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 from assay.web.rendering import NotFoundError
-from assay.web.security import Role
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["views"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
 Level = Annotated[str, Query(min_length=1, max_length=300)]
 Stratum = Annotated[str, Query(max_length=50, description="Empty: any; an origin without a scale is full size.")]
 
@@ -53,13 +52,13 @@ def why(
     return required_pair(context, WhyQuestion(by, baseline, candidate, tuple(where), origin, lab_scale))
 
 
-def reasons_of(context: Context, sides: Sides) -> Reasons:
+def reasons_of(context: Context, found: Sides) -> Reasons:
     """Return what was observed of one run of each side, the one nearest to its median."""
-    seen = [(side.label, close_view(context, side.typical_run_id)) for side in sides.sides]
+    seen = [(side.label, close_view(context, side.typical_run_id)) for side in found.sides]
     return reasons([SideSeen(label, one.run.duration_s, one.detail) for label, one in seen])
 
 
 @router.get("/reasons")
 def reasons_for(context: ContextOf, run: RunIds, of: Of = "configurations") -> Reasons:
     """Tell where the time of runs or configurations went, and what disks and CPUs did meanwhile."""
-    return reasons_of(context, kept_sides(context, run, of))
+    return reasons_of(context, sides(context, run, of))

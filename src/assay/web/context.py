@@ -126,6 +126,8 @@ async def tried(request: Request, token: str) -> Roles | Refusal:
     return found
 
 
+READERS = [Depends(require(Role.READ))]
+"""What handlers depend on that answer whoever may read."""
 Where = Annotated[list[str], Query(max_length=50, description="COLUMN=LEVEL, repeatable; several of one column: any.")]
 ContextOf = Annotated[Context, Depends(get_context)]
 RolesOf = Annotated[Roles, Depends(get_roles)]

@@ -21,15 +21,15 @@ from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
 from assay.questions.overview import counts_of, usual_baseline
-from assay.questions.run_quality import NO_PLAN, PRECISION, why_not_valid
+from assay.questions.run_quality import NO_PLAN, PRECISION
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
 from assay.questions.speedup_tables import foremost, tables_of
 from assay.questions.tuning import is_tuning
 from assay.questions.why import of_leader
 from assay.statistics import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
-from assay.web.answering import READERS, Text, Texts, error_page, page_of, palette
-from assay.web.context import Context, ContextOf, get_context, tried
+from assay.web.answering import Text, Texts, error_page, page_of, palette
+from assay.web.context import READERS, Context, ContextOf, get_context, tried
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
 from assay.wording import workload_title
@@ -53,11 +53,11 @@ def static(context: ContextOf, stamp: str, name: str) -> Response:
 def overview(request: Request, context: ContextOf) -> Response:
     """Show what there is, who leads, and what the runs say to common claims."""
     table = context.store.table()
-    summary = api_runs.summary_of(context)
-    found = api_views.claims(context, ()) if len(table) else None
+    summary = api_runs.summary(context)
+    found = api_views.findings(context) if len(table) else None
     listed = campaigns(context.store.repository, time.time(), LISTED_MAX)
     known = {campaign.pid for campaign in listed if campaign.running}
-    started = api_plan.started_of(context)
+    started = api_plan.list_started(context)
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
     speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
@@ -94,7 +94,7 @@ def runs(
     """Show the runs that match, with the counts beside each further choice."""
     usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
-    page = api_runs.kept_page(context, where, sort, offset, PAGE_RUNS, chosen, with_facets=True)
+    page = api_runs.runs(context, where, sort, offset, PAGE_RUNS, chosen)
     state = RunsAddress(
         tuple(filter(None, where)),
         sort,
@@ -147,17 +147,18 @@ def speedup(
         )
     levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
     first = usual if not baseline or (levels and baseline not in levels) else baseline
-    groups = None if group == "none" else group or "workload"
     view, figures, chart, network = None, [], None, None
     shown: list[Speedup] = []
     if method == "matched":
-        view = api_views.speedups(context, names, first, groups, (), where)
+        view = api_views.speedup(context, names, first, group or "workload", where=where)
         network = network_of(view.compared)
         shown = foremost(view.speedups, len(view.speedups) if every else SPEEDUPS_SHOWN)
         if shown:
             chart = speedup_forest(named_speedups(shown), palette(table, names[0]))
     else:
-        figures = api_views.figures(context, method, names[0], first if method == "lisa14" else baseline, where)
+        figures = api_views.speedup_published(
+            context, method, names[0], first if method == "lisa14" else baseline, where
+        )
     return page_of(
         request,
         "speedup",
@@ -196,7 +197,7 @@ def quality(
     table = context.store.table()
     if len(table) == 0:
         return page_of(request, "quality", empty=True)
-    odd = api_quality.kept_odd_runs(context, where, ODD_SHOWN)
+    odd = api_quality.anomalies(context, where, ODD_SHOWN)
     counts = context.store.answer(
         ("counts", tuple(where)), lambda all_runs: counts_of(selected(all_runs, where), ("status", "cold", "origin"))
     )
@@ -205,10 +206,10 @@ def quality(
         "quality",
         empty=False,
         precision=precision,
-        causes=context.ask(why_not_valid, where, "causes"),
+        causes=api_quality.get_causes(context, where),
         no_plan=NO_PLAN,
-        coverage=api_quality.kept_coverage(context, where),
-        needs=api_quality.kept_needs(context, where, precision / 100),
+        coverage=api_quality.get_coverage(context, where),
+        needs=api_quality.get_precision(context, precision / 100, where),
         odd=odd,
         counts=counts,
         where=where,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from assay.charts.disks import disk_traffic_areas
@@ -22,17 +22,13 @@ from assay.questions.flags import FlagCount, flag_count_of
 from assay.questions.sides import Of
 from assay.questions.whole_run import WholeRun
 from assay.statistics import RunTable
-from assay.web import api_runs
+from assay.web import api_compare, api_runs
 from assay.web.answering import Text, page_of, palette
-from assay.web.api_compare import kept_sides
 from assay.web.api_why import reasons_of
-from assay.web.context import Context, ContextOf, require
+from assay.web.context import READERS, Context, ContextOf
 from assay.web.pages_why import observed_pairs
-from assay.web.security import Role
 
-router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
-)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 DISK_TRAFFIC = "disk-traffic"
 
 
@@ -56,7 +52,7 @@ def compare(
             most=SIDES_MAX,
             elsewhere=observed_pairs(context),
         )
-    found = kept_sides(context, ids, of)
+    found = api_compare.sides(context, ids, of)
     colours = _colours(found.sides, palette(context.store.table(), "layout"))
     close = [api_runs.close_view(context, side.typical_run_id) for side in found.sides]
     drawn, views, shown = _drawn(found.sides, close, colours, trace)

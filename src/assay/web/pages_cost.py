@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -32,15 +32,12 @@ from assay.questions.runs import comparable, levels_in, selected
 from assay.statistics import RunTable, counts_by
 from assay.web import api_views
 from assay.web.answering import page_of, palette
-from assay.web.context import Context, ContextOf, get_context, require
+from assay.web.context import READERS, Context, ContextOf, get_context
 from assay.web.cost_asked import CostAsked, asked_from
 from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
-from assay.web.security import Role
 from assay.wording import column_title, level_text, workload_title
 
-router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
-)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
 
 def row_where(plane: CostPlane, row: CostRow) -> list[tuple[str, str]]:
@@ -191,9 +188,9 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
         take=state["take"],
         include_flagged=bool(state.get("flagged")),
     )
-    own = {job_text(plane): plane for plane in api_views.planes(context, question)}
+    own = {job_text(plane): plane for plane in api_views.cost(context, question)}
     now = (
-        {job_text(p): p for p in api_views.planes(context, question.model_copy(update={"changes": changes}))}
+        {job_text(p): p for p in api_views.cost(context, question.model_copy(update={"changes": changes}))}
         if changes
         else own
     )

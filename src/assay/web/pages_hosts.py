@@ -1,14 +1,13 @@
 """The page Hosts and its address in the API: whether clusters are fit to be measured, hosts against checks."""
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 
 from assay.questions.hosts import CheckedCluster, checked_hosts
 from assay.web.answering import page_of
-from assay.web.context import PROBLEMS, ContextOf, require
-from assay.web.security import Role
+from assay.web.context import PROBLEMS, READERS, ContextOf
 
-router = APIRouter(dependencies=[Depends(require(Role.READ))])
+router = APIRouter(dependencies=READERS)
 
 
 @router.get("/hosts", include_in_schema=False, response_class=HTMLResponse)

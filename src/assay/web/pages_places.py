@@ -8,8 +8,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from assay.charts.history import run_history
 from assay.questions.places import ClusterView, ConfigurationView, cluster_view, configuration_view
 from assay.web import api_runs
-from assay.web.answering import READERS, page_of, palette
-from assay.web.context import PROBLEMS, Context, ContextOf
+from assay.web.answering import page_of, palette
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf
 
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]

@@ -12,13 +12,11 @@ from assay.errors import AssayError, SpecificationError
 from assay.planning.plan_text import CLUSTER_FILE, PLAN_FILE, written
 from assay.web import api_plan
 from assay.web.answering import page_of
-from assay.web.context import Context, ContextOf, get_context, get_roles, require
+from assay.web.context import READERS, Context, ContextOf, get_context, get_roles, require
 from assay.web.security import Role
 from assay.workloads.catalogue import workloads
 
-router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
-)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 FIELDS = (
     "name",
     "cluster",
@@ -80,7 +78,7 @@ def _result(context: Context, form: dict[str, list[str]]) -> dict[str, Any]:
     if not form.get("layouts", [""])[0].strip():
         return _NOTHING
     try:
-        return {"found": api_plan.previewed(context, api_plan.asked_in(form)), "problem": None}
+        return {"found": api_plan.plan(context, api_plan.asked_in(form)), "problem": None}
     except ValidationError as error:
         first = error.errors()[0]
         where = " ".join(str(part) for part in first["loc"])
@@ -127,5 +125,5 @@ async def file(request: Request, what: What) -> Response:
 async def start(request: Request) -> Response:
     """Start the plan, and show the overview, where its progress is."""
     form, context = await _form(request), get_context(request)
-    await run_in_threadpool(lambda: api_plan.started(context, _asked(form)))
+    await run_in_threadpool(lambda: api_plan.start(context, _asked(form)))
     return RedirectResponse("/", status_code=303)

@@ -9,8 +9,8 @@ from assay.questions.coverage_map import PLACE
 from assay.questions.explained import drawn_together
 from assay.questions.runs import levels_in
 from assay.web import api_predict
-from assay.web.answering import READERS, Texts, page_of
-from assay.web.context import ContextOf
+from assay.web.answering import Texts, page_of
+from assay.web.context import READERS, ContextOf
 from assay.wording import column_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -25,18 +25,18 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
     refused: SpecificationError | None = None
     if asked:
         try:
-            found = api_predict.kept_prediction(context, asked)
+            found = api_predict.get_prediction(context, asked)
             workload = found.configuration.get("workload", "")
             if found.expected_s is not None and workload:
-                matters = api_predict.kept_reasons(
-                    context, [f"workload={workload}"], drawn_together(api_predict.kept_model(context))
+                matters = api_predict.get_reasons(
+                    context, [f"workload={workload}"], list(drawn_together(api_predict.kept_model(context)))
                 )
         except SpecificationError as error:
             refused = error
     choices = {name: levels_in(table, name) for name in ("workload", *PLACE) if name in table.columns}
     chosen = dict(condition.split("=", 1) for condition in asked if "=" in condition)
     rest = [condition for condition in asked if condition.partition("=")[0] not in choices]
-    known = api_predict.kept_map(context)
+    known = api_predict.get_map(context)
     return page_of(
         request,
         "predict",

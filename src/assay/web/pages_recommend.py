@@ -21,8 +21,8 @@ from assay.questions.recommend_asked import RecommendAsked, kept_catalogues
 from assay.questions.recommend_search import Least
 from assay.questions.recommend_words import headline, sentences
 from assay.web import api_recommend
-from assay.web.answering import READERS, page_of
-from assay.web.context import Context, ContextOf, get_context
+from assay.web.answering import page_of
+from assay.web.context import READERS, Context, ContextOf, get_context
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 _USUAL = RecommendAsked(("terasort:1TB:daily",), "hardware", deadline="1h", capacity="100TB")

@@ -33,8 +33,8 @@ from assay.questions.limits import limits_of_seen
 from assay.questions.log_lines import PART_BYTES, log_hits, log_lines
 from assay.questions.whole_run import WholeRun
 from assay.web import api_runs
-from assay.web.answering import READERS, Text, Texts, page_of, palette
-from assay.web.context import Context, ContextOf
+from assay.web.answering import Text, Texts, page_of, palette
+from assay.web.context import READERS, Context, ContextOf
 from assay.web.rendering import NotFoundError
 from assay.wording import TextTable
 

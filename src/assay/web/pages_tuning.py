@@ -2,16 +2,15 @@
 
 import time
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
 from assay.charts.tuning import tuning_course
 from assay.questions.campaigns import campaigns_named
 from assay.questions.tuning import NoTuningError, TuningState, tuning_state
-from assay.web.answering import READERS, page_of
-from assay.web.context import PROBLEMS, Context, ContextOf, require
+from assay.web.answering import page_of
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf
 from assay.web.rendering import NotFoundError
-from assay.web.security import Role
 
 router = APIRouter()
 
@@ -24,9 +23,7 @@ def _state(context: Context, campaign: str) -> TuningState:
         raise NotFoundError(error.message, hint="the list of campaigns has all ids") from error
 
 
-@router.get(
-    "/api/v1/tuning/{campaign}", responses=PROBLEMS, dependencies=[Depends(require(Role.READ))], tags=["campaigns"]
-)
+@router.get("/api/v1/tuning/{campaign}", responses=PROBLEMS, dependencies=READERS, tags=["campaigns"])
 def get_tuning(context: ContextOf, campaign: str) -> TuningState:
     """Tell how a tuning stands, or what came of it, by the beginning of its campaign's id."""
     return _state(context, campaign)

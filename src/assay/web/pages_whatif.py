@@ -22,8 +22,8 @@ from assay.planning.altered import Change
 from assay.questions.whatif import Anchor
 from assay.questions.whatif_page import AskedFrom, Control, controls_of
 from assay.web import api_whatif
-from assay.web.answering import READERS, page_of
-from assay.web.context import Context, ContextOf, get_context
+from assay.web.answering import page_of
+from assay.web.context import READERS, Context, ContextOf, get_context
 from assay.web.cost_asked import PRICE, amount_of
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -95,7 +95,7 @@ def _values(context: Context, pairs: Sequence[tuple[str, str]]) -> dict[str, Any
     """Return what the page shows; what can't be asked is said on it."""
     found: dict[str, Any] = dict(_NOTHING)
     try:
-        found["places"] = places = api_whatif.kept_places(context)
+        found["places"] = places = api_whatif.get_places(context)
         asked = _asked(pairs)
         place = next((one for one in places if one.run_id.startswith(asked.run_id)), None) if places else None
         if place is None:

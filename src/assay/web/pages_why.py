@@ -8,20 +8,17 @@ time: :func:`observed_pairs` says of which others of the workload more is known.
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.compare.speedups import Speedup
 from assay.questions.why import WhyQuestion, of_leader, of_speedup
 from assay.web import api_runs
 from assay.web.api_why import Level, Stratum, kept_pair, required_pair
-from assay.web.context import Context, ContextOf, Where, require
-from assay.web.security import Role
+from assay.web.context import READERS, Context, ContextOf, Where
 from assay.wording import titles
 
-router = APIRouter(
-    include_in_schema=False, default_response_class=HTMLResponse, dependencies=[Depends(require(Role.READ))]
-)
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 OBSERVED_MAX = 6
 
 
@@ -53,7 +50,7 @@ def observed_pairs(
     ``workload``: only its own; ``without``: not those of these runs.
     """
     found = []
-    for leader in api_runs.summary_of(context).leaders:
+    for leader in api_runs.summary(context).leaders:
         asked = of_leader(leader)
         if asked is None or workload not in (None, leader.workload):
             continue
