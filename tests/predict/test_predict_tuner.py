@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,10 @@ from assay.planning.plan_reader import load_plan
 from assay.planning.tuning_space import LEVELS_MAX, Space, space_of
 from assay.predict.tuner import HOPELESS_LEAST_S, Strategy, Tuner
 from assay.predict.tuning import Tried, first_ones
-from assay.questions.tuning import TuningAsked, Warm, tuning_made, tuning_state
+from assay.questions.tuning import TUNING, TuningAsked, TuningState, Warm, state_of, tuning_made, tuning_state
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
+from benchmark_support import benchmark
 from builders import make_run
 from paths import ROOT
 from simulator_support import needs_simulator
@@ -201,6 +203,60 @@ def test_an_estimate_comes_first_and_what_it_missed_is_learned() -> None:
     warm = replace(tuner, estimate=estimate, _drawn={})
     runs = carried_out(warm, bowl)
     assert (warm.winner(warm.tried(runs)) or 0) != 17  # it is slow in truth
+
+
+def test_that_nothing_is_expected_to_be_faster_is_written_down_though_a_lucky_run_was(tmp_path: Path) -> None:
+    """Every candidate takes as long; in some search another than the plan's own was lucky, and is not expected."""
+    asked = TuningAsked(OVER, "terasort", 10, 2)
+    tuning = tuning_made(load_plan(PLAN), asked, None, None, Origin.MEASURED)
+    journal = begun_campaign(Repository.create(tmp_path).folders.campaigns, tuning.plan, 14)
+    tuning.keep(journal)
+
+    def state(runs: list[Run]) -> TuningState:
+        told = json.loads((journal.folder / TUNING).read_text())
+        return state_of(journal.campaign_id, told, {}, runs)
+
+    for seed in range(30):
+        tuning = replace(tuning, tuner=replace(tuning.tuner, seed=seed, _drawn={}))
+        flat = carried_out(replace(tuning.tuner, pairs=0), partial(level, seed=seed))
+        own = [replace(run, campaign_id=journal.campaign_id) for run in flat]
+        found = state(own).found
+        if tuning.tuner.expects_nothing(own) and found is not None and found.levels != state(own).defaults:
+            break
+    else:
+        pytest.fail("no search expected nothing beside a luckier configuration")
+    assert not tuning.tuner.expects_nothing(own[:-1])
+    assert (state(own).claim, state(own).complete) == ("not compared yet", False)
+    tuning.settle(journal, own)
+    assert (state(own).claim, state(own).complete) == (
+        "nothing faster than the plan's own configuration was found",
+        True,
+    )
+
+
+def level(planned: PlannedRun, seed: int) -> float:
+    return float(60.0 * math.exp(np.random.default_rng((seed, planned.index)).normal(0.0, 0.05)))
+
+
+@pytest.mark.parametrize(("low", "high", "truth", "wrong"), [(1.1, 1.2, 1.0, True), (1.1, 1.2, 1.15, False)])
+def test_the_benchmark_of_tunings_counts_as_wrong_what_is_not_so(
+    low: float, high: float, truth: float, wrong: bool
+) -> None:
+    module = benchmark("tuning_errors")
+    told = module.Told(True, False, 1.2, 1.15, low, high, truth, 1.3)
+    assert (told.faster, told.slower, told.wrong, told.holds) == (True, False, wrong, not wrong)
+    turned = module.Told(True, False, 0.9, 1 / 1.15, 1 / high, 1 / low, 1 / truth, 1.3)
+    assert (turned.faster, turned.slower, turned.wrong) == (False, True, wrong)
+    unsure = module.Told(True, False, 1.0, 1.0, 0.9, 1.1, truth, 1.3)
+    assert (unsure.wrong, unsure.holds) == (False, truth == 1.0)
+
+
+def test_the_benchmark_of_tunings_knows_the_truth_of_what_was_found() -> None:
+    module = benchmark("tuning_errors")
+    [told] = module.tunings("one gain of 1.3", Strategy.RANDOM, 1, seed=2)
+    assert told.best == pytest.approx(1.3)
+    assert told.truth in (pytest.approx(1.3), pytest.approx(1.0))
+    assert module.row([told])[0] == "0.0%"
 
 
 @needs_simulator

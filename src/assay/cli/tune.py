@@ -178,6 +178,7 @@ def _carried_out(
                 display.say(line)
         else:
             display.say("nothing is left to run; this is what came of it")
+    made.settle(todo.journal, store.runs(environment=False))
     return tuning_state(store, todo.journal.campaign_id)
 
 

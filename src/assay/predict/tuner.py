@@ -95,6 +95,11 @@ class Tuner:
             return min(good, key=lambda one: one.log_s or 0.0).candidate or None
         return best_one(self.said(tried), tried) or None
 
+    def expects_nothing(self, finished: Sequence[Run]) -> bool:
+        """Say whether the search is over and expects nothing to be faster than the defaults."""
+        searched = self.searched(finished)
+        return len(searched) >= self.budget and self.winner(self.tried(searched)) is None
+
     def said(self, tried: Sequence[Tried]) -> Expected:
         """Return what is expected of each candidate after these runs."""
         return expected(self.coordinates, [*self.before, *tried], self.estimate, self.seed)

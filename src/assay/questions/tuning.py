@@ -33,6 +33,7 @@ from assay.questions.tuning_estimates import predicted_logs, simulated_logs
 from assay.repository import Repository
 
 TUNING = "tuning.json"
+NOTHING_BETTER = "nothing_better"
 DEFAULTS, TUNED = "the plan's own configuration", "the one that was found"
 
 
@@ -98,9 +99,21 @@ class TuningMade:
             "pairs": self.tuner.pairs,
             "strategy": str(self.tuner.strategy),
             "warm": str(self.asked.warm),
+            NOTHING_BETTER: False,
         }
         if not (journal.folder / TUNING).exists():
-            write_whole(journal.folder / TUNING, json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n")
+            _write(journal, told)
+
+    def settle(self, journal: Journal, runs: Sequence[Run]) -> None:
+        """Write down that the search expects nothing to be faster, if it does: its runs alone do not tell."""
+        told = object_in(journal.folder / TUNING)
+        found = self.tuner.expects_nothing([run for run in runs if run.campaign_id == journal.campaign_id])
+        if NOTHING_BETTER in told and told[NOTHING_BETTER] is not found:
+            _write(journal, {**told, NOTHING_BETTER: found})
+
+
+def _write(journal: Journal, told: Mapping[str, Any]) -> None:
+    write_whole(journal.folder / TUNING, json.dumps(told, indent=2, ensure_ascii=False).encode() + b"\n")
 
 
 def tuning_made(
@@ -230,7 +243,7 @@ def tuning_state(repository: Repository, prefix: str | None = None) -> TuningSta
     if not all(isinstance(told.get(name), kind) for name, kind in _FORM.items()):
         raise RepositoryError("what this campaign tunes can't be read", where=str(folder / TUNING))
     runs = [run for run in repository.runs(environment=False) if run.campaign_id == folder.name]
-    return _state(folder.name, told, described, runs)
+    return state_of(folder.name, told, described, runs)
 
 
 _FORM = {"workload": str, "over": dict, "defaults": dict, "budget": int, "pairs": int}
@@ -245,7 +258,10 @@ def _is_simulated(runs: Sequence[Run]) -> bool:
     return any(run.origin is Origin.SIMULATED for run in runs)
 
 
-def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]) -> TuningState:
+def state_of(
+    campaign_id: str, told: Mapping[str, Any], described: Mapping[str, Any], runs: Sequence[Run]
+) -> TuningState:
+    """Return how a tuning stands: ``told`` is what :meth:`TuningMade.keep` wrote, ``runs`` those of its campaign."""
     budget, pairs, over = int(told["budget"]), int(told["pairs"]), dict(told["over"])
     defaults = dict(told["defaults"])
     trials = _trials(runs, budget, list(over), defaults)
@@ -258,7 +274,9 @@ def _state(campaign_id: str, told: Mapping[str, Any], described: Mapping[str, An
     ratio = mean.ratio if mean else None
     picked = [one for one in trials if one.comparison and not one.is_default]
     verdict = judge(DEFAULTS, TUNED, ratio, Basis(len(sides[0]), len(sides[1]), simulated=_is_simulated(runs)))
-    nothing_better = len(search) >= budget and found is not None and found.levels == defaults
+    searched = len(search) >= budget and found is not None
+    # Tunings of earlier releases did not write down what was expected: there the fastest runs stand for it.
+    nothing_better = searched and bool(told.get(NOTHING_BETTER, found is not None and found.levels == defaults))
     over_with = len(search) >= budget and (found is None or (pairs > 0 and nothing_better))
     complete = len(later) >= 2 * pairs or over_with
     return TuningState(

@@ -1,0 +1,20 @@
+"""The benchmarks as modules: what they count with is tested as other code is."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+from paths import ROOT
+
+
+def benchmark(name: str) -> Any:
+    """Return a module of ``benchmarks/``."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
