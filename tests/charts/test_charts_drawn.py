@@ -12,12 +12,14 @@ import vl_convert
 
 from assay.charts.disks import disk_traffic_areas
 from assay.charts.money import cost_bars
+from assay.charts.network import comparison_network
 from assay.charts.speedups import speedup_forest
-from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION
+from assay.charts.style import HALF_PX, NARROW_PX, PALETTE, VEGA_LITE_VERSION, log_axis
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import summarise_set
+from assay.compare.together import LevelNetwork
 from assay.explain.traffic import disk_traffic
 from assay.questions.job_cost import cost_view
 from builders import make_trace, price_book, study_runs
@@ -101,3 +103,24 @@ def test_specifications_are_plain_json_that_load_nothing() -> None:
         text = json.dumps(spec, allow_nan=False)
         assert re.findall(r"https?://[^\"]*", text) == ["https://vega.github.io/schema/vega-lite/v5.json"]
         assert not [part for part in _walk(spec) if "url" in part]
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([658.0, 5388.0], [100, 200, 500, 1000, 2000, 5000, 10_000]),
+        ([0.3, 0.9], [0.1, 0.2, 0.5, 1]),
+        ([1.0, 1.0], [1, 2, 5, 10]),
+        ([0.02, 900_000.0], [0.01, 0.1, 1, 10, 100, 1000, 10_000, 100_000, 1_000_000]),
+    ],
+)
+def test_a_logarithmic_axis_has_only_lines_that_are_labelled(values: list[float], ticks: list[float]) -> None:
+    assert log_axis(values)["values"] == pytest.approx(ticks)
+
+
+def test_numbers_of_lines_to_neighbours_do_not_cover_each_other() -> None:
+    """The thickest of those from one level to two that stand side by side has its number."""
+    levels = tuple(f"L{place}" for place in range(12))
+    pairs = (("L3", "L4", 9), ("L3", "L5", 7), ("L0", "L6", 5))
+    numbers = comparison_network(LevelNetwork(levels, pairs), {})["layer"][1]["data"]["values"]
+    assert [row["sets"] for row in numbers] == [9, 5]

@@ -14,7 +14,7 @@ from assay.spec.prices import prices_of
 from assay.web.app import create_app
 from assay.web.cost_asked import asked_from
 from browser_support import DRAWN_MS, Watched, watched_page
-from builders import PRICES_YAML, study_runs
+from builders import PRICES_YAML, make_run, study_runs
 from web_support import client_of, served
 
 if TYPE_CHECKING:
@@ -67,6 +67,19 @@ def test_a_price_in_the_address_is_priced_and_nothing_else_of_the_book_is_in_it(
     assert same.without_changes() == "/cost?workload=terasort"
     unchanged = client.get("/cost", params={"workload": "terasort"})
     assert "was $" not in unchanged.text
+
+
+def test_kinds_of_runs_are_told_apart_in_words(tmp_path: Path) -> None:
+    """Bytes and a lab's scale as people write them; the address has the levels as they are."""
+    made = Repository.create(tmp_path / "r")
+    for number, size in enumerate((100_000_000, 100_000_000, 5_000_000_000, 5_000_000_000)):
+        layout = ("HD2", "SS2")[number % 2]
+        made.publish(make_run(number, layout=layout, levels={"layout": layout}, data_bytes=size))
+    page = client_of(made.root, book=prices_of(BOOK, "prices"), book_text=BOOK).get("/cost").text
+    told = re.sub(r"<[^>]+>", "", page[page.index('class="jobs"') :].partition("</p>")[0])
+    assert "measured, lab 1/20, 100 MB" in told
+    assert "measured, lab 1/20, 5 GB" in told
+    assert "0.05" not in told
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,9 @@ def test_a_cluster_has_a_page_with_its_layouts_prices_and_what_is_odd(client: Te
     assert page.status_code == 200
     assert "1 of 9 runs is flagged as odd (1 too slow)" in page.text
     assert "$37,561" in page.text
-    assert "No description of it is kept" in page.text
+    assert "The source of its runs tells:" in page.text
+    assert "workers" in page.text
+    assert "1 of the chart's 7 runs is flagged as odd" in page.text
     told = client.get("/api/v1/cluster/rack").json()
     assert [(place["levels"]["layout"], place["runs"], place["flagged"]) for place in told["places"]] == [
         ("HD2", 8, 1),

@@ -12,8 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from assay.cli.main import assay
+from assay.explain.run_detail import run_detail
+from assay.explain.run_tables import run_sections
 from assay.repository import Repository
-from builders import build_repository, said, study_runs
+from builders import build_repository, make_trace, said, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
 from web_support import client_of
 
@@ -94,3 +96,19 @@ def test_terminal_and_api_give_the_same_odd_runs_and_findings(tmp_path: Path) ->
         sent = client.get(f"/api/v1/{address}").json()
         assert json.loads(printed) == sent[of_answer]
         assert json.loads(printed)
+
+
+def test_a_run_says_sizes_as_people_read_them_and_a_long_source_once(tmp_path: Path) -> None:
+    source = "simulated with a profile that was learned"
+    sources = dict.fromkeys(("written_bytes", "read_bytes_per_request"), source)
+    run = replace(
+        hybrid_run(),
+        metrics={"written_bytes": 5e9, "read_bytes_per_request": 31_440.0},
+        sources={**sources, "duration_s": "the program's wall time"},
+        parameters={"dfs.blocksize": "134217728", "io.file.buffer.size": "65536"},
+    )
+    sections = run_sections(run, run_detail(run, (), make_trace(run)), {})
+    told = dict(sections["configuration"].rows)
+    assert (told["dfs.blocksize"], told["io.file.buffer.size"]) == ("128 MiB", "64 KiB")
+    assert [row[-1] for row in sections["metrics"].rows] == [source, "as above"]
+    assert sections["sources"].rows == (("run time", "the program's wall time"),)

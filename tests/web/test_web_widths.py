@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.browser
 RUNS = [run.run_id for run in study_runs() if run.workload == "terasort" and run.status == "valid"]
 BOOK = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
-TRACED = replace(hybrid_run(), run_id=make_run(950).run_id)
+TRACED = replace(
+    hybrid_run(),
+    run_id=make_run(950).run_id,
+    metrics={"exec_time_s": 41.5},
+    sources={"exec_time_s": "simulated with a profile that was learned from many measured runs of some campaigns"},
+)
 PAGES = (
     "/",
     f"/runs?pick={RUNS[0]}&pick={RUNS[1]}",
@@ -87,6 +92,32 @@ def test_a_table_that_goes_on_says_so_until_its_end_is_seen(browser: Browser, se
         box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
         page.wait_for_selector(".scroll:not(.more)")
         assert "more" not in (box.get_attribute("class") or "")
+
+
+def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open(f"/runs/{TRACED.run_id}")
+        widths = page.evaluate(
+            "() => [...document.querySelectorAll('.sources td:nth-child(4)')].map(cell => cell.offsetWidth)"
+        )
+        shown = [width for width in widths if width]
+        assert shown
+        assert min(shown) > 200
+
+
+def test_on_paper_no_badge_is_broken_within_a_word(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 1440) as watched:
+        page = watched.open("/")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 900})
+        lines = page.evaluate(
+            """() => [...document.querySelectorAll('td .badge')].map(badge => {
+                 const text = document.createRange(); text.selectNodeContents(badge);
+                 return [badge.textContent.trim().split(/\\s+/).length,
+                         new Set([...text.getClientRects()].map(rect => Math.round(rect.top))).size]; })"""
+        )
+        assert lines
+        assert all(found <= words for words, found in lines)
 
 
 def test_no_short_word_is_broken_in_a_sheet(browser: Browser, server: str) -> None:

@@ -13,7 +13,7 @@ from assay.wording.titles import level_text
         ("dfs.blocksize", "67108864", "64 MiB"),
         ("dfs.blocksize", "2147483648", "2 GiB"),
         ("dfs.blocksize", "140000000", "140 MB"),
-        ("dfs.blocksize", "64MiB", "64MiB"),
+        ("dfs.blocksize", "64MiB", "64 MiB"),
         ("dfs.blocksize", "0", "0 B"),
         ("io.file.buffer.size", "65536", "64 KiB"),
         ("data_bytes", "1000000000", "1 GB"),

@@ -6,7 +6,7 @@ In: points in the order of their starts. Out: a Vega-Lite specification. Nothing
 from collections.abc import Sequence
 from typing import Protocol
 
-from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart
+from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, log_axis
 
 HEIGHT_PX = 240
 PLAIN, ODD = "as expected", "odd"
@@ -39,6 +39,7 @@ _MOMENTS = {
     "hours": "%H:%M",
     "minutes": "%H:%M",
     "seconds": "%H:%M:%S",
+    "milliseconds": "%H:%M:%S.%L",
 }
 """Vega's own hours go to twelve, without saying which half of the day it is."""
 
@@ -50,6 +51,8 @@ def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = Fals
         for p in points
     ]
     scale: Spec = {"type": "log", "nice": True} if logarithmic else {"zero": True, "nice": True}
+    ruled = log_axis([p.value for p in points]) if logarithmic and points else {}
+    days = {p.started_at[:10] for p in points}
     telling = {"domain": [PLAIN, ODD], "range": [PALETTE[0], PALETTE[1]]}
     marks = {"domain": [PLAIN, ODD], "range": ["circle", "diamond"]}
     return chart(
@@ -63,11 +66,11 @@ def run_history(points: Sequence[Dated], title: str, *, logarithmic: bool = Fals
                 "x": {
                     "field": "at",
                     "type": "temporal",
-                    "title": "Started (UTC)",
+                    "title": f"Started on {days.pop()} (UTC)" if len(days) == 1 else "Started (UTC)",
                     "scale": {"type": "utc"},
                     "axis": {"format": _MOMENTS},
                 },
-                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale},
+                "y": {"field": "value", "type": "quantitative", "title": title, "scale": scale, "axis": ruled},
                 "color": {"field": "kind", "type": "nominal", "title": None, "scale": telling},
                 "shape": {"field": "kind", "type": "nominal", "title": None, "scale": marks},
                 "tooltip": [

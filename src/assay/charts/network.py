@@ -13,6 +13,10 @@ from assay.compare.together import LevelNetwork
 _LINES_NUMBERED_MAX = 15
 _NUMBERED = 6
 """With more lines than that their numbers would cover each other: the thickest have theirs, a table has all."""
+_NEARER = 0.6
+"""A number stands so far along its line: not in the middle, where lines through the circle cross."""
+_APART_UP_TO = 8
+"""With more levels than this neighbours on the circle are so near that numbers of lines to both would touch."""
 _EDGE = 1.5
 _HEIGHT_PX = 300
 
@@ -25,7 +29,8 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     ]
     points: list[Spec] = [{"level": level, "a": place} for level, place in levels.items()]
     few = len(lines) <= _LINES_NUMBERED_MAX
-    numbered = lines if few else sorted(lines, key=lambda line: line["sets"], reverse=True)[:_NUMBERED]
+    thickest = sorted(lines, key=lambda line: -line["sets"])
+    numbered = _apart(thickest if few else thickest[:_NUMBERED], len(levels))
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(
@@ -41,6 +46,22 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
             ],
         },
     )
+
+
+def _apart(lines: list[Spec], levels: int) -> list[Spec]:
+    """Return the lines whose numbers cover no thicker one's: those from a level to two neighbours lie side by side."""
+    if levels <= _APART_UP_TO:
+        return lines
+    return [one for place, one in enumerate(lines) if not any(_beside(one, other, levels) for other in lines[:place])]
+
+
+def _beside(one: Spec, other: Spec, levels: int) -> bool:
+    """Return whether two lines share an end, and their other ends are neighbours on the circle."""
+    for end, far in (("a", "b"), ("b", "a")):
+        for same, rest in (("a", "b"), ("b", "a")):
+            if one[end] == other[same] and (one[far] - other[rest]) % levels in (1, levels - 1):
+                return True
+    return False
 
 
 def _at(field: str, name: str, levels: int, far: float = 1.0) -> list[Spec]:
@@ -78,8 +99,9 @@ def _lines(rows: list[Spec], levels: int) -> Spec:
 
 
 def _numbers(rows: list[Spec], levels: int) -> Spec:
-    # Not in the middle, where lines through the circle cross.
-    between = [{"calculate": f"0.6 * datum.{axis}1 + 0.4 * datum.{axis}2", "as": axis} for axis in ("x", "y")]
+    between = [
+        {"calculate": f"{_NEARER} * datum.{axis}1 + {1 - _NEARER} * datum.{axis}2", "as": axis} for axis in ("x", "y")
+    ]
     return {
         "data": {"values": rows},
         "transform": [*_at("a", "1", levels), *_at("b", "2", levels), *between],

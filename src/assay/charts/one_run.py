@@ -18,6 +18,8 @@ TIME_TITLE = "Time since the run's start (s)"
 LABELS_PX = 112
 """Room for the names beside every panel: the same for all, so that their axes of time stand below each other."""
 DASHES = ([1, 0], [7, 3], [2, 3], [9, 3, 2, 3], [4, 2], [1, 2], [12, 3], [6, 2, 2, 2, 2, 2])
+_DASHES_SIZE = 1200
+"""A stroke in the legend is as long as its root in px: long enough for the longest dashes to show."""
 _PHASE_PX = 20
 _LANE_PX = 14
 _LANES_PX = 360
@@ -213,5 +215,5 @@ def _named(field: str, names: Sequence[str], looks: Sequence[object]) -> Spec:
         "type": "nominal",
         "sort": list(names),
         "scale": _looks(names, looks),
-        "legend": {"symbolType": "stroke"},
+        "legend": {"symbolType": "stroke", **({"symbolSize": _DASHES_SIZE} if looks is DASHES else {})},
     }

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Protocol
 
 from assay.charts.identity import shape_of
-from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
 
 HEIGHT_PX = 380
 WIDE = 5.0
@@ -78,10 +78,19 @@ class PlanePoint(Protocol):
         """In which share of the draws it is on the front; None where nothing tells."""
 
 
-def _scale(values: Sequence[float]) -> Spec:
-    """Return an axis from nothing, or a logarithmic one where values differ so much that small ones would touch."""
-    wide = bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
-    return {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
+def _ends(value: float, low: float | None, high: float | None) -> tuple[float, float]:
+    return (value if low is None else low), (value if high is None else high)
+
+
+def _axis(title: str, held: Sequence[float], drawn: Sequence[tuple[float, float]]) -> Spec:
+    """Return an axis from nothing, or a logarithmic one where values differ so much that small ones would touch.
+
+    ``held``: what decides which it is; ``drawn``: the ends of all that is drawn on it.
+    """
+    ends = [end for pair in drawn for end in pair if end > 0]
+    wide = bool(held) and min(held) > 0 and max(held) / min(held) > WIDE
+    scale: Spec = {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
+    return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if wide else {}}
 
 
 def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
@@ -220,13 +229,13 @@ def cost_plane(
     most = max((p.runs for p in points), default=1)
     rows = _rows(points, all_named=all_named)
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
-    x = {"type": "quantitative", "title": f"{of[0]} (s)", "scale": _scale([p.time_s for p in before or points])}
-    y = {
-        "type": "quantitative",
-        "title": f"{of[1]} ({currency})",
-        "scale": _scale([float(p.cost) for p in before or points]),
-        "axis": {"format": "~g"},
-    }
+    held = before or points
+    x = _axis(f"{of[0]} (s)", [p.time_s for p in held], [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points])
+    y = _axis(
+        f"{of[1]} ({currency})",
+        [float(p.cost) for p in held],
+        [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]],
+    )
     legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
     colour = {
         "field": "layout",

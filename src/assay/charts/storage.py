@@ -41,7 +41,8 @@ def storage_costs(
     x = {
         "field": "capacity",
         "type": "quantitative",
-        "scale": {"zero": True, "nice": True},
+        # So that the name of the last one stands on the drawing, too.
+        "scale": {"zero": True, "nice": True, "domainMax": 1.12 * max(float(row["capacity"]) for row in rows)},
         "title": f"Cost per capacity ({baseline} is 1)",
     }
     y = {

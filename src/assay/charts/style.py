@@ -34,6 +34,8 @@ FULL_PX = 980
 HALF_PX = 470
 NARROW_PX = 340
 """Widths of a whole drawing, labels included: a page's full measure, half of it, and a phone's."""
+_POWERS = range(-12, 13)
+_DECADES_FINE_MAX = 3
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, Helvetica, Arial, sans-serif"
 
 
@@ -101,6 +103,18 @@ def theme() -> Spec:
         "text": {"color": INK, "fontSize": 12},
         "bar": {"cornerRadiusEnd": 2},
     }
+
+
+def log_axis(values: Sequence[float]) -> Spec:
+    """Return a logarithmic axis around positive values whose grid has only lines that are labelled.
+
+    Vega's own has a line for each of 2 to 9 between two powers of ten, most of them without a label.
+    """
+    below = [power for power in _POWERS if float(f"1e{power}") <= min(values)]
+    within = [power for power in _POWERS if power >= below[-1] and float(f"1e{power}") < max(values)]
+    steps = (1, 2, 5) if len(within) <= _DECADES_FINE_MAX else (1,)
+    ticks = [float(f"{step}e{power}") for power in within or below[-1:] for step in steps]
+    return {"values": [*ticks, 10 * ticks[-len(steps)]], "format": ",~g"}
 
 
 def chart(description: str, body: Spec) -> Spec:

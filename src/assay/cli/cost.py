@@ -11,7 +11,17 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
-from assay.wording import NOTHING, money, money_interval, plural, probability, runs_flagged, seconds, workload_title
+from assay.wording import (
+    NOTHING,
+    level_text,
+    money,
+    money_interval,
+    plural,
+    probability,
+    runs_flagged,
+    seconds,
+    workload_title,
+)
 
 if TYPE_CHECKING:
     from assay.questions.plane_runs import Take
@@ -85,7 +95,7 @@ def _remarks(view: PlaneView) -> Iterator[str]:
 
 
 def _print(view: PlaneView) -> None:
-    context = ", ".join(f"{name}={text}" for name, text in view.job.items() if name != "workload")
+    context = ", ".join(f"{name}={level_text(name, text)}" for name, text in view.job.items() if name != "workload")
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     if not view.rows:
         click.echo(f"{title}: nothing of it is priced")
@@ -112,7 +122,9 @@ def _print(view: PlaneView) -> None:
     chosen = [row for row in view.rows if row.configuration]
     if view.take != "all" and chosen:
         click.echo()
-        texts = [(row.label, ", ".join(f"{k}={v}" for k, v in row.configuration.items())) for row in chosen]
+        texts = [
+            (row.label, ", ".join(f"{k}={level_text(k, v)}" for k, v in row.configuration.items())) for row in chosen
+        ]
         print_table(("Row", "Its configuration"), texts, title="What else differs between the rows")
     click.echo()
     print_table(

@@ -24,13 +24,16 @@ _FREED = {"disks": "infinitely fast disks", "network": "an infinitely fast netwo
 
 def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     """Return which resource was the limit in each phase, and how much faster the run could be at most."""
-    rows = [
-        (each.phase, LIMIT_TITLES[each.limit], tenths(each.time_s), share(each.time_s / limits.duration_s))
-        for each in limits.times
-        if each.time_s >= 0.05 or each.time_s >= 0.001 * limits.duration_s
-    ]
+    rows: list[tuple[str, ...]] = []
+    last = ""
+    for each in limits.times:
+        if each.time_s >= 0.05 or each.time_s >= 0.001 * limits.duration_s:
+            part = f"{100 * each.time_s / limits.duration_s:.0f} %"
+            rows.append(("" if each.phase == last else each.phase, LIMIT_TITLES[each.limit], tenths(each.time_s), part))
+            last = each.phase
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
-    by_phase = TextTable("what was the limit (s, mean over the workers)", ("phase", "limit", "time", ""), tuple(rows))
+    headers = ("phase", "limit", "time (s)", "share")
+    by_phase = TextTable("what was the limit (s, mean over the workers)", headers, tuple(rows))
     bounds = [(_FREED[each.freed], f"{tenths(each.least_s)} s", f"{each.gain_max:.2f}") for each in limits.bounds]
     headers = ("with", "at least", "times as fast at most")
     return by_phase, TextTable(

@@ -13,10 +13,24 @@ from assay.explain.stage_tables import executors_table, stage_sums_table, stages
 from assay.explain.tasks import KindSummary
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, CacheState, Job, Phase, Run, Task
 from assay.units import format_bytes, format_duration
-from assay.wording import METRIC_GROUPS, NOTHING, TextTable, metric_group, metric_text, scale_text, share, size, tenths
+from assay.wording import (
+    METRIC_GROUPS,
+    NOTHING,
+    TextTable,
+    level_text,
+    metric_group,
+    metric_text,
+    scale_text,
+    share,
+    size,
+    tenths,
+)
 
 _COLD = {True: "cold", False: "warm", None: "not known"}
 _MARK = {True: "✓", False: "✗"}
+_AS_ABOVE = "as above"
+_FIELDS = {"duration_s": "run time", "started_at": "start"}
+"""Fields of a run that it names the source of, in words."""
 _STRAGGLERS_MAX = 5
 _OVERLAPS_MAX = 5
 _PURPOSES = {
@@ -76,14 +90,13 @@ def cold_text(cold: bool | None) -> str:
 def _configuration(run: Run) -> dict[str, str]:
     scale = "" if run.lab_scale is None else f", a lab at {scale_text(run.lab_scale)} of full size"
     return {
-        "cluster": f"{run.cluster}{scale}",
+        "cluster": f"{run.cluster or 'not known'}{scale}",
         "engine": f"{run.engine} {run.engine_version}".strip(),
         "data": "not known" if run.data_bytes is None else format_bytes(run.data_bytes),
         "plan": f"{run.plan} (campaign {run.campaign_id}, block {run.block}, position {run.position}, "
         f"attempt {run.attempt})",
         **{f"workload: {name}": value for name, value in run.workload_parameters.items()},
-        **run.levels,
-        **run.parameters,
+        **{name: level_text(name, level) for name, level in (run.levels | run.parameters).items()},
     }
 
 
@@ -94,13 +107,17 @@ def _phase_cells(phase: Phase) -> tuple[str, ...]:
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
     """Return the metrics that no other section shows, by what they are of, each with its source."""
     shown = _metrics_shown(run, detail)
-    rows, last = [], ""
+    rows, last, told = [], "", ""
     for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
-        group = metric_group(name)
-        source = f"from {run.sources[name]}" if name in run.sources else ""
-        rows.append(("" if group == last else group, *metric_text(name, shown[name]), source))
-        last = group
+        group, source = metric_group(name), run.sources.get(name, "")
+        where = _AS_ABOVE if source and source == told else _from(source)
+        rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
+        last, told = group, source
     return TextTable("metrics", (), tuple(rows))
+
+
+def _from(source: str) -> str:
+    return source if not source or source.startswith("simulated") else f"from {source}"
 
 
 def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
@@ -111,7 +128,7 @@ def _metrics_shown(run: Run, detail: RunDetail) -> dict[str, float]:
 def _other_sources(run: Run, detail: RunDetail) -> dict[str, str]:
     """Return the sources of what is no metric that already stands beside its own."""
     shown = _metrics_shown(run, detail)
-    return {name: source for name, source in run.sources.items() if name not in shown}
+    return {_FIELDS.get(name, name): source for name, source in run.sources.items() if name not in shown}
 
 
 def _cache_line(cache: CacheState) -> str:
@@ -189,7 +206,7 @@ def kinds_table(detail: RunDetail) -> TextTable:
         )
         for kind in kinds
     )
-    headers = ("attempts", "tasks", "ok", "failed", "killed", "at once", "waves", "median", "longest", "slow")
+    headers = ("attempts (s)", "tasks", "ok", "failed", "killed", "at once", "waves", "median", "longest", "slow")
     return TextTable("tasks", headers, rows, tuple(_straggler_lines(kinds)))
 
 

@@ -135,7 +135,7 @@ class Anomalies:
 
 def _reason(kind: Kind, found: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
     if kind is Kind.NOT_DONE:
-        return f"{found:.0f} s, where no run that does this work takes less than {expected:.0f} s"
+        return f"{found:,.0f} s, where no run that does this work takes less than {expected:,.0f} s"
     if kind is Kind.FEW_BYTES:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
         (words, value), (_, usual) = metric_text(quantity, found), metric_text(quantity, expected)
@@ -144,7 +144,7 @@ def _reason(kind: Kind, found: float, expected: float, quantity: str, repetition
         return f"{metric_text(quantity, found)[0]}: the busiest node did {found:.2f} times the mean node's share"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
     times = f"{expected / found:.2f} times as fast" if found < expected else f"{found / expected:.2f} times as long"
-    return f"{found:.0f} s: {times} as {by} says ({expected:.0f} s)"
+    return f"{found:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
 
 
 @dataclass(frozen=True, slots=True)

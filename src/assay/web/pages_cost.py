@@ -35,7 +35,7 @@ from assay.web.answering import page_of, palette
 from assay.web.context import READERS, Context, ContextOf, get_context
 from assay.web.cost_asked import CostAsked, asked_from
 from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
-from assay.wording import column_title, level_text, workload_title
+from assay.wording import column_title, level_text, origin_badge, workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
 
@@ -172,8 +172,15 @@ def _where(asked: CostAsked) -> list[str]:
 
 
 def job_text(plane: CostPlane) -> str:
-    """Return what tells a plane apart from others of its workload: origin, scale, size."""
+    """Return what tells a plane apart from others of its workload, as an address has it: origin, scale, size."""
     return ", ".join(f"{text}" for name, text in plane.job.items() if name != "workload")
+
+
+def _job_title(plane: CostPlane) -> str:
+    """Return the same as people read it: ``simulated, lab 1/20, 100 MB``."""
+    job = {name: text for name, text in plane.job.items() if name not in ("workload", "origin", "lab_scale")}
+    where = origin_badge(plane.job.get("origin", ""), plane.job.get("lab_scale"))
+    return ", ".join([where, *(level_text(name, text) for name, text in job.items())])
 
 
 def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
@@ -205,7 +212,7 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
         "plane": plane,
         "before": {row.label: row for row in before.rows} if changes else {},
         "chart": chart,
-        "jobs": [(name, name == job) for name in jobs],
+        "jobs": [(name, _job_title(own[name]), name == job) for name in jobs],
         "prices": _prices(before, plane, {name: float(amount) for name, amount in amounts_of(book).items()}),
         "currency": plane.currency,
         "changed": bool(changes),

@@ -1,15 +1,18 @@
 """The pages of a cluster and of a configuration, and the same under the API."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.charts.history import run_history
+from assay.explain.environment_tables import environment_tables
 from assay.questions.places import ClusterView, ConfigurationView, cluster_view, configuration_view
 from assay.web import api_runs
 from assay.web.answering import page_of, palette
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf
+from assay.wording import TextTable
 
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]
@@ -52,8 +55,23 @@ def cluster(request: Request, context: ContextOf, name: Name) -> Response:
     title = "Time / median of its repetitions"
     chart = run_history(view.history, title, logarithmic=wide) if values else None
     return page_of(
-        request, "cluster", view=view, chart=chart, most=LISTED_MAX, colours=palette(context.store.table(), "layout")
+        request,
+        "cluster",
+        view=view,
+        chart=chart,
+        told=None if view.hardware.nodes else _told(context, view),
+        most=LISTED_MAX,
+        colours=palette(context.store.table(), "layout"),
     )
+
+
+def _told(context: Context, view: ClusterView) -> TextTable | None:
+    """Return what an imported run's source tells of its cluster; what depends on the layout stands elsewhere."""
+    facts = api_runs.find_run(context, view.places[0].example).environment.get("cluster")
+    if not isinstance(facts, Mapping):
+        return None
+    own = {name: value for name, value in facts.items() if name != "name" and not name.startswith("layout")}
+    return next(iter(environment_tables({"cluster": own})), None) if own else None
 
 
 @router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)

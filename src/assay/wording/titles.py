@@ -1,5 +1,6 @@
 """What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
 
+import re
 from collections.abc import Iterable
 
 from assay.model import Origin, Run
@@ -102,8 +103,8 @@ def level_text(name: str, level: str) -> str:
         return scale_text(float(level))
     if name == "data_bytes" and level.isdecimal():
         return format_bytes(int(level))
-    if name in _BUFFERS and level.isdecimal():
-        return _binary(int(level))
+    if name in _BUFFERS:
+        return _binary(int(level)) if level.isdecimal() else re.sub(r"^(\d+)([KMG]i?B)$", r"\1 \2", level)
     return level.rpartition(".")[2] if name.endswith(".codec") else level
 
 
