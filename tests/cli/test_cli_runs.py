@@ -163,7 +163,7 @@ def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None
         "terasort on HD2 dfs.blocksize=64MB, repetition 1: invalid, measured",
         "cause: 2 blocks lack a replica",
         "took 1 min 10 s, caches warm",
-        "map           1   2       0       0",
+        "map               1   2       0       0",
         "✗ replicas: 298 of 300",
         "✓ exit status: 0",
         "w1: cached 900 MB → 20 MB, of the data files 4 MB → 0 B",

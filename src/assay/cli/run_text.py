@@ -12,7 +12,7 @@ from assay.explain.run_tables import cold_text, counter_tables, phase_table, run
 from assay.model import Phase, Run, Task
 from assay.quality.anomalies import Anomaly
 from assay.units import format_duration
-from assay.wording import TextTable, tenths
+from assay.wording import TextTable, plural, tenths
 
 _WIDTH = 80
 _BAR_WIDTH = 48
@@ -88,7 +88,7 @@ def _environment(run: Run) -> TextTable:
     """Return the environment in a line for each entry."""
 
     def summary(value: object) -> str:
-        return f"{len(value)} entries" if isinstance(value, dict | list) else str(value)
+        return plural(len(value), "entry", "entries") if isinstance(value, dict | list) else str(value)
 
     rows = tuple((name, summary(value)) for name, value in run.environment.items())
     hidden = len(rows) - _ENVIRONMENT_LINES_MAX

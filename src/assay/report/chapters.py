@@ -136,7 +136,7 @@ def _levels(setting: LeveledFactor) -> str:
     texts = [
         *shown,
         *([f"and {more} more"] if more else []),
-        *([f"not in {setting.absent:,} runs"] if setting.absent else []),
+        *([f"not in {language.plural(setting.absent, 'run')}"] if setting.absent else []),
     ]
     return ", ".join(texts)
 
