@@ -21,6 +21,7 @@ from assay.planning.order import restarts, schedule
 from assay.repository import Repository
 from assay.repository.unpublished import take_in
 from assay.units import format_duration
+from assay.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,9 @@ def plan_lines(plan: Plan, todo: Prepared, repository_root: Path) -> list[str]:
     repetitions = max(run.repetition for run in todo.runs)
     often = f"{plan.repetitions} to {repetitions}" if plan.until else str(repetitions)
     lines = [
-        f"{len(workloads)} workloads ({', '.join(workloads)}) × {len(configurations)} configurations "
-        f"({'; '.join(configurations)}) × {often} repetitions = {len(todo.runs)} runs"
+        f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
+        f"{plural(len(configurations), 'configuration')} "
+        f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = {plural(len(todo.runs), 'run')}"
     ]
     if todo.continued:
         ready = f"{todo.done} of {len(todo.runs)} runs are done"

@@ -42,7 +42,11 @@ def storage_costs(
         "field": "capacity",
         "type": "quantitative",
         # So that the name of the last one stands on the drawing, too.
-        "scale": {"zero": True, "nice": True, "domainMax": 1.12 * max(float(row["capacity"]) for row in rows)},
+        "scale": {
+            "zero": True,
+            "nice": True,
+            "domainMax": 1.12 * max([1.0, *(p.cost_per_capacity or 0.0 for p in points)]),
+        },
         "title": f"Cost per capacity ({baseline} is 1)",
     }
     y = {

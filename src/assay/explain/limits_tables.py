@@ -32,8 +32,8 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
             rows.append(("" if each.phase == last else each.phase, LIMIT_TITLES[each.limit], tenths(each.time_s), part))
             last = each.phase
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
-    headers = ("phase", "limit", "time (s)", "share")
-    by_phase = TextTable("what was the limit (s, mean over the workers)", headers, tuple(rows))
+    columns = ("phase", "limit", "time (s)", "share")
+    by_phase = TextTable("what was the limit (s, mean over the workers)", columns, tuple(rows))
     bounds = [(_FREED[each.freed], f"{tenths(each.least_s)} s", f"{each.gain_max:.2f}") for each in limits.bounds]
     headers = ("with", "at least", "times as fast at most")
     return by_phase, TextTable(
