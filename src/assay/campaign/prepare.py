@@ -90,7 +90,8 @@ def plan_lines(plan: Plan, todo: Prepared, repository_root: Path) -> list[str]:
     lines = [
         f"{plural(len(workloads), 'workload')} ({', '.join(workloads)}) × "
         f"{plural(len(configurations), 'configuration')} "
-        f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = {plural(len(todo.runs), 'run')}"
+        f"({'; '.join(configurations)}) × {often} repetition{'' if often == '1' else 's'} = "
+        f"{plural(len(todo.runs), 'run')}"
     ]
     if todo.continued:
         ready = f"{todo.done} of {len(todo.runs)} runs are done"
