@@ -164,6 +164,19 @@ def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: Watched)
 
 
 @pytest.mark.browser
+def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: Watched) -> None:
+    page = watched.open("/cost?workload=terasort")
+    page.locator("input[type=range]").first.focus()
+    for _ in range(8):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector("tr.changed")
+    page.get_by_role("button", name="Undo").click()
+    page.wait_for_function("() => !document.querySelector('tr.changed')")
+    assert "price." not in page.url
+    watched.check()
+
+
+@pytest.mark.browser
 def test_a_failed_request_is_told_and_can_be_tried_again(watched: Watched) -> None:
     page = watched.open("/cost?workload=terasort")
     page.route("**/cost/results", lambda route: route.abort())

@@ -101,12 +101,21 @@ def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: Watched) 
     cursor = page.locator(".cursor-layer .cursor").bounding_box()
     assert cursor is not None
     assert cursor["height"] > 0.7 * box["height"], "one cursor through all panels"
+    assert page.locator("#trace-form [name]:disabled").count() == 0, "what was left empty can be filled in"
     with page.expect_response("**/over-time?**"):
         page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 60)
         page.mouse.down()
         page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + 60, steps=5)
         page.mouse.up()
     watched.check()
+
+
+def test_a_span_that_is_not_sent_is_told(watched: Watched) -> None:
+    page = watched.open(RUN)
+    page.route("**/over-time?**", lambda route: route.abort())
+    page.locator("#trace-form [name=start_s]").evaluate("field => { field.value = 2 }")
+    page.get_by_role("button", name="Show", exact=True).click()
+    page.wait_for_selector(".wrong:has-text('did not send this span')")
 
 
 def test_choosing_another_baseline_turns_the_ratio_round(watched: Watched) -> None:

@@ -18,8 +18,12 @@ document.getElementById("theme")?.addEventListener("click", () => {
 
 // Empty fields do not belong in an address.
 for (const form of document.querySelectorAll('form[method="get"]:not([data-whole])')) {
-  form.addEventListener("submit", () => {
-    for (const field of form.elements) if (field.name && field.value === "") field.disabled = true;
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const name of new Set(formData.keys())) {
+      const told = formData.getAll(name).filter((value) => value !== "");
+      formData.delete(name);
+      for (const value of told) formData.append(name, value);
+    }
   });
 }
 addEventListener("pageshow", () => {

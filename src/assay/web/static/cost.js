@@ -8,9 +8,11 @@ const status = document.getElementById("cost-status");
 const book = form.elements.prices;
 const KEPT = "assay-price-book";
 const QUIET_MS = 250;
+const STROKES_MS = 1000;
 const USUAL = { view: "run", take: "best", years: "3", rounding: "none" };
 let waiting;
 let asked = 0;
+let stroke = {};
 
 const fields = () => [...priced.querySelectorAll("input[type=number][data-own]")];
 const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
@@ -95,11 +97,15 @@ async function price() {
   await drawAll();
 }
 
-/** Take a finished change into the address, as one step of the history. */
-function commit() {
+/** Take a finished change into the address, as one step of the history; strokes of arrow keys on one price are one. */
+function commit(of) {
   const next = address(question());
+  const now = performance.now();
+  const goesOn = of !== undefined && of === stroke.of && now - stroke.at_ms < STROKES_MS && edits() > 0;
+  stroke = { of, at_ms: now };
   if (next === location.pathname + location.search) return;
-  history.pushState({ edits: edits() + 1 }, "", next);
+  if (goesOn) history.replaceState(history.state, "", next);
+  else history.pushState({ edits: edits() + 1 }, "", next);
   showEdits();
 }
 
@@ -131,7 +137,7 @@ priced.addEventListener("change", ({ target }) => {
     return;
   }
   clearTimeout(waiting);
-  commit();
+  commit(row.dataset.price);
   price();
 });
 priced.addEventListener("click", (event) => {
@@ -171,6 +177,7 @@ form.addEventListener("change", ({ target }) => {
 });
 
 addEventListener("popstate", () => {
+  stroke = {};
   const query = new URLSearchParams(location.search);
   for (const field of fields()) field.value = query.get(field.name) ?? field.dataset.own;
   showEdits();

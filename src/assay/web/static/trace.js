@@ -15,13 +15,28 @@ layer.innerHTML = '<div class="span" hidden></div><div class="cursor" hidden></d
 place.parentElement.append(layer);
 const [span, cursor, moment] = layer.children;
 
+const status = document.createElement("p");
+status.setAttribute("role", "status");
+form.after(status);
+function say(text) {
+  status.textContent = text;
+  status.classList.toggle("wrong", Boolean(text));
+}
+
 async function show(push) {
   const query = new URLSearchParams([...new FormData(form)].filter(([, value]) => value !== ""));
   const number = ++asked;
-  const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
-  if (!answer.ok) return;
-  const found = await answer.json();
+  let found;
+  try {
+    const answer = await fetch(`/runs/${encodeURIComponent(form.dataset.run)}/over-time?${query}`);
+    if (!answer.ok) throw new Error(`error ${answer.status}`);
+    found = await answer.json();
+  } catch (error) {
+    if (number === asked) say(`The server did not send this span (${error.message}): what stands below is from before.`);
+    return;
+  }
   if (number !== asked) return; // a later question was asked meanwhile
+  say("");
   if (push) history.pushState(null, "", `?${query}`);
   spec = found;
   panelsOf = undefined;
