@@ -18,8 +18,10 @@ from assay.model.run import Job, Run, Task
 from assay.model.trace import Trace
 from assay.questions.limits import limits_of_run
 from assay.repository import Repository
+from benchmark_support import benchmark
 from builders import WORKERS, make_run
 from detail_support import make_task
+from simulator_support import needs_simulator
 
 DURATION_S = 20.0
 
@@ -83,6 +85,62 @@ def test_the_work_of_the_other_resources_stays() -> None:
     heavy = [replace_cpu(task, 12.0 * 4 * 0.5) for task in _tasks()]
     by_name = {bound.freed: bound for bound in _limits(0.9, 0.6, heavy).bounds}
     assert by_name["disks"].least_s == pytest.approx(8 + 12 * 0.5, abs=0.01)
+
+
+def test_attempts_that_compute_all_the_time_wait_for_their_one_core_though_others_are_idle() -> None:
+    """Each computes for 9.6 of its 12 s: a fifth of the node's four cores, and four fifths of what it can use."""
+    busy = [replace_cpu(task, 9.6) for task in _tasks()]
+    found = _limits(0.2, 0.2, busy)
+    assert found.main is Resource.CPU
+    assert found.total_s(Resource.CPU) == pytest.approx(12)
+    assert {bound.freed: bound.least_s for bound in found.bounds}["cpu"] == pytest.approx(8 + 12 * 0.2, abs=0.01)
+    assert _limits(0.9, 0.2, busy).main is Resource.DISK_HDFS  # what is busy is named first
+
+
+def test_cores_follow_from_the_cpu_time_that_there_was() -> None:
+    trace = _trace(0.9, 0.6)
+    rows = zip(trace.t_s, trace.node, trace.subject, trace.metric, trace.counter, trace.value, strict=True)
+    kept = Trace()
+    for t_s, node, subject, metric, counter, value in rows:
+        if metric != "cores":
+            kept.append(t_s, node, subject, metric, counter=counter, value=value)
+    without = limits_of(_run(), _tasks(), kept)
+    assert without is not None
+    assert without.bounds == _limits(0.9, 0.6).bounds
+
+
+@pytest.mark.parametrize(("local", "least_s"), [(3, 20.0), (2, 8.0)])
+def test_a_map_that_may_have_read_from_another_node_waits_for_any_disk(local: int, least_s: float) -> None:
+    """Only the first worker's disk is busy; the attempts run on the two others."""
+    trace = Trace()
+    for node in WORKERS:
+        for t_s, done_s in ((0.0, 0.0), (4.0, 0.0), (16.0, 12.0), (20.0, 12.0)):
+            value = done_s if node == WORKERS[0] else 0.0
+            trace.append(t_s, node, "disk:hdd1", "busy_s", counter=True, value=value)
+    counted = {"org.apache.hadoop.mapreduce.JobCounter": {"TOTAL_LAUNCHED_MAPS": 3, "DATA_LOCAL_MAPS": local}}
+    job = replace(_run().jobs[0], counters=counted)
+    found = limits_of(_run(jobs=(job,)), [make_task(n, 4.0, 16.0, cpu_s=0.0) for n in (1, 2)], trace)
+    assert found is not None
+    assert {bound.freed: bound.least_s for bound in found.bounds}["disks"] == pytest.approx(least_s, abs=0.01)
+
+
+@needs_simulator
+def test_the_benchmark_of_limits_counts_against_what_faster_resources_save() -> None:
+    module = benchmark("limit_errors")
+    said = _limits(0.9, 0.6)
+    bound_s = {bound.freed: bound.least_s for bound in said.bounds}
+
+    def seen(disks: float, cpu: float, faster: float) -> Any:
+        fastest_s = {name: time_s * faster for name, time_s in bound_s.items()}
+        return module.Seen("terasort", said, {"disks": disks, "network": 0.0, "cpu": cpu}, fastest_s)
+
+    assert (seen(0.3, 0.1, 1).named, seen(0.3, 0.1, 1).truth, seen(0.3, 0.1, 1).misled) == ("disks", "disks", False)
+    assert (seen(0.1, 0.3, 1).truth, seen(0.1, 0.3, 1).misled, seen(0.2, 0.3, 1).misled) == ("cpu", True, False)
+    assert (seen(0.01, 0.02, 1).truth, seen(0.01, 0.02, 1).misled) == (module.NONE, False)
+    assert seen(0.3, 0.1, 0.9).beyond("disks") == pytest.approx(0.1)
+    [drawn] = module.runs(1, seed=2)
+    assert set(drawn.gains) == {"disks", "network", "cpu"}
+    assert drawn.fastest_s["disks"] <= drawn.said.duration_s * 1.05
 
 
 def replace_cpu(task: Task, cpu_s: float) -> Task:

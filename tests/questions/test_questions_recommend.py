@@ -32,6 +32,7 @@ from assay.questions.recommend_doubt import drawn, losses, model_errors, worth_o
 from assay.questions.recommend_limits import limits_of
 from assay.questions.recommend_search import Least
 from assay.spec.prices import load_prices
+from benchmark_support import benchmark
 from effort import examples
 from paths import EXAMPLES
 from simulator_support import needs_simulator
@@ -321,3 +322,29 @@ def test_a_pool_answers_in_order_tells_what_is_wrong_and_leaves_nobody_behind() 
     for process in processes:
         assert isinstance(process, subprocess.Popen)
         assert process.poll() is not None
+
+
+@needs_simulator
+def test_the_benchmark_of_recommendations_holds_an_answer_against_a_world(pool: SimulatorPool) -> None:
+    module = benchmark("recommend_errors")
+    question, prices = module.drawn_question(np.random.default_rng(1))
+    catalogue = catalogue_of(module.CATALOGUE)
+    found = recommend(question, catalogue, prices, shipped_profile(), pool)
+    assert found.chosen is not None
+    every = candidates(catalogue)
+    search = module.begun(
+        every, question.works, question.limits, prices, shipped_profile(), pool, question.least or Least.JOB
+    )
+    asked = module.Asked(question, found, search)
+    [world] = module.worlds(asked, pool, 1, np.random.default_rng(2))
+    assert world.times_s.shape == (len(search.alive), 2)
+    levels = [search.found.levels(int(row)) for row in search.alive]
+    own = levels.index(dict(found.chosen.levels))
+    day_s = np.full(len(levels), 1e3)
+    day_s[own] = found.chosen.day_s
+    as_said = module.World(np.repeat(day_s[:, None] / search.per_day.sum(), 2, 1), day_s, np.ones(len(levels)))
+    right = module.judged(asked, found.chosen, as_said)
+    assert (right.best, right.kept, right.regret, right.holds_time) == (True, True, 0.0, True)
+    turned = module.World(as_said.times_s[::-1] * 20, as_said.bills[::-1], as_said.rates_per_h)
+    wrong = module.judged(asked, found.chosen, turned)
+    assert not wrong.holds_time

@@ -8,8 +8,8 @@ are then placed into the same containers in the same order. Hadoop does not tell
 most that it can have waited is taken: the time in which the resource was busy, but never what the *other* resources
 needed for their own work of that second. Of the CPU that is the tasks' own CPU time alone, spread over each attempt:
 what daemons and a lab's own disks burn besides goes on for as long as the run does, and would hide what faster disks
-save. A bound is therefore on the safe side: no disk, however fast, saves more than it says, as long as data,
-placement and order stay as they are.
+save. A bound is therefore large rather than small, as long as data, placement and order stay as they are; a faster run
+is placed otherwise, though, and page caches take in more: docs/limits.md has how often a bound is beaten.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.explain.loads import DISKS, Loads, Resource, loads_of
+from assay.explain.loads import DISKS, Loads, Resource, loads_of, overlap_s
 from assay.explain.phases import rank, task_phases
 from assay.explain.replay import replayed_s
 from assay.model import Run, Task, Trace
@@ -27,6 +27,12 @@ BUSY_SHARE = 0.5
 """A resource is called the limit of a second in which it was busy for this share at least."""
 FREED = {"disks": DISKS, "network": (Resource.NETWORK,), "cpu": (Resource.CPU,)}
 """What a bound makes infinitely fast, to the resources that this frees."""
+
+NAMED_WRONG = "Of 397 simulated runs in which it was disks, network or CPU, another one mattered twice as much in 7 %."
+BOUND_BEATEN = (
+    "Of 500 simulated runs, 6 to 7 % went beyond a bound by a tenth and more when the resource was made faster."
+)
+"""Counted by ``benchmarks/limit_errors.py``; docs/limits.md has the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +132,9 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
             if here.sum() > 0:
                 share = float(shares[best[row, step], row, step])
                 limit = resources[best[row, step]] if share >= BUSY_SHARE else Resource.NOTHING
+                if limit is Resource.NOTHING and Resource.CPU in loads.shares:
+                    computing = float(loads.computing[row, step])
+                    limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
                 found.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))
             elif anywhere.sum() > 0:
                 limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
@@ -142,15 +151,8 @@ def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
     names = sorted({phase.name for phase, _ in parts}, key=rank) or ["overhead"]
     counts = np.zeros((len(names), len(loads.workers), len(loads.edges_s) - 1))
     for phase, row in parts:
-        counts[names.index(phase.name), row] += _overlap(loads, phase.start_s, phase.end_s)
+        counts[names.index(phase.name), row] += overlap_s(loads.edges_s, phase.start_s, phase.end_s)
     return names, counts
-
-
-def _overlap(loads: Loads, start_s: float, end_s: float) -> Floats:
-    """Return how much of each step lies between two times, in seconds."""
-    inside = np.minimum(loads.edges_s[1:], end_s) - np.maximum(loads.edges_s[:-1], start_s)
-    found: Floats = np.maximum(inside, 0.0)
-    return found
 
 
 def _idle_phases(run: Run, loads: Loads) -> list[str]:
@@ -194,7 +196,7 @@ def _own_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
         took_s = task.end_s - task.start_s
         if task.cpu_s and took_s > 0 and task.node in loads.workers:
             rows = slice(None) if run.lab_scale is not None else loads.workers.index(task.node)
-            used[rows] += _overlap(loads, task.start_s, task.end_s) * (task.cpu_s / took_s)
+            used[rows] += overlap_s(loads.edges_s, task.start_s, task.end_s) * (task.cpu_s / took_s)
     share: Floats = used / loads.steps_s / np.maximum(loads.cores, 1.0)[:, None]
     return np.minimum(share, loads.shares[Resource.CPU])
 
@@ -203,9 +205,10 @@ def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
     step = f"{float(loads.steps_s[0]):.2g} s"
     sentences = [
         f"Traces of {len(loads.workers)} workers in steps of {step}, and {len(tasks)} task attempts of this run alone.",
-        f"The limit of a step is the busiest resource, if it was busy for {BUSY_SHARE:.0%} of it at least.",
+        f"The limit of a step is the busiest resource, if it was busy for {BUSY_SHARE:.0%} of it at least, or else the "
+        f"CPU, if the attempts there computed for as much of their time. {NAMED_WRONG}",
         "A bound keeps data, placement, order and containers as they were, and takes every busy moment of a resource "
-        "as a wait for it: the gain is that or less.",
+        f"as a wait for it: the gain should be that or less. {BOUND_BEATEN}",
     ]
     if not tasks:
         sentences.append("No task attempts are known, so the bounds shorten the run as one piece.")

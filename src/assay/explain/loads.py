@@ -3,8 +3,8 @@
 In: a run, its attempts, its trace. Out: :class:`Loads`: shares between 0 and 1 by resource, worker and step. A disk's
 load is the share of the time in which it had something to do, or its bytes over its rate where that is more (a
 throttled disk waits before its queue is counted); a link's is the busier direction over its rate; the CPU's the share
-of time in which cores worked. A lab's nodes share one machine, and each has that machine's load. Between two samples
-a counter grows evenly.
+of time in which cores worked. A lab's nodes share one machine, and each has that machine's load. Between two samples a
+counter grows evenly.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,9 +60,12 @@ class Loads:
     edges_s: Floats
     shares: Mapping[Resource, Floats]
     cores: Floats
-    """Of each worker, in a lab of the machine; 1 where that was not observed."""
+    """Of each worker, in a lab of the machine, by the CPU time that there was; 1 where that was not observed."""
     waiting_for_cpu: Floats
-    """Share of the time in which the CPU worked or some process waited for it."""
+    """Share of the time in which the CPU worked or some process waited for it, or some attempt computed."""
+    computing: Floats
+    """Share of their time that the attempts there computed: one that does so all the time waits for its one core,
+    however many others are idle."""
     unknown: tuple[str, ...]
     """What could not be told, in words."""
 
@@ -82,7 +85,8 @@ def loads_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Loads | None:
     grown = _Grown(trace, names, edges)
     unknown: list[str] = []
     shares: dict[Resource, Floats] = {}
-    cpu = grown.cpu_share()
+    cpu, cores = grown.cpu()
+    computing, most = _computing(tasks, names, edges)
     if cpu is None:
         unknown.append("CPU time was not observed")
     else:
@@ -101,14 +105,34 @@ def loads_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Loads | None:
         unknown.append("waits for memory are not told node by node")
     zero = np.zeros((len(names), len(edges) - 1))
     pressure = grown.of("pressure", "cpu_some_s")
-    waiting = np.maximum(cpu if cpu is not None else zero, zero if pressure is None else np.minimum(pressure, 1.0))
-    cores = np.asarray([_cores(trace, node) for node in names])
-    return Loads(names, edges, shares, cores, waiting, tuple(unknown)) if shares else None
+    waiting = np.maximum(most, zero if pressure is None else np.minimum(pressure, 1.0))
+    waiting = np.maximum(waiting, zero if cpu is None else cpu)
+    return Loads(names, edges, shares, cores, waiting, computing, tuple(unknown)) if shares else None
 
 
-def _cores(trace: Trace, node: str) -> float:
-    found = trace.series(node, "cpu", "cores")
-    return found[0][1] if found else 1.0
+def overlap_s(edges: Floats, start_s: float, end_s: float) -> Floats:
+    """Return how much of each step lies between two times, in seconds."""
+    found: Floats = np.maximum(np.minimum(edges[1:], end_s) - np.maximum(edges[:-1], start_s), 0.0)
+    return found
+
+
+def _computing(tasks: Sequence[Task], names: Sequence[str], edges: Floats) -> tuple[Floats, Floats]:
+    """Return what share of their time the attempts computed, by worker and step: their mean, and the most of any.
+
+    An attempt's CPU time is taken as spread evenly, and as one core's.
+    """
+    ran, used, most = (np.zeros((len(names), len(edges) - 1)) for _ in range(3))
+    for task in tasks:
+        took_s = task.end_s - task.start_s
+        if took_s <= 0 or task.node not in names:
+            continue
+        row, here = names.index(task.node), overlap_s(edges, task.start_s, task.end_s)
+        share = min(1.0, (task.cpu_s or 0.0) / took_s)
+        ran[row] += here
+        used[row] += here * share
+        most[row] = np.maximum(most[row], share * (here > 0))
+    mean: Floats = np.divide(used, ran, out=np.zeros_like(used), where=ran > 0)
+    return mean, most
 
 
 class _Grown:
@@ -143,17 +167,19 @@ class _Grown:
         """Return the subjects of a kind, such as ``disk``."""
         return sorted({subject for _, subject, _ in self.series if subject.partition(":")[0] == kind})
 
-    def cpu_share(self) -> Floats | None:
-        """Return the share of the CPU time that was not free."""
+    def cpu(self) -> tuple[Floats | None, Floats]:
+        """Return the share of the CPU time that was not free, None where that was not observed; and each worker's
+        cores, which all of that time tells (1 where nothing does).
+        """
         busy = [self.of("cpu", metric) for metric in CPU_BUSY]
         free = [self.of("cpu", metric) for metric in CPU_FREE]
         told = [one for one in busy if one is not None]
         if not told or not any(one is not None for one in free):
-            return None
+            return None, np.ones(len(self.names))
         used = np.sum(told, axis=0)
         whole = used + np.sum([one for one in free if one is not None], axis=0)
         share: Floats = np.divide(used, whole, out=np.zeros_like(used), where=whole > 0)
-        return share
+        return share, np.maximum(1.0, np.median(whole, axis=1))
 
 
 def _disk_shares(run: Run, grown: _Grown, names: Sequence[str]) -> dict[Resource, Floats]:

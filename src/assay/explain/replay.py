@@ -68,6 +68,7 @@ def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _Shrunk, submit_s: fl
     ends: dict[str, float] = {}
     free: dict[str, list[tuple[float, float]]] = {}  # node to containers: when each became free, and when it does now
     done: list[tuple[float, float, str]] = []  # when an attempt of a stage ended, and when it does now
+    own_disks = _maps_read_their_own(job)
     copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
     # Maps first: a reduce's shuffle ends after the last of them, wherever that began.
     for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
@@ -80,7 +81,8 @@ def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _Shrunk, submit_s: fl
         events += [(end, now) for end, now, stage in done if end <= task.start_s and stage != _stage(task)][-1:]
         waited_from, begin_s = max(events)
         begin_s = max(now for _, now in events) + shrunk.idle_s(waited_from, task.start_s)
-        end_s = _end_s(task, begin_s, shrunk, copies_until, max((now for _, now, s in done if s == "map"), default=0.0))
+        maps_now_s = max((now for _, now, s in done if s == "map"), default=0.0)
+        end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), own_disks=own_disks)
         own.append((task.end_s, end_s))
         if task.status == "succeeded":
             ends[task.attempt_id] = end_s
@@ -92,11 +94,17 @@ def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _Shrunk, submit_s: fl
     return max(ends.values()) + shrunk.idle_s(last_s, job.finish_s)
 
 
-def _end_s(task: Task, begin_s: float, shrunk: _Shrunk, maps_end_s: float, maps_now_s: float) -> float:
-    """Return when an attempt that begins at ``begin_s`` ends; maps ended at ``maps_end_s``, now at ``maps_now_s``."""
-    now_s = begin_s
+def _maps_read_their_own(job: Job) -> bool:
+    """Say whether every map of a job is known to have read from its own node's disks."""
+    counted = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
+    return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
+
+
+def _end_s(task: Task, begin_s: float, shrunk: _Shrunk, maps_end: tuple[float, float], *, own_disks: bool) -> float:
+    """Return when an attempt that begins at ``begin_s`` ends. ``maps_end``: when the last map ended, and does now."""
+    now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
     for phase in task_phases(task):
-        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes)
+        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and own_disks)
         stays = shrunk.local_s if local else shrunk.remote_s
         if phase.name == "shuffle" and phase.end_s >= maps_end_s > phase.start_s:
             now_s = max(now_s, maps_now_s) + stays(task.node, maps_end_s, phase.end_s)

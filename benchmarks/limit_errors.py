@@ -1,0 +1,206 @@
+"""How often the limit that `assay limits` names is another resource, and how often a bound is beaten: simulated runs.
+
+Draws clusters and workloads, simulates a run of each with its trace and attempts, and asks what limited it as `assay
+limits` does. The truth is simulated too, from the same seed: the same run with disks, links or CPUs twice as fast, one
+at a time. What then shortens the run most, and by 5 % at least, was its limit; where nothing does, it had none of the
+three. A bound is beaten where the run with that resource eight times as fast takes less than the bound allows, by more
+than 2 %.
+
+Run it with ``python benchmarks/limit_errors.py``; it prints two Markdown tables. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from assay.campaign.recording import cluster_facts
+from assay.engines.simulated.process import simulate
+from assay.engines.simulated.results import told
+from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.explain.limits import FREED, Limits, limits_of
+from assay.model import CostProfile, Origin
+from assay.model.imported import foreign_run
+from assay.planning.altered import only_run
+from assay.planning.candidates import Candidates, candidates, plan_for
+from assay.planning.hardware_file import catalogue_of
+from assay.planning.inputs import size_of
+from assay.questions.learning import shipped_profile
+from assay.questions.mix import parse_mix
+
+CATALOGUE = """\
+catalogue: drawn
+source: a benchmark
+parameters: {dfs.replication: 2}
+workers:
+  small:
+    count: [3, 5, 8]
+    cores: 4
+    cpu: {speed: 1}
+    memory: 16GB
+    networks: {1G: 1Gbit/s, 10G: 10Gbit/s}
+    devices:
+      hdd: {kind: hdd, count: [0, 1, 2, 4], read: 150MB/s, write: 150MB/s, iops: 120, capacity: 2TB}
+      ssd: {kind: ssd, count: [0, 1, 2], read: 500MB/s, write: 450MB/s, capacity: 1TB}
+  large:
+    count: [3, 5, 8]
+    cores: 16
+    cpu: {speed: 4}
+    memory: 64GB
+    networks: {1G: 1Gbit/s, 10G: 10Gbit/s}
+    devices:
+      hdd: {kind: hdd, count: [0, 1, 2, 4], read: 150MB/s, write: 150MB/s, iops: 120, capacity: 2TB}
+      ssd: {kind: ssd, count: [0, 1, 2], read: 500MB/s, write: 450MB/s, capacity: 1TB}
+"""
+SIZES_GB = (4, 16, 48)
+FASTER: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 2.0}, "network": {"links": 2.0}, "cpu": {"cpu": 0.5}}
+FASTEST: Mapping[str, Mapping[str, Any]] = {"disks": {"disks": 8.0}, "network": {"links": 8.0}, "cpu": {"cpu": 0.125}}
+LEAST_GAIN = 0.05
+BEATEN, FAR = 0.02, 0.10
+NONE = "none of them"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was said of one run, and the truth of it."""
+
+    workload: str
+    said: Limits
+    gains: Mapping[str, float]
+    """Resource to the share of the run's time that twice as fast a one saves."""
+    fastest_s: Mapping[str, float]
+    """Resource to the run's time with one eight times as fast."""
+
+    @property
+    def named(self) -> str:
+        """What was the limit for most of the time."""
+        return next((kind for kind, resources in FREED.items() if self.said.main in resources), NONE)
+
+    @property
+    def truth(self) -> str:
+        """What shortens the run most."""
+        best = max(self.gains, key=lambda name: self.gains[name])
+        return best if self.gains[best] >= LEAST_GAIN else NONE
+
+    @property
+    def misled(self) -> bool:
+        """Whether twice as fast a one of another resource saves at least twice what the named one does."""
+        return self.truth != NONE and self.named != NONE and 2 * self.gains[self.named] < self.gains[self.truth]
+
+    def beyond(self, freed: str) -> float:
+        """Return how much less the run takes than a bound allows, as a share of the bound."""
+        least_s = next(one.least_s for one in self.said.bounds if one.freed == freed)
+        return 1 - self.fastest_s[freed] / least_s
+
+
+def drawn_asked(found: Candidates, profile: CostProfile, rng: np.random.Generator) -> Asked:
+    """Return a workload of some size on one of the clusters."""
+    name = str(rng.choice([name for name, one in profile.workloads.items() if not one.stages]))
+    [work] = parse_mix([f"{name}:{int(rng.choice(SIZES_GB))}GB"])
+    plan = plan_for(found, int(rng.integers(len(found))), work.entry())
+    run = only_run(plan)
+    return Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
+
+
+def seen(asked: Asked, seed: int) -> Seen | None:
+    """Return what is said of a run and what is so; None where nothing can be said."""
+    every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
+    details = ["traces", *["duration"] * (len(every) - 1)]
+    scenarios = [scenario_of(one).with_seed(seed, "drawn", detail) for one, detail in zip(every, details, strict=True)]
+    for one, scenario in zip(every, scenarios, strict=True):
+        scenario["cluster"] = quicker_requests(scenario["cluster"], one.disks)
+    results = simulate(scenarios)
+    first = told(results[0])
+    link = asked.cluster.workers[0].type.nic.rate_bits_per_s
+    run = foreign_run(
+        workload=asked.workload,
+        duration_s=first.duration_s,
+        origin=Origin.SIMULATED,
+        layout=asked.configuration.layout.name,
+        jobs=first.jobs,
+        phases=first.phases,
+        environment={
+            "cluster": cluster_facts(asked.cluster, asked.configuration.layout).tree(),
+            "network": {"rate_bits_per_s": link},
+        },
+    )
+    said = limits_of(run, first.tasks, first.trace)
+    times = [one.duration_s for one in results]
+    if said is None:
+        return None
+    gains = {name: 1 - times[1 + at] / times[0] for at, name in enumerate(FASTER)}
+    return Seen(asked.workload, said, gains, {name: times[4 + at] for at, name in enumerate(FASTEST)})
+
+
+def quicker_requests(cluster: Mapping[str, Any], factor: float) -> dict[str, Any]:
+    """Return a scenario's cluster with disks whose requests take so much less time: bandwidth is only a part of it."""
+    nodes = []
+    for node in cluster["nodes"]:
+        devices = []
+        for device in node["devices"]:
+            model = dict(device["model"])
+            for name in model.keys() & {"seek_track_s", "seek_full_s", "read_latency_s", "write_latency_s"}:
+                model[name] /= factor
+            for name in model.keys() & {"rpm", "read_iops", "write_iops", "burst_write_bytes_per_s"}:
+                model[name] *= factor
+            devices.append({**device, "model": model})
+        nodes.append({**node, "devices": devices})
+    return {**cluster, "nodes": nodes}
+
+
+def runs(count: int, seed: int) -> Iterator[Seen]:
+    """Yield so many drawn runs."""
+    profile, found = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    rng = np.random.default_rng(seed)
+    made = 0
+    while made < count:
+        one = seen(drawn_asked(found, profile, rng), int(rng.integers(2**31)))
+        if one is not None:
+            made += 1
+            yield one
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--runs", type=int, default=500)
+    every = list(runs(parser.parse_args().runs, seed=5))
+    print_named(every)
+    print_bounds(every)
+
+
+def print_named(every: Sequence[Seen]) -> None:
+    """Print which limit was named for which truth."""
+    kinds = [*FREED, NONE]
+    counts = Counter((one.truth, one.named) for one in every)
+    print("| limit in truth | runs | " + " | ".join(f"named: {kind}" for kind in kinds) + " |")
+    print("|---|---|" + "---|" * len(kinds))
+    for truth in kinds:
+        own = sum(counts[truth, kind] for kind in kinds)
+        cells = [f"{counts[truth, kind] / own:.1%}" if own else "–" for kind in kinds]
+        print(f"| {truth} | {own} | " + " | ".join(cells) + " |")
+    named = [one for one in every if one.named != NONE]
+    print(f"\nOf {len(named)} runs of which one is named, another saves at least twice as much in ", end="")
+    print(f"{np.mean([one.misled for one in named]):.1%}.")
+
+
+def print_bounds(every: Sequence[Seen]) -> None:
+    """Print how often bounds are beaten, and how much of what they allow is there."""
+    print(f"\n| made infinitely fast | bounds | beaten | by {FAR:.0%} and more | allowed | eight times as fast |")
+    print("|---|---|---|---|---|---|")
+    for kind in FREED:
+        own = [(one, bound) for one in every for bound in one.said.bounds if bound.freed == kind]
+        beaten = [float(np.mean([one.beyond(kind) > least for one, _ in own])) for least in (BEATEN, FAR)]
+        allowed = np.median([bound.gain_max for _, bound in own])
+        real = np.median([one.said.duration_s / one.fastest_s[kind] for one, _ in own])
+        cells = f"{len(own)} | {beaten[0]:.1%} | {beaten[1]:.1%} | {allowed:.2f} times | {real:.2f} times"
+        print(f"| {kind} | {cells} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,247 @@
+"""How often a recommendation is wrong: worlds drawn from its own stated doubts, simulated anew on every cluster.
+
+Draws questions (prices, a mix, what is to be little, a deadline or none) over a catalogue of 28 clusters, has each
+answered as `assay recommend` does, and draws worlds in which the truth is known. In a world the processors, devices,
+links and fixed costs are as much faster or slower as the answer says they may be, every cluster is simulated so, the
+simulator errs by as much for each resource as its error model says, costs grow beyond what was learned as far as is
+said they may, every run scatters by 5 %, and prices lie in their ranges. The answer takes all of this as straight lines
+and looks at some clusters only; the world does neither. So what is tested is whether the answer is as sure as its own
+doubts allow. How large the simulator's errors are on real clusters is counted in docs/simulator.md.
+
+Run it with ``python benchmarks/recommend_errors.py``; it prints a Markdown table. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.cost.pareto import Priced
+from assay.engines.simulated.draws import DEVICE_SIGMA, LINK_SIGMA, SCATTER_SIGMA, cpu_sigma, spread_of
+from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS, Z90
+from assay.engines.simulated.pool import SimulatorPool
+from assay.engines.simulated.process import Simulated
+from assay.engines.simulated.scenario import shares_of
+from assay.model import YEAR_H, PriceBook
+from assay.planning.candidates import candidates
+from assay.planning.hardware_file import catalogue_of
+from assay.questions.learning import shipped_profile
+from assay.questions.mix import DAY_S, parse_mix
+from assay.questions.recommend import Choice, Recommendation, RecommendQuestion, recommend
+from assay.questions.recommend_changes import hardware_of
+from assay.questions.recommend_finals import FAR_SIGMA
+from assay.questions.recommend_search import Least, Limits, Search, begun
+from assay.spec.prices import prices_of
+
+Array = NDArray[np.float64]
+Rng = np.random.Generator
+CATALOGUE = """\
+catalogue: small
+source: a benchmark
+parameters: {dfs.replication: 2}
+workers:
+  node:
+    count: [3, 5]
+    cores: 8
+    cpu: {speed: 3, low: 2, high: 4}
+    memory: 32GB
+    networks: {1G: 1Gbit/s, 10G: 10Gbit/s}
+    devices:
+      hdd: {kind: hdd, count: [0, 2, 4], read: 150MB/s, write: 150MB/s, iops: 120, capacity: 1TB}
+      ssd: {kind: ssd, count: [0, 1], read: 500MB/s, write: 450MB/s, capacity: 1TB}
+"""
+PRICES = """\
+prices: small
+currency: USD
+date: 2026-01-01
+source: a benchmark
+amortisation: {{years: 3}}
+items:
+  - {{name: node, price: "${node}", per: node, low: "${low}", high: "${high}"}}
+  - {{name: hdd, price: "$200", per: device, device: hdd}}
+  - {{name: ssd, price: "${ssd}", per: device, device: ssd}}
+  - {{name: port, price: "${port}", per: port, when: {{network: [10G]}}}}
+"""
+SURE = 0.9
+"""What is called sure here: its hardware is said to be the best in so many draws."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What is so in one world: by cluster (row), times by workload in seconds and money over the years."""
+
+    times_s: Array
+    bills: Array
+    rates_per_h: Array
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question with its answer, and what worlds need of it."""
+
+    question: RecommendQuestion
+    answer: Recommendation
+    search: Search
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One answer in one world. ``regret``: what the recommended costs beyond the best, a share; inf: a limit broke."""
+
+    claimed: float
+    best: bool
+    regret: float
+    said_kept: float
+    kept: bool
+    holds_time: bool
+    holds_bill: bool
+    holds_runs: tuple[bool, ...]
+
+
+def drawn_question(rng: Rng) -> tuple[RecommendQuestion, PriceBook]:
+    """Return what is asked, with prices."""
+    node = float(rng.uniform(2_000, 8_000))
+    amounts = {"node": node, "low": node * 0.85, "high": node * 1.3}
+    amounts |= {"ssd": float(rng.uniform(100, 1_500)), "port": float(rng.uniform(50, 800))}
+    text = PRICES.format(**{name: round(value) for name, value in amounts.items()})
+    sizes = rng.integers(2, 20, 2)
+    works = parse_mix([f"terasort:{sizes[0]}GB:{int(rng.integers(1, 20))}/day", f"wordcount:{sizes[1]}GB:daily"])
+    deadline = float(np.exp(rng.uniform(math.log(30), math.log(240)))) if rng.random() < 0.5 else None
+    least = list(Least)[int(rng.integers(3))]
+    question = RecommendQuestion(works, Limits(deadline_s=deadline), least, seed=int(rng.integers(2**31)))
+    return question, prices_of(text, "drawn")
+
+
+def worlds(asked: Asked, pool: SimulatorPool, count: int, rng: Rng) -> Iterator[World]:
+    """Yield worlds of what the answer says is uncertain."""
+    search, works = asked.search, asked.search.works
+    rows, profile = search.alive, search.profile
+    option = search.found.machines[0].option
+    cpu = math.hypot(cpu_sigma(profile), math.log(option.cpu_speed_high / option.cpu_speed_low) / (2 * Z90))
+    sigmas = {"cpu": cpu, "disks": DEVICE_SIGMA, "links": LINK_SIGMA, "fixed": spread_of(profile.costs.job_start_s)}
+    far = _doublings(search)
+    for _ in range(count):
+        draw = {name: math.exp(sigma * rng.standard_normal()) for name, sigma in sigmas.items()}
+        pairs = [search.scenario(int(row), work, draw) for row in rows for work in works]
+        answers = list(pool.each([scenario for _, scenario in pairs]))
+        errors = {name: sigma * rng.standard_normal() for name, sigma in SIGMAS.items()}
+        logs = []
+        for (one, _), told in zip(pairs, answers, strict=True):
+            assert isinstance(told, Simulated)
+            missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(one, [told]).items())
+            logs.append(math.log(told.duration_s) + missed)
+        log_s = np.reshape(logs, (len(rows), len(works))) + FAR_SIGMA * rng.standard_normal() * far
+        log_s += rng.normal(0, math.hypot(REST_SIGMA, SCATTER_SIGMA), log_s.shape)
+        rates = _rates(search.priced(rows), rng)
+        yield World(np.exp(log_s), rates * search.limits.years * YEAR_H, rates)
+
+
+def _doublings(search: Search) -> Array:
+    """Return how often data on a worker, and workers, doubled beyond what was learned: rows × workloads."""
+    learned, workers = search.profile.learned, search.found.workers[search.alive].astype(np.float64)
+    beyond = np.log2(np.maximum(1.0, workers / max(1, learned.workers_max)))
+    columns = []
+    for work in search.works:
+        known = search.profile.workloads[work.workload].data_bytes_max / (learned.lab_scale or 1.0)
+        each = work.data_bytes / workers / max(1.0, known / max(1, learned.workers_max))
+        columns.append(np.log2(np.maximum(1.0, each)) + beyond)
+    return np.stack(columns, axis=1)
+
+
+def _rates(book: Priced, rng: Rng) -> Array:
+    amounts = book.amounts.copy()
+    for place, price in enumerate(book.prices):
+        if price.low < price.high:
+            amounts[place] = rng.triangular(float(price.low), float(price.amount), float(price.high))
+    rates: Array = book.factors @ amounts
+    return rates
+
+
+def judged(asked: Asked, chosen: Choice, world: World) -> Judged:
+    """Hold an answer against one world."""
+    search, limits = asked.search, asked.search.limits
+    day_s = world.times_s @ search.per_day
+    kept = day_s <= DAY_S
+    if limits.deadline_s is not None:
+        kept &= world.times_s.max(axis=1) <= limits.deadline_s
+    objective = {Least.TIME: day_s, Least.JOB: world.rates_per_h * day_s / 3600, Least.PRICE: world.bills}[search.least]
+    levels = [search.found.levels(int(row)) for row in search.alive]
+    own = levels.index(dict(chosen.levels))
+    allowed = np.where(kept, objective, np.inf)
+    first = int(np.argmin(allowed))
+    alike = hardware_of(levels[first]) == hardware_of(chosen.levels)
+    return Judged(
+        claimed=chosen.hardware_probability,
+        best=bool(np.isfinite(allowed[first])) and alike,
+        regret=float(allowed[own] / allowed[first] - 1) if np.isfinite(allowed[first]) else math.inf,
+        said_kept=chosen.keeps_probability,
+        kept=bool(kept[own]),
+        holds_time=bool(chosen.day_low_s <= day_s[own] <= chosen.day_high_s),
+        holds_bill=bool(chosen.bill_low * (1 - 1e-9) <= world.bills[own] <= chosen.bill_high * (1 + 1e-9)),
+        holds_runs=tuple(
+            one.low_s <= time <= one.high_s for one, time in zip(chosen.times, world.times_s[own].tolist(), strict=True)
+        ),
+    )
+
+
+def judgements(questions: int, each: int, seed: int) -> Iterator[list[Judged] | None]:
+    """Yield the judgements of so many questions in ``each`` worlds; None where nothing was recommended."""
+    rng, profile, catalogue = np.random.default_rng(seed), shipped_profile(), catalogue_of(CATALOGUE)
+    every = candidates(catalogue)
+    with SimulatorPool(1) as pool:
+        for _ in range(questions):
+            question, book = drawn_question(rng)
+            answer = recommend(question, catalogue, book, profile, pool)
+            least = question.least or Least.JOB
+            search = begun(every, question.works, question.limits, book, profile, pool, least)
+            asked = Asked(question, answer, search)
+            if answer.chosen is None:
+                yield None
+                continue
+            yield [judged(asked, answer.chosen, world) for world in worlds(asked, pool, each, rng)]
+
+
+def lines(told: Sequence[list[Judged] | None]) -> Iterator[tuple[str, str, str]]:
+    """Yield what is said, how often it should be so, and how often it is."""
+    every = [one for own in told if own is not None for one in own]
+    yield "something is recommended, of all questions", "–", f"{np.mean([own is not None for own in told]):.1%}"
+    claimed = float(np.mean([one.claimed for one in every]))
+    yield "its hardware is the best, mean", f"{claimed:.1%}", f"{np.mean([one.best for one in every]):.1%}"
+    for low, high in ((0.0, 0.5), (0.5, SURE), (SURE, 1.01)):
+        own = [one for one in every if low <= one.claimed < high]
+        if own:
+            said = float(np.mean([one.claimed for one in own]))
+            name = f"the same, where {low:.0%} to {min(high, 1):.0%} is said ({len(own)})"
+            yield name, f"{said:.1%}", f"{np.mean([one.best for one in own]):.1%}"
+    said = float(np.mean([one.said_kept for one in every]))
+    yield "it keeps every limit", f"{said:.1%}", f"{np.mean([one.kept for one in every]):.1%}"
+    yield "a day's work takes what its interval says", "90.0%", f"{np.mean([one.holds_time for one in every]):.1%}"
+    runs = [held for one in every for held in one.holds_runs]
+    yield "a run takes what its interval says", "90.0%", f"{np.mean(runs):.1%}"
+    yield "it costs what its interval says", "90.0%", f"{np.mean([one.holds_bill for one in every]):.1%}"
+    regrets = np.array([one.regret for one in every])
+    worst = float(np.quantile(regrets, 0.95, method="lower"))
+    shown = "a limit breaks" if math.isinf(worst) else f"{worst:.1%}"
+    yield "beyond the best it costs or takes: mean of those in time", "–", f"{regrets[np.isfinite(regrets)].mean():.1%}"
+    yield "the same, one in twenty is worse than", "–", shown
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--questions", type=int, default=100)
+    parser.add_argument("--worlds", type=int, default=10, help="of each question")
+    options = parser.parse_args()
+    told = list(judgements(options.questions, options.worlds, seed=9))
+    print("| what is said | said to be so in | is so in |\n|---|---|---|")
+    for cells in lines(told):
+        print("| " + " | ".join(cells) + " |")
+
+
+if __name__ == "__main__":
+    main()
