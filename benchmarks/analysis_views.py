@@ -18,9 +18,10 @@ from statistics import median
 import numpy as np
 
 from assay.compare.findings import findings
+from assay.compare.matched import combined_or_named, match
 from assay.compare.published import aloja
-from assay.compare.significance import indistinguishable_from_best
-from assay.compare.speedups import matched_speedups
+from assay.compare.significance import best_of
+from assay.compare.speedups import speedups_of
 from assay.quality.anomalies import find_anomalies
 from assay.quality.changes import histories
 from assay.statistics.run_table import Column, RunTable
@@ -63,11 +64,11 @@ def synthetic(count: int, seed: int = 20_141_105) -> RunTable:
 
 
 VIEWS: dict[str, Callable[[RunTable], object]] = {
-    "speedup by network": lambda table: matched_speedups(table, "network"),
-    "speedup by layout": lambda table: matched_speedups(table, "layout"),
-    "speedup by layout and network": lambda table: matched_speedups(table, ("layout", "network")),
-    "speedup by layout, over all workloads": lambda table: matched_speedups(table, "layout", by=None),
-    "layouts that may be best": lambda table: indistinguishable_from_best(table, "layout"),
+    "speedup by network": lambda table: speedups_of(match(table, "network")),
+    "speedup by layout": lambda table: speedups_of(match(table, "layout")),
+    "speedup by layout and network": lambda table: speedups_of(match(*combined_or_named(table, ("layout", "network")))),
+    "speedup by layout, over all workloads": lambda table: speedups_of(match(table, "layout"), by=None),
+    "layouts that may be best": lambda table: best_of(match(table, "layout")),
     "ALOJA's averages by layout": lambda table: aloja(table, "layout"),
     "findings": findings,
     "anomalies": find_anomalies,

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from assay.campaign.status import campaign_folders
-from assay.campaign.timeline import HOLDS_JOB, JOB, Attempt, attempts_of, read_events
+from assay.campaign.timeline import JOB, Attempt, attempts_of, read_events
 from assay.cli.run import run_plan
 from assay.planning.estimate import RESTART_S
 from assay.repository import Repository
 from assay.units import format_duration, parse_duration
 
+_HOLDS_JOB = "job and history"
+"""The step of an attempt in which its job runs, and in which the history is waited for."""
 _CLUSTER = """
 cluster: campaign-share
 local: {{}}
@@ -122,9 +124,9 @@ def time_share(attempts: Sequence[Attempt], job_least_s: float = 0.0) -> TimeSha
         job_s += one.step_s(JOB)
         runs += 1
         for step in one.steps:
-            took_s = step.took_s - (one.step_s(JOB) if step.name == HOLDS_JOB else 0.0)
+            took_s = step.took_s - (one.step_s(JOB) if step.name == _HOLDS_JOB else 0.0)
             if step.name != JOB:
-                name = "history" if step.name == HOLDS_JOB else step.name
+                name = "history" if step.name == _HOLDS_JOB else step.name
                 steps[name] = steps.get(name, 0.0) + took_s
     return TimeShare(wall_s, job_s, runs, dict(sorted(steps.items(), key=lambda item: -item[1])))
 

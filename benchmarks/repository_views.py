@@ -22,7 +22,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from assay.compare.speedups import matched_speedups
+from assay.compare.matched import match
+from assay.compare.speedups import speedups_of
 from assay.model.imported import Found, Left, foreign_run, like
 from assay.quality.anomalies import find_anomalies
 from assay.repository import Repository
@@ -121,15 +122,15 @@ def main(runs: int, there: Path | None = None) -> None:
         timed(
             "the newest 50 of one workload and layout", lambda: repository.runs(workload="sort", layout="SS2", limit=50)
         )
-        timed("speedup by layout, columns at hand", lambda: matched_speedups(table, "layout", "HDD"))
-        timed("speedup by network, columns at hand", lambda: matched_speedups(table, "network", "ETH"))
+        timed("speedup by layout, columns at hand", lambda: speedups_of(match(table, "layout"), "HDD"))
+        timed("speedup by network, columns at hand", lambda: speedups_of(match(table, "network"), "ETH"))
         timed("anomalies, columns at hand", lambda: find_anomalies(table))
         timed("a run added, then all runs as columns", lambda: added_and_read(repository))
         print(f"peak memory {memory_mib():.0f} MiB")
         if len(table) <= CHUNK:
             timed(
                 "alternative: speedup by layout over Run objects",
-                lambda: matched_speedups(table_of(repository.runs(environment=False)), "layout", "HDD"),
+                lambda: speedups_of(match(table_of(repository.runs(environment=False)), "layout"), "HDD"),
             )
 
 

@@ -28,7 +28,6 @@ from assay.charts.tuning import tuning_course
 from assay.charts.whatif import Place, limit_bars, moved
 from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
-from assay.compare.speedups import matched_speedups
 from assay.compare.summary import summarise_set
 from assay.compare.together import LevelNetwork
 from assay.explain.run_detail import run_detail
@@ -43,6 +42,7 @@ from assay.questions.tuning import Trial
 from assay.statistics.run_table import table_of
 from builders import make_trace, price_book, study_runs
 from detail_support import hybrid_run, hybrid_tasks, hybrid_trace
+from matching import matched_speedups
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 SNAPSHOT = SNAPSHOTS / "charts.json"

@@ -11,13 +11,13 @@ import pytest
 
 from assay.compare.comparison import compare
 from assay.compare.matched import HoldsFor
-from assay.compare.significance import indistinguishable_from_best
-from assay.compare.speedups import Speedup, matched_speedups
+from assay.compare.speedups import Speedup
 from assay.compare.verdict import Conclusion
 from assay.model.run import Run
 from assay.questions.speedup import speedups_over
 from assay.statistics.run_table import table_of
 from builders import make_run
+from matching import indistinguishable_from_best, matched_speedups
 from paths import ROOT
 
 NETS = ("ETH", "IB")

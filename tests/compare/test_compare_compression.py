@@ -6,7 +6,6 @@ import pytest
 
 from assay.compare.compression import moves_with, with_compression
 from assay.compare.run_sets import run_sets
-from assay.compare.speedups import matched_speedups
 from assay.engines.catalogue import engine_kind
 from assay.model.layout import Directories, Layout
 from assay.model.run import Run
@@ -14,6 +13,7 @@ from assay.planning.expansion import configured
 from assay.statistics.factors import factors_of
 from assay.statistics.run_table import table_of
 from builders import make_run
+from matching import matched_speedups
 
 SWITCH, CODEC = "mapreduce.map.output.compress", "mapreduce.map.output.compress.codec"
 SNAPPY = "org.apache.hadoop.io.compress.SnappyCodec"

@@ -11,12 +11,12 @@ from scipy import stats
 
 from assay.compare.comparison import WELCH, compare
 from assay.compare.matched import PAIRED, PAIRS_MIN, WITHIN_SETS
-from assay.compare.speedups import matched_speedups
 from assay.compare.verdict import Basis, Conclusion, judge
 from assay.model.run import Run, RunStatus
 from assay.statistics.intervals import Estimate
 from assay.statistics.run_table import table_of
 from builders import runs_with
+from matching import matched_speedups
 
 
 def generated(seed: int, sizes: tuple[int, int], *, blocks: bool) -> list[Run]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.compare.matched import OVER_DEPLOYMENTS, OVER_SETS, WITHIN_SETS
 from assay.compare.published import aloja, lisa14, mean_improvement
-from assay.compare.speedups import Speedup, matched_speedups
+from assay.compare.speedups import Speedup
 from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
@@ -21,6 +21,7 @@ from assay.statistics.keys import Groups, combined, groups_by, median_by
 from assay.statistics.run_table import table_of
 from builders import make_run
 from effort import examples
+from matching import matched_speedups
 
 LAYOUTS = ("HDD", "SSD", "SS2")
 

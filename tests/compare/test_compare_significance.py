@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from assay.compare.significance import (
     cliffs_delta,
     half_width,
-    indistinguishable_from_best,
     precise_enough,
     rank_test,
     runs_needed,
@@ -29,6 +28,7 @@ from assay.statistics.ranks import holm, rank_test_p
 from assay.statistics.run_table import table_of
 from builders import make_run
 from effort import examples
+from matching import indistinguishable_from_best
 from paths import ROOT
 
 TIMES = st.lists(st.integers(1, 9).map(float), min_size=1, max_size=8)

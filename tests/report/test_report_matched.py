@@ -14,7 +14,6 @@ from click.testing import CliRunner, Result
 from assay.charts.identity import colours_of
 from assay.charts.speedups import speedup_domain, speedup_forest
 from assay.cli.main import assay
-from assay.compare.speedups import matched_speedups
 from assay.model.run import Origin, Run, RunStatus
 from assay.questions.report_combined import combined_of
 from assay.report.html import html
@@ -23,6 +22,7 @@ from assay.statistics.run_table import RunTable, table_of
 from assay.wording.ratios import format_ratio
 from builders import make_run, said
 from learning import learning_runs
+from matching import matched_speedups
 from report_support import matched, matched_of
 
 if TYPE_CHECKING:

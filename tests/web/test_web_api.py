@@ -138,7 +138,7 @@ def test_a_trace_is_thinned_and_its_peaks_stay(client: TestClient) -> None:
 
 
 def test_speedups_are_those_of_the_command_line(client: TestClient, root: Path) -> None:
-    from assay.compare.speedups import matched_speedups
+    from matching import matched_speedups
 
     view = client.get(f"{API}/speedup", params={"by": "layout", "baseline": "HD2"}).json()
     expected = matched_speedups(Repository.open(root).table(), "layout", "HD2")

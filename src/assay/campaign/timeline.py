@@ -15,7 +15,6 @@ from assay.campaign.journal import JOURNAL
 from assay.planning.estimate import Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
-HOLDS_JOB = "job and history"
 _CAMPAIGNS_READ_MAX = 20
 """The newest campaigns tell what a restart takes; older ones are not read."""
 

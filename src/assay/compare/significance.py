@@ -15,31 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.compare.matched import (
-    SETS_MIN,
-    HoldsFor,
-    LogMean,
-    MatchedSets,
-    Strata,
-    combined_or_named,
-    log_mean,
-    match,
-    pairs,
-    stratify,
-)
+from assay.compare.matched import SETS_MIN, HoldsFor, LogMean, MatchedSets, Strata, log_mean, pairs, stratify
 from assay.compare.together import Fit, alone, contradicts, fits
 from assay.errors import SpecificationError
-from assay.statistics import (
-    EXACT_ARRANGEMENTS_MAX,
-    LEVEL,
-    Floats,
-    Ints,
-    Means,
-    RunTable,
-    estimate,
-    means_by,
-    rank_test_p,
-)
+from assay.statistics import EXACT_ARRANGEMENTS_MAX, LEVEL, Floats, Ints, Means, estimate, means_by, rank_test_p
 
 ALPHA = 0.05
 LEVELS_MAX = 64
@@ -132,24 +111,17 @@ def _one_sided(mean: LogMean | None) -> tuple[float, float]:
     return mean.mean, p / 2 if mean.mean > 0 else 1 - p / 2
 
 
-def indistinguishable_from_best(
-    table: RunTable, factor: str | Sequence[str], *, by: str = "workload", ignore: frozenset[str] = frozenset()
-) -> list[BestSet]:
-    """Return which levels of ``factor`` may be the fastest, for each level of ``by``.
+def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
+    """Return which levels of the sets' factor may be the fastest, for each level of ``by``.
 
-    Every level is compared with every other, all matched sets together (one-sided t, ``together.py``), or where these
-    contradict the sets that have both levels, by those sets alone. It drops out
-    when some other is faster at 5 % after Bonferroni's correction over its rivals (for a single rejection, Holm's): the
-    truly fastest then stays in with 95 % confidence, however many levels there are, and no level is privileged for
-    having been lucky. What holds for these configurations alone is told beside it where sets are few.
+    ``fitted``: the sets' :func:`~assay.compare.together.fits`. Every level is compared with every other, all matched
+    sets together (one-sided t, ``together.py``), or where these contradict the sets that have both levels, by those
+    sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals (for a
+    single rejection, Holm's): the truly fastest then stays in with 95 % confidence, however many levels there are,
+    and no level is privileged for having been lucky. What holds for these configurations alone is told beside it
+    where sets are few.
     SpecificationError beyond :data:`LEVELS_MAX` levels.
     """
-    table, factor = combined_or_named(table, factor)
-    return best_of(match(table, factor, ignore), by)
-
-
-def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | None = None) -> list[BestSet]:
-    """Return the same of sets that are matched already; ``fitted``: their :func:`~assay.compare.together.fits`."""
     table, factor = matched.table, matched.factor
     strata, column = stratify(matched, by), table.columns[factor]
     if len(column.levels) > LEVELS_MAX:

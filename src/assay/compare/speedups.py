@@ -28,9 +28,7 @@ from assay.compare.matched import (
     Strata,
     baseline_of,
     combine,
-    combined_or_named,
     log_mean,
-    match,
     pairs,
     pick,
     side,
@@ -40,7 +38,7 @@ from assay.compare.together import Fit, fits
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
 from assay.model import Origin
-from assay.statistics import Estimate, Means, RunTable, holm, means_by, require_factor
+from assay.statistics import Estimate, Means, holm, means_by, require_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,27 +226,6 @@ def _corrected(found: list[Speedup]) -> list[Speedup]:
     return [judged(one, corrected[number]) if number in corrected else one for number, one in enumerate(found)]
 
 
-def matched_speedups(
-    table: RunTable,
-    factor: str | Sequence[str],
-    baseline: str | None = None,
-    *,
-    by: str | None = "workload",
-    ignore: frozenset[str] = frozenset(),
-    deployments: bool = False,
-) -> list[Speedup]:
-    """Return every level of ``factor`` against ``baseline`` (hard disks, or the level that ran first, unless named).
-
-    ``factor``: a name, or several, whose levels are then joined by `` + ``. ``by``: the factor that makes groups, each
-    with its own speedups, in the order of the rows; None for one figure over all workloads, in which every workload
-    counts the same (:func:`over_groups`). ``ignore``: factors that may differ within a set; each speedup says how often
-    they did. ``deployments``: match within campaigns only, and take campaigns, not sets, as the unit: for one plan
-    that was deployed and measured several times. SpecificationError for names and levels that no run has.
-    """
-    table, factor = combined_or_named(table, factor)
-    return speedups_of(match(table, factor, ignore, deployments=deployments), baseline, by=by)
-
-
 def speedups_of(
     matched: MatchedSets,
     baseline: str | None = None,
@@ -256,7 +233,11 @@ def speedups_of(
     by: str | None = "workload",
     fitted: Sequence[Fit] | None = None,
 ) -> list[Speedup]:
-    """Return the same of sets that are matched already; ``fitted``: their :func:`~assay.compare.together.fits`.
+    """Return every level of the sets' factor against ``baseline`` (hard disks, or the first that ran, unless named).
+
+    ``by``: the factor that makes groups, each with its own speedups, in the order of the rows; None for one figure over
+    all workloads, in which every workload counts the same (:func:`over_groups`). ``fitted``: the sets'
+    :func:`~assay.compare.together.fits`. SpecificationError for names and levels that no run has.
 
     Conclusions are corrected for all that are drawn here: each row of the answer is one more chance to be wrong.
     """

@@ -1,0 +1,27 @@
+"""Runs of a table matched and compared in one call: what tests read of speedups, and of levels that may be the best."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from assay.compare.matched import combined_or_named, match
+from assay.compare.significance import BestSet, best_of
+from assay.compare.speedups import Speedup, speedups_of
+from assay.statistics import RunTable
+
+
+def matched_speedups(
+    table: RunTable,
+    factor: str | Sequence[str],
+    baseline: str | None = None,
+    *,
+    by: str | None = "workload",
+    **matching: Any,
+) -> list[Speedup]:
+    """Return every level of ``factor``, or of several joined, against ``baseline``; ``matching`` is :func:`match`'s."""
+    table, factor = combined_or_named(table, factor)
+    return speedups_of(match(table, factor, **matching), baseline, by=by)
+
+
+def indistinguishable_from_best(table: RunTable, factor: str) -> list[BestSet]:
+    """Return which levels of ``factor`` may be the fastest, for each workload."""
+    return best_of(match(table, factor))
