@@ -20,6 +20,7 @@ from assay.campaign.status import campaign_folders
 from assay.campaign.timeline import JOB, Attempt, attempts_of, read_events
 from assay.cli.run import run_plan
 from assay.planning.estimate import RESTART_S
+from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from assay.units import format_duration, parse_duration
 
@@ -64,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="assay-share-") as folder:
         root = asked.repository or Path(folder) / "repository"
         if asked.local or asked.lab or not asked.repository:
-            run_plan(asked.lab or _local_plan(Path(folder)), root, again=True, baseline=False)
+            run_plan(load_plan(asked.lab or _local_plan(Path(folder))), root, again=True, baseline=False)
         found = [
             path
             for path in campaign_folders(Repository.open(root).folders.campaigns)

@@ -33,6 +33,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     from assay.cli.tco import tco
     from assay.engines.hadoop.distribution import require
     from assay.lab.probe import probe
+    from assay.planning.plan_reader import load_plan
 
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +56,7 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
     else:
         plan, factor, baseline = examples / "lab" / "hdd-vs-ssd.yaml", "layout", "HD2"
         prices = examples / "lab" / "prices.yaml"
-    run_plan(plan, repository, again=True, baseline=True)
+    run_plan(load_plan(plan), repository, again=True, baseline=True)
     click.echo()
     context.invoke(compare, factor=factor, baseline=baseline, repository=repository)
     if prices:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assay.campaign.runner import Summary
     from assay.model import Plan
     from assay.planning.forecast import Row, Schedule
+    from assay.planning.limits import Stop
 
 T = TypeVar("T")
 
@@ -75,18 +76,23 @@ def run(
     where: tuple[str, ...],
 ) -> None:
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
+    from assay.planning.limits import parse_stop
+    from assay.planning.plan_reader import load_plan
+
+    read = load_plan(plan)
+    stop = parse_stop(until, datetime.now().astimezone()) if until else None
     if dry_run:
-        _preview(plan, repository, again=again, only=only, until=until, as_json=as_json)
+        _preview(read, repository, again=again, only=only, stop=stop, as_json=as_json)
         return
-    if simulate or _is_simulated(plan):
+    if simulate or read.cluster.simulated:
         costs = _Costs(profile, learn_from, where)
-        summary = _simulate_plan(plan, repository, costs, again=again, only=only, until=until)
+        summary = _simulate_plan(read, repository, costs, again=again, only=only, stop=stop)
     elif profile or learn_from or where:
         raise SpecificationError(
             "--profile, --learn-from and --where say what a simulation needs", hint="add --simulate"
         )
     else:
-        summary = run_plan(plan, repository, again=again, only=only, until=until, baseline=baseline)
+        summary = run_plan(read, repository, again=again, only=only, stop=stop, baseline=baseline)
     if as_json:
         print_json(summary)
     statuses = summary.get("statuses") or {}
@@ -95,7 +101,7 @@ def run(
 
 
 def run_plan(
-    path: Path, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (), until: str | None = None
+    plan: Plan, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (), stop: Stop | None = None
 ) -> dict[str, object]:
     """Carry out a plan with progress on stderr and return what was done as plain values."""
     from assay.campaign.cluster_hosts import hosts_for
@@ -103,13 +109,9 @@ def run_plan(
     from assay.campaign.runner import added_up, carry_out
     from assay.cli.progress import CampaignDisplay
     from assay.engines.catalogue import engine_kind
-    from assay.planning.limits import parse_stop
-    from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
 
-    plan = load_plan(path)
     provide = engine_kind(plan.engine).provider_of(plan.cluster)
-    stop = parse_stop(until, datetime.now().astimezone()) if until else None
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
@@ -148,13 +150,6 @@ def _summary_json(summary: Summary) -> dict[str, object]:
     }
 
 
-def _is_simulated(path: Path) -> bool:
-    """Say whether the plan's cluster file says ``provider: simulated``."""
-    from assay.planning.plan_reader import load_plan
-
-    return load_plan(path).cluster.simulated
-
-
 @dataclass(frozen=True, slots=True)
 class _Costs:
     """Where the profile of a simulation comes from."""
@@ -165,7 +160,7 @@ class _Costs:
 
 
 def _simulate_plan(
-    path: Path, root: Path, costs: _Costs, *, again: bool, only: Sequence[str], until: str | None
+    measured: Plan, root: Path, costs: _Costs, *, again: bool, only: Sequence[str], stop: Stop | None
 ) -> dict[str, object]:
     """Simulate a plan with progress on stderr and return what was done as plain values."""
     from assay.campaign.prepare import prepare
@@ -174,13 +169,10 @@ def _simulate_plan(
     from assay.cli.profiles import profile_from
     from assay.cli.progress import CampaignDisplay
     from assay.engines.simulated.engine import simulator_of
-    from assay.planning.limits import parse_stop
-    from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
 
     profile = profile_from(costs.profiles, costs.learn_from, costs.where)
-    plan = simulated_plan(load_plan(path), profile)
-    stop = parse_stop(until, datetime.now().astimezone()) if until else None
+    plan = simulated_plan(measured, profile)
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
@@ -211,21 +203,17 @@ def summary_lines(summary: Summary) -> list[str]:
     return lines
 
 
-def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until: str | None, as_json: bool) -> None:
+def _preview(plan: Plan, root: Path, *, again: bool, only: Sequence[str], stop: Stop | None, as_json: bool) -> None:
     """Print what a call would do. Needs no hosts, and writes nothing."""
     from assay.campaign.prepare import plan_lines, prepare
     from assay.planning.forecast import rows
-    from assay.planning.limits import parse_stop
-    from assay.planning.plan_reader import load_plan
     from assay.repository import Repository
 
-    plan = load_plan(path)
-    now = datetime.now().astimezone()
-    stop = parse_stop(until, now) if until else None
+    now = time.time()
     repository = Repository.open(root) if Repository.is_at(root) else None
     todo = prepare(plan, repository, again=again, only=only, stop=stop, write=False)
     history = repository.runs(environment=False) if repository else []
-    listed = rows(plan, todo, history, now.timestamp())
+    listed = rows(plan, todo, history, now)
     if as_json:
         print_json(_preview_json(plan, todo, listed))
         return
@@ -237,7 +225,7 @@ def _preview(path: Path, root: Path, *, again: bool, only: Sequence[str], until:
     if left_out and stop:
         click.echo(f"left for another call: {left_out}, because of {stop.words}")
     total_s = _total_s(listed)
-    over = time.strftime("%a %H:%M", time.localtime(now.timestamp() + total_s))
+    over = time.strftime("%a %H:%M", time.localtime(now + total_s))
     click.echo(f"runs: {len(listed)}, expected to take {format_duration(total_s)}: over at {over} if it begins now")
 
 

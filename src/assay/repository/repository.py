@@ -212,10 +212,16 @@ class Repository:
 
     def place_copy(self, bundle: Path) -> bool:
         """Take a copy of another repository's bundle; say whether it was new here. Raises :class:`RepositoryError`."""
+        return self._place_new(
+            bundle.name, lambda folder: shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
+        )
+
+    def _place_new(self, name: str, write: Callable[[Path], object]) -> bool:
+        """Make a bundle as :meth:`_place` does; False where there is one of that name, made by whomever, or when."""
         try:
-            self._place(bundle.name, lambda folder: shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True))
+            self._place(name, write)
         except RepositoryError:
-            if (self.folders.bundles / bundle.name).exists():
+            if (self.folders.bundles / name).exists():
                 return False
             raise
         return True
@@ -273,7 +279,8 @@ class Repository:
                 return ImportSummary(None, format_name, 0, batch.already_there, left, probably=tuple(same))
             earlier += [replaceable(folder, one) for one in same]
             batch = taken(earlier)
-        if not self._place_import(batch):
+        if not self._place_new(batch.import_id, lambda folder: write_import(folder, batch, __version__)):
+            # somebody stored one of the same files at the same time
             return ImportSummary(None, format_name, 0, len(batch), left)
         if replace:
             for name in earlier:
@@ -289,16 +296,6 @@ class Repository:
             earlier=() if replace else tuple(earlier),
             replaced=tuple(earlier) if replace else (),
         )
-
-    def _place_import(self, batch: Batch) -> bool:
-        """Store an import; False where somebody stored one of the same files at the same time."""
-        try:
-            self._place(batch.import_id, lambda folder: write_import(folder, batch, __version__))
-        except RepositoryError:
-            if (self.folders.bundles / batch.import_id).exists():
-                return False
-            raise
-        return True
 
     def _probably_there(self, batch: Batch, without: Sequence[str]) -> list[SameAs]:
         """Return what probably holds the runs of ``batch``, but for the imports ``without``."""

@@ -26,6 +26,13 @@ def about(name: str, found_bytes: int, wanted_bytes: int) -> Check:
     return Check(name, passed, f"{found_bytes:,} bytes, {wanted_bytes:,} asked for (at most {_ABOUT:.0%} off)")
 
 
+def read_by_counter(outcome: Outcome, least_bytes: int) -> Check:
+    """Return a check that the job read so many bytes or more, by its own counter."""
+    read = outcome.counter("HDFS_BYTES_READ")
+    passed = read is not None and read >= least_bytes
+    return Check("bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {least_bytes:,} expected")
+
+
 def could_not_run(name: str, program: str, outcome: Outcome | None) -> Check:
     """Return the check that nobody made, because the program that makes it did not run to its end."""
     words = " | ".join(outcome.last_words()) if outcome else "it was not started"

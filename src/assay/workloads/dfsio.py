@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from assay.errors import FormatError
 from assay.model import Check, Outcome, Program
-from assay.workloads.checks import common_checks, equal, replicas
+from assay.workloads.checks import common_checks, equal, read_by_counter, replicas
 from assay.workloads.hadoop_options import storing
 from assay.workloads.inputs import INPUT, Input
 from assay.workloads.testdfsio_output import DfsioResult, parse_dfsio
@@ -151,13 +151,8 @@ class DfsioRead(_Dfsio):
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:  # noqa: ARG002
         """Check the bytes that the program and the engine's counters say were read."""
         result = _result(outcome)
-        expected = _total_bytes(size)
-        read = outcome.counter("HDFS_BYTES_READ")
         # The maps read their control files too, so the counter is a little larger than the data.
-        passed = read is not None and read >= expected
-        counted = Check(
-            "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
-        )
+        counted = read_by_counter(outcome, _total_bytes(size))
         return Judgement((*common_checks(outcome), *_result_checks(result, size), counted), _metrics(result))
 
 

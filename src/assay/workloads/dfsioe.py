@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from assay.model import Check, CountedStream, Outcome, Program
-from assay.workloads.checks import common_checks, equal, replicas
+from assay.workloads.checks import common_checks, equal, read_by_counter, replicas
 from assay.workloads.hadoop_options import own_program, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.workload import FILES, PAYLOAD, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
@@ -189,11 +189,7 @@ class DfsioeRead(_Dfsioe):
 
     async def judge(self, size: Size, outcome: Outcome, evidence: Evidence) -> Judgement:
         """Check the bytes that were really read, by the maps' count and by the engine's, and the clocks."""
-        read, expected = outcome.counter("HDFS_BYTES_READ"), _total_bytes(size)
-        passed = read is not None and read >= expected
-        counted = Check(
-            "bytes read", passed, f"{read or 0:,} bytes by the job's counter, at least {expected:,} expected"
-        )
+        counted = read_by_counter(outcome, _total_bytes(size))
         return await _judgement(size, outcome, evidence, f"{_READ}/series", (counted,))
 
 

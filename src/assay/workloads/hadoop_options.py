@@ -19,6 +19,11 @@ def generating(size: Size) -> dict[str, str]:
     return {"mapreduce.job.maps": str(size.maps or DEFAULT_MAPS), "assay.seed": str(size.seed)}
 
 
+def generator(name: str, *arguments: object, size: Size) -> Program:
+    """Return one of assay's own generators, whose data are stored as ``size`` says."""
+    return own_program(name, *arguments, options={**generating(size), **storing(size)})
+
+
 def reducing(size: Size) -> dict[str, str]:
     """Return the option that sets the number of reduces; {} leaves it to Hadoop, whose default is 1."""
     return {"mapreduce.job.reduces": str(size.reduces)} if size.reduces else {}

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, equal
-from assay.workloads.hadoop_options import generating, own_program, reducing, storing
+from assay.workloads.hadoop_options import generator, own_program, reducing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -45,8 +45,7 @@ def _points(size: Size) -> int:
 
 
 def _generator(size: Size, path: str) -> Program:
-    options = {**generating(size), **storing(size)}
-    return own_program("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, options=options)
+    return generator("Points", _points(size), size.clusters or DEFAULT_CLUSTERS, path, size=size)
 
 
 async def _iterations(evidence: Evidence, iterations: int) -> list[tuple[int, float]]:

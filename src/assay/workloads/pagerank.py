@@ -10,7 +10,7 @@ from functools import partial
 
 from assay.model import Check, Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
-from assay.workloads.hadoop_options import generating, own_program, reducing, storing
+from assay.workloads.hadoop_options import generator, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.spark_options import partitions, spark_program
 from assay.workloads.workload import (
@@ -42,8 +42,7 @@ def _pages(size: Size) -> int:
 
 
 def _graph(size: Size, path: str) -> Program:
-    options = {**generating(size), **storing(size)}
-    return own_program("LinkGraph", _pages(size), path, options=options)
+    return generator("LinkGraph", _pages(size), path, size=size)
 
 
 class PageRank(Workload):

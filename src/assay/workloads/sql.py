@@ -12,7 +12,7 @@ from functools import partial
 
 from assay.model import Outcome, Program
 from assay.workloads.checks import about, common_checks, equal, replicas
-from assay.workloads.hadoop_options import generating, own_program, reducing, storing
+from assay.workloads.hadoop_options import generator, own_program, reducing, storing
 from assay.workloads.inputs import OUTPUT, Input, generated
 from assay.workloads.spark_options import spark_program
 from assay.workloads.workload import (
@@ -41,9 +41,8 @@ def _visits(size: Size) -> int:
 
 
 def _tables(size: Size, path: str) -> Program:
-    options = {**generating(size), **storing(size)}
     visits = _visits(size)
-    return own_program("SqlTables", visits // VISITS_PER_PAGE, visits, path, options=options)
+    return generator("SqlTables", visits // VISITS_PER_PAGE, visits, path, size=size)
 
 
 def _tables_input(size: Size) -> Input:

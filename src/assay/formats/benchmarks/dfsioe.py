@@ -20,12 +20,11 @@ import math
 import re
 from dataclasses import dataclass, replace
 
-from assay.errors import FormatError
 from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, each_block, key, problem
 from assay.formats.importing import Format
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
 from assay.model import CodedWarning, Found, Left, Run, WarningCode
-from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult
+from assay.workloads.testdfsio_output import DfsioResult
 
 _LABELS = {
     "operation": re.compile(r"-- Extended Metrics --\s*: *(?P<value>.*)$"),
@@ -117,12 +116,8 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
     )
 
 
-def _taken(block: DfsioBlock, lines: list[str], name: str) -> Found | Left:
-    where = f"{name}:{block.first_line}"
-    if isinstance(block.found, FormatError):
-        return Left(block.found.where or where, block.found.message)
-    result = block.found
-    fields = _fields(lines[block.first_line : block.last_line])
+def _taken(result: DfsioResult, lines: list[str], where: str) -> Found | Left:
+    fields = _fields(lines)
     if "operation" not in fields:
         return Left(where, "has no extended metrics: a result of stock TestDFSIO (import it as testdfsio), or cut off")
     if fields["operation"] != result.operation:

@@ -24,7 +24,7 @@ from assay.formats.tables.printed import (
     mib_to_mb,
 )
 from assay.model import Found, Left, Run, foreign_run
-from assay.workloads.testdfsio_output import DfsioBlock, DfsioResult, dfsio_blocks
+from assay.workloads.testdfsio_output import DfsioResult, dfsio_blocks
 
 MARK = b"----- TestDFSIO ----- :"
 ENHANCED_MARK = "-- Extended Metrics --"
@@ -99,31 +99,31 @@ def block_run(result: DfsioResult, program: str) -> Run:
     )
 
 
-def each_block(taken: Callable[[DfsioBlock, list[str], str], Found | Left], what: str) -> Reads:
-    """Return a reader that gives ``taken`` each result block with its file's lines and name; ``what`` it looks for."""
+def each_block(taken: Callable[[DfsioResult, list[str], str], Found | Left], what: str) -> Reads:
+    """Return a reader that gives ``taken`` each result with its block's lines and its place; ``what`` it looks for."""
 
     def read(source: Source) -> Iterator[Found | Left]:
         text = source.text()
         lines = text.splitlines()
-        blocks = 0
-        for block in dfsio_blocks(text, source=source.name):
-            blocks += 1
-            yield taken(block, lines, source.name)
+        blocks = list(dfsio_blocks(text, source=source.name))
+        for block in blocks:
+            where = f"{source.name}:{block.first_line}"
+            if isinstance(block.found, FormatError):
+                yield Left(block.found.where or where, block.found.message)
+            else:
+                yield taken(block.found, lines[block.first_line : block.last_line], where)
         if not blocks:
             raise FormatError(f"holds no result block of {what}", where=source.name)
 
     return one_by_one(read)
 
 
-def _taken(block: DfsioBlock, lines: list[str], name: str) -> Found | Left:
-    where = f"{name}:{block.first_line}"
-    if isinstance(block.found, FormatError):
-        return Left(block.found.where or where, block.found.message)
-    if any(ENHANCED_MARK in line for line in lines[block.first_line : block.last_line]):
+def _taken(result: DfsioResult, lines: list[str], where: str) -> Found | Left:
+    if any(ENHANCED_MARK in line for line in lines):
         return Left(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
-    if wrong := problem(block.found):
+    if wrong := problem(result):
         return Left(where, wrong)
-    return Found(key(block.found), where, block_run(block.found, "dfsio"))
+    return Found(key(result), where, block_run(result, "dfsio"))
 
 
 def _recognises(_name: str, head: bytes) -> bool:
