@@ -81,11 +81,11 @@ class Owner:
         return f"process {self.pid}, since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(self.since_unix_s))}"
 
 
+@dataclass(frozen=True, slots=True)
 class Lock:
     """An exclusive flock on a file that also says who holds it."""
 
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
+    file: IO[str]
 
     @classmethod
     def try_take(cls, path: Path, *, mode: int = 0o600) -> Lock | None:
@@ -116,15 +116,15 @@ class Lock:
     def holds(self, path: Path) -> bool:
         """Whether ``path`` is still the file that is locked: one that was deleted meanwhile locks nobody out."""
         try:
-            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
+            return os.path.samestat(os.fstat(self.file.fileno()), path.stat())
         except FileNotFoundError:
             return False
 
     def release(self) -> None:
         """Give the lock up; doing it twice is harmless."""
-        if not self._file.closed:
-            self._file.truncate(0)
-            self._file.close()
+        if not self.file.closed:
+            self.file.truncate(0)
+            self.file.close()
 
 
 def lock_holder(path: Path) -> Owner | None:

@@ -6,6 +6,7 @@ In: transports and what to look at. Out: :class:`CacheState` values, samplers' r
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from assay.hosts.transport import Transport
 from assay.model import CacheState, Cluster, CodedWarning, WarningCode
@@ -48,19 +49,20 @@ async def drop_all(
     return tuple(await asyncio.gather(*map(on, transports)))
 
 
+@dataclass(slots=True)
 class Samplers:
     """The samplers of all nodes while they run."""
 
-    def __init__(self, running: Mapping[str, Sampler]) -> None:
-        self._running = running
-        self._raw: dict[str, bytes] | None = None
+    running: Mapping[str, Sampler]
+    raw: dict[str, bytes] | None = None
+    """What they sent, once they have ended."""
 
     async def stop(self) -> dict[str, bytes]:
         """End them and return each node's raw samples; the same again when called twice."""
-        if self._raw is None:
-            raw = await asyncio.gather(*(sampler.stop() for sampler in self._running.values()))
-            self._raw = dict(zip(self._running, raw, strict=True))
-        return self._raw
+        if self.raw is None:
+            raw = await asyncio.gather(*(sampler.stop() for sampler in self.running.values()))
+            self.raw = dict(zip(self.running, raw, strict=True))
+        return self.raw
 
 
 @asynccontextmanager

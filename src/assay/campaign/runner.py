@@ -56,29 +56,29 @@ class Summary:
     """What the lab has lost; the rest can be carried out when it has been made anew."""
 
 
+@dataclass(slots=True)
 class _Told:
     """A watcher that also keeps what goes on now in the campaign's folder, for other terminals."""
 
-    def __init__(self, watcher: Watcher, journal: Journal) -> None:
-        self._watcher = watcher
-        self._journal = journal
-        self._told = ("", 0.0)
+    watcher: Watcher
+    journal: Journal
+    told: tuple[str, float] = ("", 0.0)
 
     def say(self, text: str) -> None:
-        self._watcher.say(text)
+        self.watcher.say(text)
 
     def step(self, text: str) -> None:
-        self._watcher.step(text)
-        before, at_s = self._told
+        self.watcher.step(text)
+        before, at_s = self.told
         if text != before and ("%" not in text or time.monotonic() - at_s >= _NOW_INTERVAL_S):
-            self._told = (text, time.monotonic())
-            self._journal.now(text)
+            self.told = (text, time.monotonic())
+            self.journal.now(text)
 
     def begin(self, number: int, total: int, title: str, left_s: float) -> None:
-        self._watcher.begin(number, total, title, left_s)
+        self.watcher.begin(number, total, title, left_s)
 
     def end(self, run: Run) -> None:
-        self._watcher.end(run)
+        self.watcher.end(run)
 
 
 class _Cluster:

@@ -54,8 +54,7 @@ def list_(as_json: bool, repository: Path) -> None:
     """List the repository's campaigns, newest last."""
     from assay.questions.campaigns import campaigns
 
-    now = time.time()
-    found = campaigns(Repository.open(repository), now)[::-1]
+    found = campaigns(Repository.open(repository), time.time())[::-1]
     if as_json:
         print_json([asdict(one) for one in found])
     elif not found:

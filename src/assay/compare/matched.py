@@ -202,8 +202,7 @@ class LogMean:
 
 def log_mean(found: Pairs) -> LogMean | None:
     """Return the log speedup over ``found``; None without a set."""
-    m = len(found.sets)
-    if m == 0:
+    if len(found.sets) == 0:
         return None
     if len(found.deployment):
         return over_deployments(found.log_ratio, found.deployment, found.rounding)

@@ -282,18 +282,15 @@ def _over(parts: Sequence[Speedup]) -> Speedup:
     counts = Counter(part.holds_for for part in sure)
     question = max(counts, key=lambda one: (counts[one], one is HoldsFor.HERE), default=HoldsFor.HERE)
     used = [part for part in sure if part.holds_for is question]
-    unmatched: dict[str, int] = {}
-    ignored: dict[str, int] = {}
+    unmatched, ignored = Counter[str](), Counter[str]()
     for part in parts:
-        for why, count in part.unmatched.items():
-            unmatched[why] = unmatched.get(why, 0) + count
-        for name, count in part.ignored.items():
-            ignored[name] = ignored.get(name, 0) + count
+        unmatched.update(part.unmatched)
+        ignored.update(part.ignored)
         if part not in used and part.sets:
             other = part in sure
             why = f"its {part.by} has an interval {part.holds_for.words} only" if other else ""
             why = why or f"too few sets of a {part.by} for an interval"
-            unmatched[why] = unmatched.get(why, 0) + part.runs_baseline + part.runs_candidate
+            unmatched[why] += part.runs_baseline + part.runs_candidate
     example = parts[0]
     return _speedup(
         combine([part.log_mean for part in used]) if used else None,

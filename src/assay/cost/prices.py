@@ -63,13 +63,13 @@ def _names(item: LineItem, device: str) -> bool:
     return item.device_name is not None and re.fullmatch(re.escape(item.device_name) + r"\d*", device) is not None
 
 
+@dataclass(frozen=True, slots=True)
 class _Count:
     """Counts one book's applying items for one configuration."""
 
-    def __init__(self, applying: Sequence[LineItem], counts: Counts, layout: str) -> None:
-        self.applying = applying
-        self.counts = counts
-        self.layout = layout
+    applying: Sequence[LineItem]
+    counts: Counts
+    layout: str
 
     def of(self, item: LineItem) -> Decimal:
         """Return how many of ``item`` there are; SpecificationError when the runs do not say."""

@@ -6,9 +6,10 @@ What talks to hosts is imported when an engine is provided; rules alone cost not
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from assay.engines.contract import EngineKind, Provider, ProviderKind, Rules
+from assay.engines.contract import EngineKind, MakeProvider, Provider, ProviderKind, Rules
 from assay.engines.hadoop.rules import HadoopRules
 from assay.engines.spark.rules import SparkRules
 from assay.errors import SpecificationError
@@ -39,14 +40,6 @@ def _kinds() -> dict[str, EngineKind]:
 def all_rules() -> dict[str, Rules]:
     """Return name to rules of every engine, in that order."""
     return {name: kind.rules for name, kind in _kinds().items()}
-
-
-def _simulated_hadoop(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
-    return _simulated(HadoopRules(), cluster, transports)
-
-
-def _simulated_spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
-    return _simulated(SparkRules(HadoopRules()), cluster, transports)
 
 
 def _simulated(rules: Rules, cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
@@ -80,13 +73,13 @@ def _attached_spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Pr
     return AttachedSpark(cluster, transports)
 
 
-_SPARK = {
+_SPARK: Mapping[ProviderKind, MakeProvider] = {
     ProviderKind.DEPLOYED: _spark,
     ProviderKind.ATTACHED: _attached_spark,
-    ProviderKind.SIMULATED: _simulated_spark,
+    ProviderKind.SIMULATED: partial(_simulated, SparkRules(HadoopRules())),
 }
-_HADOOP = {
+_HADOOP: Mapping[ProviderKind, MakeProvider] = {
     ProviderKind.DEPLOYED: _hadoop,
     ProviderKind.ATTACHED: _attached_hadoop,
-    ProviderKind.SIMULATED: _simulated_hadoop,
+    ProviderKind.SIMULATED: partial(_simulated, HadoopRules()),
 }

@@ -148,8 +148,7 @@ def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
     if facts is not None and facts.worker_names is not None:
         return frozenset(facts.worker_names)
     observed = frozenset(trace.node)
-    ran = frozenset(task.node for task in tasks if task.node) & observed
-    return ran or observed
+    return (frozenset(task.node for task in tasks if task.node) & observed) or observed
 
 
 @dataclass(frozen=True, slots=True)

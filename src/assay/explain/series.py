@@ -9,6 +9,7 @@ each of ``windows`` equal spans of time the first, the last, the lowest and the 
 drawn over that many pixels looks as it would with all of them.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -94,9 +95,7 @@ def unit_of(subject: str, metric: str, *, counter: bool) -> tuple[str, float]:
 
 def names_of(trace: Trace) -> list[SeriesName]:
     """Return the series that a trace has, sorted."""
-    counts: dict[tuple[str, str, str, bool], int] = {}
-    for key in zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True):
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter(zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True))
     return [
         SeriesName(node, subject, metric, unit_of(subject, metric, counter=counter)[0], count)
         for (node, subject, metric, counter), count in sorted(counts.items())

@@ -10,11 +10,12 @@ wait. A *lane* stands for a container: one attempt at a time, so a node has as m
 
 import heapq
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
 
+from assay.explain.throughput import at_once_max
 from assay.model import Task
 
 STRAGGLER_RATIO = 1.5
@@ -72,17 +73,6 @@ class LaneTask:
     node: str
     lane: int
     task: Task
-
-
-def at_once_max(tasks: Iterable[Task]) -> int:
-    """Return the largest number of attempts that ran at the same time."""
-    running = [task for task in tasks if task.end_s > task.start_s]
-    changes = sorted([(task.start_s, 1) for task in running] + [(task.end_s, -1) for task in running])
-    active = largest = 0
-    for _, change in changes:
-        active += change
-        largest = max(largest, active)
-    return largest
 
 
 def summarise_kinds(tasks: Sequence[Task]) -> tuple[KindSummary, ...]:

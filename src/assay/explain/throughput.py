@@ -16,6 +16,7 @@ enhanced DFSIO in Intel's HiBench ("average of aggregated throughput"); docs/wor
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from assay.model import CountedStream, Task
 
@@ -68,6 +69,13 @@ def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Tr
     return [Transfer(task.start_s, task.end_s, count) for task, count in moved if count > 0]
 
 
+def at_once_max(spans: Sequence[Task | Transfer | CountedStream]) -> int:
+    """Return the largest number of attempts, or of streams, that went on at the same time."""
+    running = [one for one in spans if one.end_s > one.start_s]
+    changes = sorted([(one.start_s, 1) for one in running] + [(one.end_s, -1) for one in running])
+    return max(accumulate((change for _, change in changes), initial=0))
+
+
 def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> GatedAggregate | None:
     """Return the gated aggregate; None when nothing was moved.
 
@@ -87,7 +95,7 @@ def gated_aggregate(moved: Sequence[Transfer] | Sequence[CountedStream]) -> Gate
             active_s[index] += overlap_s
         for index, part in _parts(stream, origin, count):
             slot_bytes[index] += part
-    largest = _concurrency_max(streams)
+    largest = at_once_max(streams)
     curve = []
     for index in range(count):
         start = max(first, origin + index * SLOT_S)
@@ -118,15 +126,6 @@ def _parts(stream: Transfer | CountedStream, origin: float, count: int) -> Itera
     for offset, part in enumerate(stream.slot_bytes):
         # A clock's error must not lose bytes: what lies just outside belongs to the slot at that end.
         yield min(max(stream.first_slot + offset - int(origin), 0), count - 1), float(part)
-
-
-def _concurrency_max(streams: Sequence[Transfer | CountedStream]) -> int:
-    events = sorted([(s.start_s, 1) for s in streams] + [(s.end_s, -1) for s in streams])
-    active = largest = 0
-    for _, change in events:
-        active += change
-        largest = max(largest, active)
-    return largest
 
 
 def _mean(curve: Sequence[Slot], largest: int) -> GatedAggregate | None:

@@ -165,8 +165,7 @@ class ForegroundProcess:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._feed(stdin))
             group.create_task(self._collect(output))
-        status = await self._end()
-        return status, b"".join(output), self._stderr
+        return await self._end(), b"".join(output), self._stderr
 
     async def _feed(self, stdin: Iterable[bytes]) -> None:
         with contextlib.suppress(ConnectionError):  # a command need not read its stdin

@@ -11,7 +11,7 @@ import contextlib
 import shlex
 import socket
 from collections.abc import Awaitable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -147,36 +147,36 @@ async def _translated(awaitable: Awaitable[_T]) -> _T:
         raise ConnectionError(str(error)) from error
 
 
+@dataclass(frozen=True, slots=True)
 class _SshChannel:
-    def __init__(self, process: SSHClientProcess[bytes]) -> None:
-        self._process = process
+    process: SSHClientProcess[bytes]
 
     async def write(self, data: bytes) -> None:
-        self._process.stdin.write(data)
-        await _translated(self._process.stdin.drain())
+        self.process.stdin.write(data)
+        await _translated(self.process.stdin.drain())
 
     def close_stdin(self) -> None:
         with contextlib.suppress(OSError):
-            self._process.stdin.write_eof()
+            self.process.stdin.write_eof()
 
     async def read_stdout(self, limit: int) -> bytes:
-        return await _translated(self._process.stdout.read(limit))
+        return await _translated(self.process.stdout.read(limit))
 
     async def read_line(self) -> bytes:
-        return await _translated(self._process.stdout.readline())
+        return await _translated(self.process.stdout.readline())
 
     async def read_stderr(self, limit: int) -> bytes:
-        return await _translated(self._process.stderr.read(limit))
+        return await _translated(self.process.stderr.read(limit))
 
     async def wait(self) -> int:
-        await _translated(self._process.wait_closed())
-        status = self._process.returncode
+        await _translated(self.process.wait_closed())
+        status = self.process.returncode
         if status is None:
             raise ConnectionError("closed without an exit status")
         return status
 
     def abandon(self) -> None:
-        self._process.close()
+        self.process.close()
 
 
 class SshTransport(BaseTransport):

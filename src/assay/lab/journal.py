@@ -37,11 +37,11 @@ class Step:
     arguments: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
 class Journal:
     """An append-only file of steps; every append is on disk before it returns."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    path: Path
 
     @classmethod
     def begin(cls, directory: Path, header: Header) -> Journal:
@@ -55,7 +55,7 @@ class Journal:
         self._append([msgspec.json.encode(step) for step in steps])
 
     def _append(self, lines: Sequence[bytes]) -> None:
-        with self._path.open("ab") as file:
+        with self.path.open("ab") as file:
             file.write(b"".join(line + b"\n" for line in lines))
             file.flush()
             os.fsync(file.fileno())

@@ -124,8 +124,7 @@ class Lab:
             lock = take_lab_lock(directory)
             journal = Journal.begin(directory, Header(name, persistent, Owner.current()))
             with _undone_on_failure(directory, lock), deferred() as check:
-                site = Site(name, directory, journal, capabilities, progress, check)
-                built = build(cluster, site)
+                built = build(cluster, Site(name, directory, journal, capabilities, progress, check))
                 facts = {"name": name, "elapsed_s": round(time.monotonic() - started_s, 3), **built.facts}
                 description = Description(cluster, built.cluster, facts)
                 _write_description(directory, description)

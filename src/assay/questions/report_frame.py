@@ -69,9 +69,7 @@ class ReportFrame:
 def present(table: RunTable, name: str) -> list[str]:
     """Return the levels of a column that some run of the table has."""
     column = table.columns.get(name)
-    if column is None:
-        return []
-    return [column.levels[code] for code in np.unique(column.codes[column.codes >= 0])]
+    return [] if column is None else [column.levels[code] for code in np.unique(column.codes[column.codes >= 0])]
 
 
 def question_of(factor: str, baseline: str, levels: Sequence[str], titles: Sequence[str], *, priced: bool) -> str:

@@ -110,8 +110,7 @@ def traced_rows(repository: Repository, table: RunTable) -> Ints:
 
 def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
     """Return for each plan how many of its runs have a trace, and cold caches. ``traced``: of :func:`traced_rows`."""
-    nameless = Column(np.zeros(len(table), np.int32), (NO_PLAN,))
-    named = table.columns.get("plan", nameless)
+    named = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
     plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN))
     cold, warm = (has_level(table, "cold", level) for level in ("cold", "warm"))
     counts = [

@@ -6,6 +6,7 @@ write them, so that all three say the same.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -176,19 +177,19 @@ def charts_of(document: ReportDocument) -> list[ReportFigure]:
     return [*figures_of(document.opening), *(f for chapter in document.chapters for f in figures_of(chapter.blocks))]
 
 
+@dataclass(slots=True)
 class _Numbers:
     """Tables and figures counted from one, in the order of the document."""
 
-    def __init__(self) -> None:
-        self._last = {"Table": 0, "Figure": 0}
-        self._title = ""
+    last: Counter[str] = field(default_factory=Counter)
+    title: str = ""
 
     def _caption(self, kind: str, caption: str) -> str:
-        self._last[kind] += 1
-        return f"{kind} {self._last[kind]}. {caption or self._title}"
+        self.last[kind] += 1
+        return f"{kind} {self.last[kind]}. {caption or self.title}"
 
     def chapter(self, chapter: Chapter) -> Chapter:
-        self._title = chapter.title
+        self.title = chapter.title
         return replace(chapter, blocks=self.blocks(chapter.blocks))
 
     def blocks(self, blocks: Sequence[Block]) -> tuple[Block, ...]:
@@ -197,7 +198,7 @@ class _Numbers:
     def _block(self, block: Block) -> Block:
         match block:
             case Heading():
-                self._title = block.text
+                self.title = block.text
             case Table():
                 return replace(block, caption=self._caption("Table", block.caption))
             case ReportFigure():

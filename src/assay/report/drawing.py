@@ -5,7 +5,8 @@ phone can't be read; the page's style shows one of them.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from itertools import count
 
 from markupsafe import Markup, escape
@@ -15,11 +16,11 @@ from assay.charts.style import HALF_PX, NARROW_PX, VEGA_LITE_VERSION, Spec
 _IDENTIFIER = re.compile(r'\bid="([\w-]+)"')
 
 
+@dataclass(slots=True)
 class Drawer:
     """Renders charts for one page and keeps the identifiers inside them apart."""
 
-    def __init__(self) -> None:
-        self._numbers = count(1)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def draw(self, make: Callable[[int], Spec], caption: str, *, wide_px: int = HALF_PX) -> Markup:
         """Return a figure with the chart that ``make`` gives for a width in pixels, wide and narrow, and a caption."""
@@ -37,6 +38,6 @@ class Drawer:
         svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, allowed_base_urls=[])
         svg = re.sub(r' xmlns(?::\w+)?="[^"]*"', "", svg)  # HTML knows what an svg element is
         for name in dict.fromkeys(_IDENTIFIER.findall(svg)):
-            own = f"c{next(self._numbers)}"
+            own = f"c{next(self.numbers)}"
             svg = svg.replace(f'id="{name}"', f'id="{own}"').replace(f"url(#{name})", f"url(#{own})")
         return Markup(svg)  # noqa: S704 - Vega escapes every text that it draws, and a test holds it to that

@@ -250,8 +250,7 @@ def write_import(folder: Path, batch: Batch, assay_version: str) -> None:
     with ThreadPoolExecutor(1) as aside, connection() as opened:
         packed = aside.submit(_write_sources, folder / "source", batch.sources)  # packing leaves the interpreter free
         coding = Coding()
-        query = _registered(opened, batch, coding)
-        write_runs(opened, folder / IMPORT_RUNS_FILE, query, coding)
+        write_runs(opened, folder / IMPORT_RUNS_FILE, _registered(opened, batch, coding), coding)
         packed.result()
     if batch.tasks:
         columns: list[list[Any]] = [[run_id for run_id, _ in batch.tasks]]

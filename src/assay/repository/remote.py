@@ -91,8 +91,7 @@ class Remote:
 
     def __enter__(self) -> Remote:
         """Make sure that it is an assay server that answers. Raises :class:`RepositoryError`."""
-        about = self._json("about")
-        if not isinstance(about.get("assay"), str):
+        if not isinstance(self._json("about").get("assay"), str):
             raise self._foreign()
         return self
 

@@ -73,8 +73,7 @@ class Repository:
         :class:`RepositoryError` when there is none, or one of a later version.
         """
         try:
-            marker = msgspec.json.decode(Folders(root).marker.read_bytes())
-            version = marker["assay_repository"]
+            version = msgspec.json.decode(Folders(root).marker.read_bytes())["assay_repository"]
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RepositoryError(
                 "there is no repository here",

@@ -103,8 +103,7 @@ def document_of(raw: bytes, path: str) -> Document:
     builder = _Builder()
     content = builder.mapping(root, ())
     document = Document(path, text, content, builder.lines)
-    problems = Problems(document, builder.found)
-    problems.raise_if_any()
+    Problems(document, builder.found).raise_if_any()
     return document
 
 

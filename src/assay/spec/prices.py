@@ -5,6 +5,7 @@ percentages in the file and shares of 1 in the model.
 """
 
 import itertools
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Self
@@ -167,12 +168,12 @@ def _amortisation(section: AmortisationSection | None) -> Amortisation | None:
     return None if section is None else Amortisation(section.years, section.residual)
 
 
+@dataclass(frozen=True, slots=True)
 class _Reader:
     """Turns one file's sections into the model, noting what does not fit together."""
 
-    def __init__(self, file: PriceFile, problems: Problems) -> None:
-        self.file = file
-        self.problems = problems
+    file: PriceFile
+    problems: Problems
 
     def amount(self, at: tuple[str | int, ...], money: Money) -> Decimal:
         """Return ``money`` in the book's currency."""

@@ -132,8 +132,7 @@ def _facet(column: Column, name: str, keep: Mask, chosen: set[str], most: int) -
 def level_counts(column: Column, keep: Mask) -> Ints:
     """Return how many of the kept rows have each level."""
     codes = column.codes if keep.all() else column.codes[np.flatnonzero(keep)]  # a mask takes many times as long
-    counts = np.bincount(codes + 1, minlength=len(column.levels) + 1)
-    return counts[1:].astype(np.int64)
+    return np.bincount(codes + 1, minlength=len(column.levels) + 1)[1:].astype(np.int64)
 
 
 def counts_by(table: RunTable, name: str) -> dict[str, int]:
@@ -170,8 +169,7 @@ def page_of(table: RunTable, keep: Mask, *, sort: str = "-started_unix_s", offse
     if offset + limit < len(rows) // 4:  # far fewer than all: no need to sort the rest
         reach = offset + limit
         key_or_last = np.where(np.isnan(key), np.inf, key)
-        bound = np.partition(key_or_last, reach)[reach]
-        within = np.flatnonzero(key_or_last <= bound)
+        within = np.flatnonzero(key_or_last <= np.partition(key_or_last, reach)[reach])
         order = within[np.argsort(key_or_last[within], kind="stable")]
     else:
         order = np.argsort(key, kind="stable")

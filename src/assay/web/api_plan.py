@@ -181,8 +181,7 @@ def start(context: ContextOf, asked: PlanQuestion) -> Started:
             raise RepositoryError(f"a campaign is under way: {name}", hint="wait for its end, or run it elsewhere")
         stamp = hashlib.sha256(f"{checked.source}{text}".encode()).hexdigest()[:12]
         folder = folders.plans.resolve() / stamp
-        path = write_plan(folder, checked)
-        process = _run(path, folders.root.resolve(), folder / "log")
+        process = _run(write_plan(folder, checked), folders.root.resolve(), folder / "log")
         context.started.append(StartedCampaign(checked.name, process, folder / "log"))
     runs = len(schedule(checked, expand(checked)))
     return Started(plan=checked.name, pid=process.pid, runs=runs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -172,16 +173,16 @@ class Compressed:
         await self._app({**scope, "method": "GET"}, receive, headed)
 
 
+@dataclass(frozen=True, slots=True)
 class Gate:
     """What stands before every route: which requests are let in, and the headers of every answer."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         request = Request(scope)
         request.state.behind = as_of(request.app.state.context.store.behind())
@@ -205,7 +206,7 @@ class Gate:
         if refusal is not None:
             await _answer(request, refusal.status, refusal.message, None, refusal.hint)(scope, receive, guarded)
             return
-        await self._app(scope, receive, guarded)
+        await self.app(scope, receive, guarded)
 
 
 async def _wrong_token(request: Request) -> Refusal | None:

@@ -103,8 +103,7 @@ def require(role: Role) -> Callable[[Request], None]:
         roles = get_roles(request)
         if role in roles:
             return
-        guard = get_context(request).guard
-        if not guard.tokens:
+        if not get_context(request).guard.tokens:
             raise DeniedError(
                 403,
                 f"without tokens this server lets nobody {role}",

@@ -16,6 +16,7 @@ import logging
 import os
 import resource
 import socket
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from ipaddress import IPv6Address, ip_address
@@ -135,9 +136,7 @@ class Door(socket.socket):
             return _end_first(own)
         if len(here) < self.limits.connections:
             return True
-        counts: dict[str, int] = {}
-        for guest in here:
-            counts[guest.address] = counts.get(guest.address, 0) + 1
+        counts = Counter(guest.address for guest in here)
         most = max(counts.values())
         return _end_first([guest for guest in here if counts[guest.address] == most]) or _end_first(here)
 

@@ -304,8 +304,7 @@ class Daemons:
         lines = log.stdout.decode(errors="replace").splitlines()
         telling = [line for line in lines if re.search(r"Exception|Error|FATAL|Address already in use", line)]
         causes = [line for line in telling if "Caused by" in line or "BindException" in line or " FATAL " in line]
-        chosen = (causes or telling or lines or ["its log is empty"])[-1]
-        return chosen.strip()[:300]
+        return (causes or telling or lines or ["its log is empty"])[-1].strip()[:300]
 
     async def logs(self) -> dict[str, bytes]:
         """Return ``node-daemon.log`` to its last 400 lines, for the bundle of a run that went wrong."""

@@ -156,8 +156,7 @@ async def _java_version(transport: Transport, java: str) -> int:
             where=f"{transport.name}: {java} -version",
             hint="install Java 17 there, or set java_home in the cluster file",
         ) from error
-    text = answer.stderr.decode(errors="replace")
-    found = re.search(r'version "(?:1\.)?(\d+)', text)
+    found = re.search(r'version "(?:1\.)?(\d+)', answer.stderr.decode(errors="replace"))
     version = int(found[1]) if found else 0
     if not JAVA_MINIMUM <= version <= JAVA_MAXIMUM:
         raise EngineError(

@@ -53,9 +53,7 @@ def find(hadoop_home: str | None = None) -> Distribution | None:
     if named:
         return _read_installed(Path(named))
     assembled = cache_directory() / f"hadoop-{ASSEMBLED_VERSION}"
-    if (assembled / "lib").is_dir():
-        return Distribution(assembled, ASSEMBLED_VERSION, ("web", "lib/*"))
-    return None
+    return Distribution(assembled, ASSEMBLED_VERSION, ("web", "lib/*")) if (assembled / "lib").is_dir() else None
 
 
 def require(hadoop_home: str | None, progress: Callable[[str], None]) -> Distribution:

@@ -110,9 +110,7 @@ class HadoopEngine(ClientEngine[Hdfs]):
         try:
             answer = await self.daemons.resourcemanager.get("/ws/v1/cluster/apps?states=ACCEPTED,RUNNING")
             apps = (answer.get("apps") or {}).get("app") or []
-            if not apps:
-                return None
-            return await progress(self.daemons.resourcemanager, apps[-1])
+            return await progress(self.daemons.resourcemanager, apps[-1]) if apps else None
         except (EngineError, HostError):
             return None
 

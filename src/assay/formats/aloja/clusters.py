@@ -14,7 +14,7 @@ import io
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from assay.errors import FormatError
@@ -119,13 +119,13 @@ def parse_clusters(text: str, source: str = FILE_NAME) -> list[AlojaCluster]:
     return clusters
 
 
+@dataclass(frozen=True, slots=True)
 class _Row:
     """One row while it is read; ``absent`` gathers why cells were not usable."""
 
-    def __init__(self, cells: Mapping[str, str], where: str) -> None:
-        self.cells = cells
-        self.where = where
-        self.absent: dict[str, str] = {}
+    cells: Mapping[str, str]
+    where: str
+    absent: dict[str, str] = field(default_factory=dict)
 
     def text(self, column: str) -> str:
         return known(self.cells.get(column, ""))

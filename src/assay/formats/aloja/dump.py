@@ -192,8 +192,7 @@ def _samples(rows: list[DumpRow], times: _Times, cores: int | None, leavings: _L
     for row in rows:
         texts = row.texts()
         try:
-            t_s = _sample_s(row.table, texts, times)
-            samples.add(row.table, texts.get("host", ""), texts, t_s)
+            samples.add(row.table, texts.get("host", ""), texts, _sample_s(row.table, texts, times))
         except FormatError as error:
             leavings.add(row.table, f"{name}:{row.line}", error.message)
     return samples

@@ -129,8 +129,7 @@ def _covered_s(samples: Iterable[Sample], duration_s: float) -> float:
 
 def _own_devices(samples: list[Sample]) -> list[Sample]:
     """Leave out devices whose bytes are those of others, where others are there."""
-    own = [s for s in samples if not _is_stacked(s.subject)]
-    return own or samples
+    return [s for s in samples if not _is_stacked(s.subject)] or samples
 
 
 def _is_stacked(subject: str) -> bool:

@@ -228,8 +228,8 @@ def _pattern(schema: Any, named: Mapping[str, Any]) -> bytes:
         )
     if isinstance(schema, dict):
         if schema["type"] == "array":
-            item = _pattern(schema["items"], named)
-            return rb"(?:\x00|\x18%s\x00)" % (item * 12)  # written out: a repeated group takes twice as long
+            # written out: a repeated group takes twice as long
+            return rb"(?:\x00|\x18%s\x00)" % (_pattern(schema["items"], named) * 12)
         raise DoubtError
     try:
         return {"string": _TEXT, "int": _NUMBER, "long": _NUMBER, "boolean": rb"[\x00\x01]", "null": b""}[schema]

@@ -322,8 +322,7 @@ class _Reader:
         if odd or rows < len(self._disks) or (rows > len(self._disks) and self._after):
             raise FormatError(f"has {len(cells)} fields where its header has {len(self._disks)} disks of {width}")
         self._check_raw()
-        time_s = self._stamp(cells[:stamps])
-        sample = _Sample(number, time_s)
+        sample = _Sample(number, self._stamp(cells[:stamps]))
         for index in range(rows):
             begin = self._skip + index * width
             named = dict(zip(self._group, cells[begin : begin + width], strict=True))

@@ -54,9 +54,7 @@ def number(row: Mapping[str, Any], key: str, most: float = PER_S_MAX) -> float |
 
 def shown(value: object) -> str:
     """Return a short form of what stands where a figure or a time should, for messages."""
-    if isinstance(value, int) and abs(value) >= 10**18:
-        return "a number of 19 digits or more"
-    return repr(value)[:40]
+    return "a number of 19 digits or more" if isinstance(value, int) and abs(value) >= 10**18 else repr(value)[:40]
 
 
 def share(row: Mapping[str, Any], key: str) -> float | None:
