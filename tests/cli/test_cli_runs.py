@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -154,6 +155,31 @@ def test_a_run_has_a_line_in_a_terminal_of_80_columns(tmp_path: Path) -> None:
     plain = assay("runs", "--repository", root).stdout.splitlines()
     assert len(plain) == 4
     assert "origin" in plain[0]
+
+
+def test_a_table_that_is_wider_than_the_terminal_tears_no_word_and_no_figure() -> None:
+    """What all rows have alike is told once, what is left over stands on a second line with its name."""
+    program = (
+        "from assay.cli.common import print_table\n"
+        "print_table(('Rank', 'Place', 'Time (s)', 'Origin', 'Interval', 'Why'), ["
+        "('1', 'm1000-01 with SSDs', '12,522', 'measured', '$0.22 to $0.57', 'a model of all factors says 1,180 s'),"
+        "('2', 'al-02', '2,690', 'measured', '$1.22 to $3.57', 'a model of all factors says so')], title='Costs')"
+    )
+    terminal, stdout = pty.openpty()
+    environment = {**os.environ, "COLUMNS": "60", "LINES": "40", "TERM": "dumb"}
+    subprocess.run([sys.executable, "-c", program], env=environment, stdout=stdout, check=True)
+    os.close(stdout)
+    told = re.sub(r"\x1b\[[0-9;]*m", "", os.read(terminal, 65536).decode()).replace("\r", "").splitlines()
+    os.close(terminal)
+    assert told == [
+        "Costs",
+        "Rank  Place               Time (s)        Interval",
+        "   1  m1000-01 with SSDs    12,522  $0.22 to $0.57",
+        "    why a model of all factors says 1,180 s",
+        "   2  al-02                  2,690  $1.22 to $3.57",
+        "    why a model of all factors says so",
+        "All of them: origin measured.",
+    ]
 
 
 def test_show_tells_how_the_run_ended_and_what_it_measured(stored: Path) -> None:

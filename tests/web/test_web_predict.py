@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from assay.campaign.journal import begun_campaign
+from assay.cli.main import assay
 from assay.planning.plan_reader import load_plan
 from assay.questions.coverage_map import coverage_map
 from assay.repository import Repository
@@ -99,3 +101,18 @@ def test_what_cannot_be_predicted_is_said_in_words(tmp_path: Path) -> None:
     assert page.status_code == 200
     assert "1 valid runs are too few to learn from" in page.text
     assert client.get("/api/v1/predict", params={"where": "workload=terasort"}).status_code in (400, 409)
+
+
+@pytest.mark.slow
+def test_measured_runs_beside_those_of_a_lab_are_told_of(tmp_path: Path) -> None:
+    """Runs at full size have no scale of a lab; that they have none is told as a level, not as a number."""
+    made = Repository.create(tmp_path / "r")
+    for run in learning_runs():
+        made.publish(run)
+    for number in range(900, 903):
+        made.publish(make_run(number, workload="sort", lab_scale=0.05))
+    page = client_of(made.root).get("/predict", params={"where": ["workload=sort"]})
+    assert page.status_code == 200
+    assert " none," not in page.text, "what a configuration does not have is not listed"
+    told = CliRunner().invoke(assay, ["explain", "--where", "workload=sort", "--repository", str(made.root)])
+    assert told.exit_code == 0, told.output

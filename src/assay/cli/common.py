@@ -1,14 +1,20 @@
 """What every command shares: the ``--json`` and ``--repository`` options, and printing of tables and JSON."""
 
 import json
+import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 DEFAULT_REPOSITORY = "repository"
+_FIGURE_MAX = 30
+_GAP = 2
+_INDENT = "    "
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -47,13 +53,16 @@ def print_json(value: Any) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
-    """Print an aligned table; columns whose cells all start with a digit or sign are right-aligned."""
-    numeric = [
-        bool(rows) and all(not row[index] or row[index][0] in "0123456789+-–−$€" for row in rows)
-        for index in range(len(headers))
-    ]
+    """Print an aligned table; columns whose cells all start with a digit or sign, and are short, are right-aligned.
+
+    In a terminal that is too narrow what all rows have alike stands once, and what is left over on a second line.
+    """
+    numeric = [bool(rows) and all(_is_figure(row[index]) for row in rows) for index in range(len(headers))]
     if not sys.stdout.isatty():
         _print_plain(headers, rows, numeric, title)
+        return
+    if rows and _width(headers, rows, range(len(headers))) > shutil.get_terminal_size().columns:
+        _print_narrow(headers, [[" ".join(cell.split("\n")) for cell in row] for row in rows], numeric, title)
         return
     from rich.console import Console  # imported here to keep start-up short
     from rich.table import Table
@@ -64,6 +73,50 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
     for row in rows:
         table.add_row(*row)
     Console(soft_wrap=False, markup=False, highlight=False).print(table)
+
+
+def _is_figure(cell: str) -> bool:
+    return not cell or (cell[0] in "0123456789+-–−$€" and len(cell) <= _FIGURE_MAX)
+
+
+def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterable[int]) -> int:
+    """Return how wide a table is with these of its columns, two blanks between them."""
+    from rich.cells import cell_len
+
+    lines = [headers, *rows]
+    return (
+        sum(_GAP + max(cell_len(part) for line in lines for part in line[place].split("\n")) for place in shown) - _GAP
+    )
+
+
+def _print_narrow(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
+) -> None:
+    """Print a table that is wider than the terminal: no word and no figure of it is torn apart."""
+    width = shutil.get_terminal_size().columns
+    told, alike = list(range(len(headers))), list[int]()
+    for n in reversed(range(1, len(headers))):
+        if _width(headers, rows, told) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:
+            told.remove(n)
+            alike.insert(0, n)
+    first = max(1, next((n for n in range(len(told)) if _width(headers, rows, told[: n + 1]) > width), len(told)))
+    above, below = told[:first], told[first:]
+    if title:
+        click.echo(title)
+    lines = aligned([[line[n] for n in above] for line in (headers, *rows)], [numeric[n] for n in above])
+    click.secho(next(lines), bold=None if os.environ.get("TERM") == "dumb" else True)
+    for line, row in zip(lines, rows, strict=True):
+        click.echo(line)
+        rest = "; ".join(f"{_small(headers[n])} {row[n]}".strip() for n in below if row[n])
+        for more in textwrap.wrap(rest, max(20, width - len(_INDENT)), break_long_words=False):
+            click.echo(f"{_INDENT}{more}")
+    if alike:
+        same = "; ".join(f"{_small(headers[n])} {rows[0][n]}".strip() for n in alike)
+        click.echo(textwrap.fill(f"All of them: {same}.", width, break_long_words=False))
+
+
+def _small(header: str) -> str:
+    return header if header[:2].isupper() else header[:1].lower() + header[1:]
 
 
 def _print_plain(

@@ -9,7 +9,7 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.questions.json_values import json_value
-from assay.wording import column_title, interval_s, level_text, run_id_text, seconds
+from assay.wording import column_title, interval_s, level_text, run_id_text, seconds, setting_text, settings_text
 
 if TYPE_CHECKING:
     from assay.questions.prediction import NewCluster, Prediction
@@ -41,7 +41,12 @@ def predict(where: tuple[str, ...], cluster: str | None, as_json: bool, reposito
     if found.nearest:
         click.echo("\nNearest measured:")
         cells = [
-            (run_id_text(one.run_id), seconds(one.median_s), str(one.runs), ", ".join(one.differs) or "nothing")
+            (
+                run_id_text(one.run_id),
+                seconds(one.median_s),
+                str(one.runs),
+                ", ".join(map(setting_text, one.differs)) or "nothing",
+            )
             for one in found.nearest
         ]
         print_table(("Run", "Median (s)", "Runs", "Differs in"), cells)
@@ -78,5 +83,4 @@ def _say(found: Prediction) -> None:
         f"It rests on {found.basis}. Learned from {found.runs:,} valid runs of {found.configurations:,} configurations."
     )
     if found.assumed:
-        usual = ", ".join(f"{column_title(name)} {level_text(name, level)}" for name, level in found.assumed.items())
-        click.echo(f"Not said, so as most often: {usual}.")
+        click.echo(f"Not said, so as most often: {settings_text(found.assumed)}.")

@@ -26,8 +26,8 @@ from assay.units import format_duration
 from assay.wording import plural, workload_named
 
 _HEADERS = ("run", "started (UTC)", "workload", "configuration", "repetition", "status", "origin", "caches", "duration")
-_ALIKE = ("repetition", "status", "origin", "caches")
-"""Columns that need not be shown where all runs have the same in them."""
+_FIRST = ("run", "workload", "configuration", "duration")
+_START = _HEADERS[1]
 _SHOWN = 50
 
 
@@ -96,20 +96,14 @@ def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
 
 
 def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the runs; in a terminal that is too narrow, what all have alike stands once, and each run in a line."""
+    """Print the runs; in a terminal that is too narrow their start is told to the minute, and behind their time."""
     width = shutil.get_terminal_size().columns
     columns = list(zip(_HEADERS, *rows, strict=True))
-    if not sys.stdout.isatty() or sum(max(map(len, column)) + 2 for column in columns) <= width + 2:
-        print_table(_HEADERS, rows)
-        return
-    alike = [column for column in columns if column[0] in _ALIKE and len(set(column[1:])) == 1]
-    kept = [column for column in columns if column not in alike]
-    if sum(max(map(len, column)) + 2 for column in kept) > width + 2:
-        kept = [tuple(cell[:16] for cell in column) if column[0] == _HEADERS[1] else column for column in kept]
-    headers, *lines = zip(*kept, strict=True)
+    if sys.stdout.isatty() and sum(max(map(len, column)) + 2 for column in columns) > width + 2:
+        named = {column[0]: tuple(cell[:16] if column[0] == _START else cell for cell in column) for column in columns}
+        columns = [named[name] for name in (*_FIRST, *(name for name in _HEADERS if name not in _FIRST))]
+    headers, *lines = zip(*columns, strict=True)
     print_table(headers, lines)
-    if alike:
-        click.echo(f"All of them: {', '.join(f'{name} {cell}' for name, cell, *_ in alike)}.")
 
 
 def _interval(run: Run) -> str:

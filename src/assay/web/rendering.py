@@ -89,6 +89,7 @@ def _environment() -> Environment:
         first_capital=language.capitalised,
         query=urlencode,
         segment=lambda text: quote(str(text), safe=""),
+        setting=titles.setting_text,
         scale=lambda text: titles.scale_text(float(text)),
     )
     environment.globals.update(
@@ -98,6 +99,7 @@ def _environment() -> Environment:
         metric_text=metric_text,
         facet_title=titles.column_title,
         level_text=titles.level_text,
+        settings_text=titles.settings_text,
         origin=titles.origin_badge,
         share=numbers.probability,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],

@@ -16,6 +16,8 @@ from assay.wording.titles import (
     run_id_text,
     runs_flagged,
     scale_text,
+    setting_text,
+    settings_text,
     workload_named,
     workload_title,
 )

@@ -1,7 +1,7 @@
 """What people read for a name: of a workload, a column and its levels, a run, a lab's scale, an origin, a version."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from assay.model import Origin, Run
 from assay.units import format_bytes
@@ -34,6 +34,8 @@ COLUMN_TITLES = {
     "mapreduce.map.output.compress.codec": "Compression codec",
     "dfs.blocksize": "HDFS block size",
 }
+_NONE = "none"
+"""The level of a factor that a configuration does not have."""
 _RUN_ID_SHORT = 13
 _BUFFERS = ("dfs.blocksize", "io.file.buffer.size")
 """Sizes that Hadoop's users write in powers of two."""
@@ -100,12 +102,25 @@ def level_text(name: str, level: str) -> str:
     if name == "campaign_id":
         return run_id_text(level)
     if name == "lab_scale":
-        return scale_text(float(level))
+        return scale_text(float(level)) if re.fullmatch(r"[0-9.]+", level) else f"{level}: full size"
     if name == "data_bytes" and level.isdecimal():
         return format_bytes(int(level))
     if name in _BUFFERS:
         return _binary(int(level)) if level.isdecimal() else re.sub(r"^(\d+)([KMG]i?B)$", r"\1 \2", level)
     return level.rpartition(".")[2] if name.endswith(".codec") else level
+
+
+def settings_text(levels: Mapping[str, str]) -> str:
+    """Return factors with their levels, as people read both; what a configuration does not have is left out."""
+    return ", ".join(
+        f"{column_title(name)} {level_text(name, level)}" for name, level in levels.items() if level != _NONE
+    )
+
+
+def setting_text(told: str) -> str:
+    """Return ``dfs.blocksize 67108864`` as people read it: ``HDFS block size 64 MiB``."""
+    name, _, level = told.partition(" ")
+    return f"{column_title(name)} {level_text(name, level)}"
 
 
 def _binary(size: int) -> str:
