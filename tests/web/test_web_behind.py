@@ -121,14 +121,33 @@ def test_pages_and_answers_say_what_they_are_of(root: Path, gate: threading.Even
 
 
 def test_runs_of_the_index_before_can_be_looked_up_for_a_while(root: Path) -> None:
+    Repository.open(root).table()
+    for path in (root / "index").glob("*.parquet"):
+        os.utime(path, (0, 0))  # written long ago, but in use until now
     repository = Repository.open(root)
     table = repository.table()
     ids = repository.ids_at(table, range(3))
-    for path in repository.folders.index.glob("*.parquet"):
-        os.utime(path, (0, 0))  # written long ago, but in use until now
     add(root, 3)
     assert len(repository.table()) == 4
     assert repository.ids_at(table, range(3)) == ids
+
+
+def test_runs_of_an_index_that_was_made_anew_under_its_name_are_not_taken_for_others(root: Path) -> None:
+    repository = Repository.open(root)
+    repository.table()
+    add(root, 3)
+    table = repository.table()
+    repository.keep_places(table)
+    ids = repository.ids_at(table, range(4))
+    for path in repository.folders.index.glob("*.parquet"):
+        path.unlink()
+    assert Repository.open(root).table().source == table.source  # the same name, and rows in any order
+    assert not repository.has_index_of(table)
+    with pytest.raises(RepositoryError, match="changed since"):
+        repository.runs_at(table, [0])
+    newest = repository.table()
+    assert sorted(repository.ids_at(newest, range(4))) == sorted(ids)
+    assert [run.run_id for run in repository.runs_at(newest, range(4))] == repository.ids_at(newest, range(4))
 
 
 def test_it_is_known_without_reading_whether_a_table_has_all_runs(root: Path) -> None:

@@ -175,7 +175,12 @@ def read_coding(opened: DuckDBPyConnection, path: Path) -> Coding:
 
 
 def write_runs(
-    opened: DuckDBPyConnection, path: Path, query: str, coding: Coding, before: Sequence[tuple[str, int]] = ()
+    opened: DuckDBPyConnection,
+    path: Path,
+    query: str,
+    coding: Coding,
+    before: Sequence[tuple[str, int]] = (),
+    row_group: int = queries.ROW_GROUP,
 ) -> None:
     """Write the rows of ``query`` as a file of runs, in any order: a million of them must not pass through memory.
 
@@ -183,7 +188,7 @@ def write_runs(
     """
     opened.execute(queries.ANY_ORDER)
     told = msgspec.json.encode(before).decode()
-    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), told))
+    opened.execute(queries.copy_with_coding(query, str(path.absolute()), coding.encoded(), told, row_group))
 
 
 def read_before(opened: DuckDBPyConnection, path: Path) -> list[tuple[str, int]]:

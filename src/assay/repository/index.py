@@ -14,14 +14,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
-import itertools
-import math
 import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -41,18 +40,9 @@ from assay.repository.bundle import (
     read_run,
     run_of_json,
 )
-from assay.repository.coded import (
-    Coding,
-    OtherVersionError,
-    load_table,
-    read_before,
-    read_coding,
-    recoded,
-    rows_of,
-    write_runs,
-)
+from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.folders import Folders
-from assay.repository.places import Places, read_places
+from assay.repository.places import IndexFile, IndexFiles, Memory
 from assay.repository.staging import staging, sync
 from assay.repository.tables import Reading, connection
 from assay.statistics import RunTable
@@ -66,6 +56,7 @@ _NEW = "new_runs"
 _ASKED = "asked_ids"
 _OUTDATED_AFTER_S = 60.0
 _ROWS_AT_ONCE: Final = 10_000
+_KEPT_AT_ONCE_MAX: Final = 2_000
 _LONGER: Final = 2
 """Each file of an index is more than so many times as long as the next, so a million runs are twenty files at most."""
 
@@ -92,40 +83,13 @@ def bundle_names(bundles: Path) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Files:
-    """The files of one index, and the number of each one's first row."""
-
-    paths: tuple[Path, ...]
-    starts: tuple[int, ...] = (0,)
-
-    @staticmethod
-    def of(opened: DuckDBPyConnection, last: Path, folder: Path) -> _Files:
-        """Return the files of an index, by its last. Raises :class:`RepositoryError` when it can't be read."""
-        before = read_before(opened, last)
-        starts = itertools.accumulate((rows for _, rows in before), initial=0)
-        return _Files((*((folder / name).absolute() for name, _ in before), last), tuple(starts))
-
-    @property
-    def names(self) -> list[str]:
-        """The paths as DuckDB takes them."""
-        return [str(path.absolute()) for path in self.paths]
-
-    def holding(self, rows: Sequence[int]) -> Iterator[tuple[str, int, list[int]]]:
-        """Yield each file that has some of these rows, the number of its first row, and their numbers within it."""
-        for path, start, end in zip(self.names, self.starts, (*self.starts[1:], math.inf), strict=True):
-            if own := [row - start for row in rows if start <= row < end]:
-                yield path, start, own
-
-
-@dataclass(frozen=True, slots=True)
 class Index:
     """A repository's index; ``problems`` are the bundles that the last query could not read."""
 
     folders: Folders
     problems: list[Problem] = field(default_factory=list)
     reading: Reading = connection
-    places: Places | None = None
-    """Of the runs of an index, where ids are looked up; of another one than the newest, perhaps."""
+    memory: Memory = field(default_factory=Memory)
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
@@ -133,7 +97,7 @@ class Index:
         other = (filters.workload or "").replace("-", "_")  # as ALOJA writes it, which older imports kept
         there = other if known_name(other) == filters.workload else filters.workload
 
-        def query(opened: DuckDBPyConnection, index: _Files) -> list[Run]:
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
             opened.execute(statement, {"index": index.names, "workload_there": there, **dataclasses.asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             found: list[Run] = []
@@ -145,9 +109,13 @@ class Index:
 
     def table(self, metrics: Sequence[str]) -> RunTable:
         """Return all runs as columns, with the named metrics."""
-        return self._answer(
-            lambda opened, index: load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
-        )
+
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> RunTable:
+            found = load_table(opened, index.paths, read_coding(opened, index.paths[-1]), metrics)
+            self.memory.note(found.source, index)
+            return found
+
+        return self._answer(query)
 
     def runs_at(self, table: RunTable, positions: Sequence[int]) -> list[Run]:
         """Return the runs at these places of a table, whole, in their order.
@@ -155,11 +123,13 @@ class Index:
         Raises :class:`RepositoryError` when the index that the table was read from is gone.
         """
         wanted, found = self._at(queries.RUNS_AT, table, positions)
-        runs = {row: _run(run_json, extra) for row, run_json, extra in found}
+        runs = {row: _run(run_json, extra) for row, _, run_json, extra in found}
         return [runs[row] for row in wanted]
 
     def ids_at(self, table: RunTable, positions: Sequence[int]) -> list[str]:
         """Return the ids of the runs at these places of a table, in their order; raises as :meth:`runs_at`."""
+        if (places := self.memory.places.get(table.source)) is not None:
+            return places.ids([int(table.rows[position]) for position in positions])
         wanted, found = self._at(queries.IDS_AT, table, positions)
         ids = dict(found)
         return [ids[row] for row in wanted]
@@ -174,13 +144,13 @@ class Index:
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
         """Return the places of the runs of these ids in a table, sorted; raises as :meth:`runs_at`."""
         with self._of(table.source) as (opened, files):
-            if self.places is not None and self.places.source == table.source:
-                rows = self.places.of(opened, ids)
+            if (places := self.memory.places.get(table.source)) is not None:
+                rows = places.of(opened, ids)
             else:
                 rows = [
-                    row + start
-                    for path, start in zip(files.names, files.starts, strict=True)
-                    for (row,) in opened.execute(queries.ROWS_OF, [path, list(ids)]).fetchall()
+                    row + file.start
+                    for file in files.files
+                    for (row,) in opened.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
                 ]
         positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
         return positions
@@ -190,28 +160,40 @@ class Index:
         wanted = [int(table.rows[position]) for position in positions]
         found: list[Any] = []
         with self._of(table.source) as (opened, files):
-            for path, start, own in files.holding(wanted):
-                rows = opened.execute(query, [path, own]).fetchall()
-                found += [(row + start, *rest) for row, *rest in rows]
+            for file, own in files.holding(wanted):
+                found += [(row + file.start, *rest) for row, *rest in self._rows(opened, query, file, own)]
         return wanted, found
 
+    def _rows(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
+        """Return what a query finds at rows of a file, the number first."""
+        if self.memory.places and len(rows) <= _KEPT_AT_ONCE_MAX:
+            return self.memory.rows.found(opened, query, file, rows)
+        return opened.execute(query, [str(file.path), list(rows)]).fetchall()
+
     @contextmanager
-    def _of(self, source: str) -> Iterator[tuple[DuckDBPyConnection, _Files]]:
-        """Give the files of the index that a table, or places, were read from: its last file's name."""
+    def _of(self, source: str) -> Iterator[tuple[DuckDBPyConnection, IndexFiles]]:
+        """Give the files of the index that a table was read from: its last file's name."""
         with self.reading() as opened:
-            there = bool(source) and (self.folders.index / source).exists()
-            files = _Files.of(opened, self.folders.index / source, self.folders.index) if there else None
-            if files is None or not all(path.exists() for path in files.paths):
+            files = self.memory.files.get(source)
+            if files is None and self._is_there(source):
+                with contextlib.suppress(RepositoryError):
+                    files = IndexFiles.of(opened, self.folders.index / source, self.folders.index)
+            if files is None or not files.are_there():
                 raise RepositoryError(
                     "the repository has changed since its runs were read",
                     where=str(self.folders.root),
                     hint="read them again",
                 )
+            self.memory.note(source, files)
             yield opened, files
+
+    def _is_there(self, source: str) -> bool:
+        return bool(source) and (self.folders.index / source).exists()
 
     def holds(self, table: RunTable) -> bool:
         """Say whether the index that a table was read from is there."""
-        return bool(table.source) and (self.folders.index / table.source).exists()
+        files = self.memory.files.get(table.source)
+        return files.are_there() if files is not None else self._is_there(table.source)
 
     def covers_all(self, table: RunTable) -> bool:
         """Say whether a table was read from the index over the bundles that there are now."""
@@ -223,7 +205,7 @@ class Index:
             return set()
         ids = np.array(run_ids, dtype=object)
 
-        def query(opened: DuckDBPyConnection, index: _Files) -> set[str]:
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> set[str]:
             opened.register(_ASKED, {"run_id": ids})  # a million of them as a parameter take seconds
             return {i for (i,) in opened.execute(queries.KNOWN_IDS, [index.names]).fetchall()}
 
@@ -249,28 +231,30 @@ class Index:
 
     def find(self, run_id: str) -> tuple[str, Run] | None:
         """Return the bundle that holds a run, and the run; None when there is none."""
-        if self.places is not None and (placed := self._placed(self.places, run_id)) is not None:
+        if (placed := self._placed(run_id)) is not None:
             return placed
 
-        def query(opened: DuckDBPyConnection, index: _Files) -> tuple[str, Run] | None:
+        def query(opened: DuckDBPyConnection, index: IndexFiles) -> tuple[str, Run] | None:
             row = opened.execute(queries.ONE_RUN, [index.names, run_id]).fetchone()
             return (str(row[0]), _run(row[1], row[2])) if row else None
 
         return self._answer(query)
 
-    def _placed(self, places: Places, run_id: str) -> tuple[str, Run] | None:
-        """Return the same by known places; None also where the run, or the index that they are of, is gone."""
-        with contextlib.suppress(RepositoryError), self._of(places.source) as (opened, files):
-            for path, _, own in files.holding(places.of(opened, [run_id])):
-                row = opened.execute(queries.ONE_RUN_AT, [path, own, run_id]).fetchone()
-                if row is not None and (self.folders.bundles / str(row[0])).is_dir():
-                    return str(row[0]), _run(row[1], row[2])
+    def _placed(self, run_id: str) -> tuple[str, Run] | None:
+        """Return the same by places that are kept; None also where the run, or the index that they are of, is gone."""
+        for source, places in reversed(self.memory.places.items()):
+            with contextlib.suppress(RepositoryError), self._of(source) as (opened, files):
+                for file, own in files.holding(places.of(opened, [run_id])):
+                    for _, bundle, run_json, extra in self._rows(opened, queries.RUNS_AT, file, own):
+                        if (run := _run(run_json, extra)).run_id == run_id and (self.folders.bundles / bundle).is_dir():
+                            return str(bundle), run
+                return None
         return None
 
-    def placed(self, source: str) -> Places:
-        """Return the places of the runs of an index; raises as :meth:`runs_at`."""
+    def keep_places(self, source: str) -> None:
+        """Keep in memory where the runs of an index are; raises as :meth:`runs_at`."""
         with self._of(source) as (opened, files):
-            return read_places(opened, source, list(zip(files.names, files.starts, strict=True)))
+            self.memory.keep(opened, source, files)
 
     def forget(self) -> None:
         """Throw the index away; the next query makes it from the bundles."""
@@ -288,13 +272,13 @@ class Index:
         """Return what ``query`` answers, given a connection and the index's files, the last of which has the coding."""
         return self._answer(lambda opened, index: query(opened, index.paths))
 
-    def _answer(self, query: Callable[[DuckDBPyConnection, _Files], Queried]) -> Queried:
+    def _answer(self, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
         try:
             with self._current() as last, self.reading() as opened:
-                return query(opened, _Files.of(opened, last, self.folders.index))
+                return query(opened, IndexFiles.of(opened, last, self.folders.index))
         except RepositoryError:  # damaged where opening it did not show it, or thrown away just now: make it anew, once
             with self._current(anew=True) as last, self.reading() as opened:
-                return query(opened, _Files.of(opened, last, self.folders.index))
+                return query(opened, IndexFiles.of(opened, last, self.folders.index))
 
     @contextmanager
     def _current(self, *, anew: bool = False) -> Iterator[Path]:
@@ -326,28 +310,39 @@ class Index:
         before = stock.settle(opened)
         for path in replaced - {path for path, _ in stock.kept}:
             with contextlib.suppress(OSError):
-                path.touch()  # outdated from now on: whoever reads it has the time to look up runs
+                os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # outdated from now on: see below
         unread = {problem.run_id for problem in self.problems}
         path = self._path(name for name in names if name not in unread)
+        write = partial(
+            write_runs,
+            opened,
+            query=stock.query(opened),
+            coding=stock.coding,
+            before=before,
+            row_group=queries.ROW_GROUP_LOOKED_UP,
+        )
         try:
             path.parent.mkdir(exist_ok=True)
             with staging(self.folders.partial, "index") as folder:
                 aside = folder / path.name
-                write_runs(opened, aside, stock.query(opened), stock.coding, before)
+                write(aside)
                 sync(aside)
                 aside.rename(path)
         except (OSError, duckdb.Error):
             path = temporary / path.name
-            write_runs(opened, path, stock.query(opened), stock.coding, before)
+            write(path)
             return path
         self._remove_outdated({path.name, *(name for name, _ in before)})
         return path
 
     def _remove_outdated(self, current: Collection[str]) -> None:
-        """Remove files of older indexes, but not while somebody may be reading them."""
+        """Remove files of older indexes, but not while somebody may look up runs in them.
+
+        Since when a file is outdated is noted as the time of its last access: its content did not change.
+        """
         for file in self._files():
             with contextlib.suppress(OSError):
-                if file.name not in current and time.time() - file.stat().st_mtime > _OUTDATED_AFTER_S:
+                if file.name not in current and time.time() - file.stat().st_atime > _OUTDATED_AFTER_S:
                     file.unlink()
 
 
@@ -487,7 +482,7 @@ def _usable(opened: DuckDBPyConnection, path: Path) -> _Stock | None:
 
     try:
         coding = read_coding(opened, path)
-        files = _Files.of(opened, path.absolute(), path.parent)
+        files = IndexFiles.of(opened, path.absolute(), path.parent)
         kept = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
         counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):

@@ -1,52 +1,209 @@
-"""Where in an index each run is, for who looks up many runs one at a time: 16 bytes a run, instead of reading all ids.
+"""What a reader of many runs keeps of an index in memory, so that few questions of a server need its files.
 
-In: the files of an index. Out: the numbers of the rows that have certain ids, through all files. Ids are known by
-hashes of 64 bits, so among a million runs an id that none of them has is taken for one once in 10^13 times.
+In: the files of an index, which never change. Out: the ids of rows, the rows of ids, and texts of rows that were read
+before. Ids are found by hashes of 64 bits, so among a million runs an id that none of them has is taken for one once in
+10^13 times. A million runs take some 60 MB; of a file that the next index has too, nothing is read again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import itertools
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.errors import RepositoryError
 from assay.repository import queries
+from assay.repository.coded import read_before
 from assay.statistics import Ints
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_CHARACTERS_MAX: Final = 50_000_000
+_INDEXES_MAX: Final = 3
+"""The newest one, the one that answers are still given of, and the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFile:
+    """A file of an index."""
+
+    path: Path
+    start: int
+    """The number of its first row, through all files."""
+    stamp: tuple[int, int]
+    """Its inode, and when it was written, in ns: one of the same name may have been made anew, in another order."""
+
+    @property
+    def key(self) -> Hashable:
+        """What stands for its content."""
+        return self.path, self.stamp
+
+
+@dataclass(frozen=True, slots=True)
+class IndexFiles:
+    """The files of one index, in the order of their rows."""
+
+    files: tuple[IndexFile, ...]
+
+    @staticmethod
+    def of(opened: DuckDBPyConnection, last: Path, folder: Path) -> IndexFiles:
+        """Return the files of an index, by its last. Raises :class:`RepositoryError` when one can't be read."""
+        before = read_before(opened, last)
+        starts = itertools.accumulate((rows for _, rows in before), initial=0)
+        paths = [*((folder / name).absolute() for name, _ in before), last.absolute()]
+        try:
+            return IndexFiles(tuple(map(IndexFile, paths, starts, map(_stamp, paths))))
+        except OSError as error:
+            raise RepositoryError(f"a file of the index can't be read: {error.strerror}", where=str(last)) from error
+
+    @property
+    def paths(self) -> list[Path]:
+        """The files' paths."""
+        return [file.path for file in self.files]
+
+    @property
+    def names(self) -> list[str]:
+        """The paths as DuckDB takes them."""
+        return [str(file.path) for file in self.files]
+
+    def are_there(self) -> bool:
+        """Say whether the files are still those."""
+        try:
+            return all(_stamp(file.path) == file.stamp for file in self.files)
+        except OSError:
+            return False
+
+    def holding(self, rows: Sequence[int]) -> Iterator[tuple[IndexFile, list[int]]]:
+        """Yield each file that has some of these rows, and their numbers within it."""
+        wanted = np.asarray(rows, dtype=np.int64)
+        of_row = np.searchsorted([file.start for file in self.files], wanted, side="right") - 1
+        for place, file in enumerate(self.files):
+            if len(own := wanted[of_row == place]):
+                yield file, (own - file.start).tolist()
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_ino, found.st_mtime_ns
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of one file."""
+
+    file: IndexFile
+    ids: NDArray[np.bytes_]
+    hashes: NDArray[np.uint64]
+    """Of all ids, sorted."""
+    of_hash: Ints
+    """The number of the row, within the file, that each hash is of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The places of the runs of one index."""
+    """The rows of one index."""
 
-    source: str
-    """The index: its last file's name."""
-    hashes: NDArray[np.uint64]
-    """Of all ids, sorted."""
-    rows: Ints
-    """The number of the row that each hash is of."""
+    rows: tuple[_Rows, ...]
+    """By its files."""
 
     def of(self, opened: DuckDBPyConnection, ids: Sequence[str]) -> list[int]:
         """Return the numbers of the rows that have these ids, sorted."""
         found = opened.execute(queries.HASHES, [list(ids)]).fetchnumpy()["hashed"]
         wanted = np.asarray(found, dtype=np.uint64)
-        first, last = (np.searchsorted(self.hashes, wanted, side=side) for side in ("left", "right"))
-        rows: list[int] = sorted({int(self.rows[at]) for a, b in zip(first, last, strict=True) for at in range(a, b)})
-        return rows
+        numbers: set[int] = set()
+        for one in self.rows:
+            first, last = (np.searchsorted(one.hashes, wanted, side=side).tolist() for side in ("left", "right"))
+            for start, end in zip(first, last, strict=True):
+                numbers.update((one.of_hash[start:end] + one.file.start).tolist())
+        return sorted(numbers)
+
+    def ids(self, rows: Sequence[int]) -> list[str]:
+        """Return the ids of the rows of these numbers, in their order."""
+        wanted = np.asarray(rows, dtype=np.int64)
+        of_row = np.searchsorted([one.file.start for one in self.rows], wanted, side="right") - 1
+        return [
+            self.rows[place].ids[row - self.rows[place].file.start].decode()
+            for place, row in zip(of_row.tolist(), wanted.tolist(), strict=True)
+        ]
 
 
-def read_places(opened: DuckDBPyConnection, source: str, files: Sequence[tuple[str, int]]) -> Places:
-    """Return the places of the runs in ``files``: paths as DuckDB takes them, with the number of their first rows."""
-    hashes, rows = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
-    for path, start in files:
-        found = opened.execute(queries.HASHES_OF, [path]).fetchnumpy()
-        hashes.append(np.asarray(found["hashed"], dtype=np.uint64))
-        rows.append(np.asarray(found["file_row_number"], dtype=np.int64) + start)
-    every = np.concatenate(hashes)
-    order = np.argsort(every, kind="stable")
-    return Places(source, every[order], np.concatenate(rows)[order])
+def _read(opened: DuckDBPyConnection, file: IndexFile) -> _Rows:
+    found = opened.execute(queries.HASHES_OF, [str(file.path)]).fetchnumpy()
+    hashes, rows = np.asarray(found["hashed"], dtype=np.uint64), np.asarray(found["file_row_number"], dtype=np.int64)
+    texts = np.asarray(found["run_id"]).astype(np.bytes_)
+    ids = np.empty_like(texts)
+    ids[rows] = texts
+    order = np.argsort(hashes, kind="stable")
+    return _Rows(file, ids, hashes[order], rows[order])
+
+
+@dataclass(slots=True)
+class KeptRows:
+    """What was read of rows, kept until others were read that come to so many characters; any thread may ask."""
+
+    characters_max: int = _CHARACTERS_MAX
+    _rows: OrderedDict[Hashable, tuple[Any, ...]] = field(default_factory=OrderedDict)
+    _characters: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def found(self, opened: DuckDBPyConnection, query: str, file: IndexFile, rows: Sequence[int]) -> list[Any]:
+        """Return what a query finds at these rows of a file, the row's number first; only rows not kept are read."""
+        places = [(query, file.key, row) for row in rows]
+        with self._lock:
+            known = [self._rows[place] for place in places if place in self._rows]
+            for place in places:
+                if place in self._rows:
+                    self._rows.move_to_end(place)
+        if len(known) == len(rows):
+            return known
+        there = {row for row, *_ in known}
+        read = opened.execute(query, [str(file.path), [row for row in rows if row not in there]]).fetchall()
+        with self._lock:
+            for row in read:
+                place = (query, file.key, row[0])
+                self._characters += 0 if place in self._rows else _characters(row)
+                self._rows[place] = row
+            while self._characters > self.characters_max:
+                _, oldest = self._rows.popitem(last=False)
+                self._characters -= _characters(oldest)
+        return known + read
+
+
+def _characters(row: tuple[Any, ...]) -> int:
+    return sum(len(text) for text in row if isinstance(text, str))
+
+
+@dataclass(slots=True)
+class Memory:
+    """What one reader keeps of indexes: which files they are, and, where it is told to, what was read of them."""
+
+    files: OrderedDict[str, IndexFiles] = field(default_factory=OrderedDict)
+    """Of the indexes that were read last, by the names of their last files."""
+    places: OrderedDict[str, Places] = field(default_factory=OrderedDict)
+    rows: KeptRows = field(default_factory=KeptRows)
+
+    def note(self, source: str, files: IndexFiles) -> None:
+        """Keep which files an index is; what is known of rows of other files of the same names is forgotten."""
+        if self.files.get(source) != files:
+            self.places.pop(source, None)
+        _put(self.files, source, files)
+
+    def keep(self, opened: DuckDBPyConnection, source: str, files: IndexFiles) -> None:
+        """Keep where the runs of an index are; of a file that another kept one has too, nothing is read."""
+        known = {one.file.key: one for places in self.places.values() for one in places.rows}
+        _put(self.places, source, Places(tuple(known.get(f.key) or _read(opened, f) for f in files.files)))
+
+
+def _put(kept: OrderedDict[str, Any], source: str, what: object) -> None:
+    kept[source] = what
+    kept.move_to_end(source)
+    while len(kept) > _INDEXES_MAX:
+        kept.popitem(last=False)

@@ -61,19 +61,15 @@ BEFORE_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) 
 CODING_OF = "SELECT decode(value) FROM parquet_kv_metadata(?) WHERE decode(key) = 'coding'"
 BUNDLES_OF = f"SELECT DISTINCT bundle FROM {READ}"
 RUNS_AT = f"""
-SELECT file_row_number, run_json, environment_json
+SELECT file_row_number, bundle, run_json, environment_json
 FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)
 """
 IDS_AT = f"SELECT file_row_number, run_id FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
 ENVIRONMENTS_AT = (
     f"SELECT file_row_number, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
 )
-HASHES_OF = f"SELECT file_row_number, hash(run_id) AS hashed FROM {READ_NUMBERED}"
+HASHES_OF = f"SELECT file_row_number, run_id, hash(run_id) AS hashed FROM {READ_NUMBERED}"
 HASHES = "SELECT hash(run_id) AS hashed FROM (SELECT unnest(?::VARCHAR[]) AS run_id)"
-ONE_RUN_AT = (
-    f"SELECT bundle, run_json, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number) "
-    "AND run_id = ?"
-)
 ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT run_id FROM asked_ids)"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
@@ -101,6 +97,8 @@ NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)}
 ANY_ORDER = "SET preserve_insertion_order = false"
 ROW_GROUP = 16_384
 """Rows that are buffered for each thread that writes: whole runs as JSON are long."""
+ROW_GROUP_LOOKED_UP = 4_096
+"""The same of an index, whose runs are looked up one at a time: all rows of a group are unpacked for one of them."""
 
 
 def _name(text: str) -> str:
@@ -117,10 +115,10 @@ def parquet(path: str) -> str:
     return f"read_parquet({quoted(path)}, hive_partitioning = false)"
 
 
-def copy_with_coding(query: str, path: str, coding: str, before: str) -> str:
+def copy_with_coding(query: str, path: str, coding: str, before: str, row_group: int) -> str:
     """Return the statement that writes a query's rows to a Parquet file with ``coding`` and ``before`` as metadata."""
     told = f"{{coding: {quoted(coding)}, before: {quoted(before)}}}"
-    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {ROW_GROUP}, KV_METADATA {told}"
+    options = f"FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {row_group}, KV_METADATA {told}"
     return f"COPY ({query}) TO {quoted(path)} ({options})"
 
 
@@ -147,6 +145,8 @@ def count_of(part: str) -> str:
     return f"SELECT count(*) FROM ({part})"
 
 
+KEEP_METADATA = "SET GLOBAL parquet_metadata_cache = true"
+"""Of files that did not change since: what is at their ends is not read again for each row that is looked up."""
 COLUMNS_OF = "SELECT name FROM parquet_schema(?)"
 COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 

@@ -8,7 +8,6 @@ without locks.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import re
 import shutil
@@ -145,8 +144,11 @@ class Repository:
         return self._index.covers_all(table)
 
     def keep_places(self, table: RunTable) -> None:
-        """Keep in memory where the runs of :meth:`table` are, 16 bytes a run, for who will look up many ids."""
-        self._index = dataclasses.replace(self._index, places=self._index.placed(table.source))
+        """Keep in memory where the runs of :meth:`table` are, some 60 bytes a run, for who will look up many.
+
+        From then on what is looked up of single runs is kept too, some tens of MB of it.
+        """
+        self._index.keep_places(table.source)
 
     def kept_model(self, name: str) -> bytes | None:
         """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""
