@@ -19,6 +19,7 @@ from assay.predict.asking import ask
 from assay.predict.explaining import cells, explain
 from assay.predict.model import learn
 from assay.predict.model_file import MAGIC, read, written
+from assay.predict.nearest import Measured
 from assay.predict.soundness import doubts
 from assay.questions.learned import Learned
 from assay.questions.next_runs import budget_of, characterise, next_runs_by
@@ -39,7 +40,7 @@ def few(clusters: Sequence[int] = (8,)) -> list[Run]:
 def known(runs: Sequence[Run]) -> Learned:
     table = table_of(runs)
     model = learn(table)
-    return Learned(table, model, doubts(model, table))
+    return Learned(table, Measured.of(table), model, doubts(model, table))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from assay.errors import RepositoryError
 from assay.predict.asking import Basis, ask
 from assay.predict.model import Learning, Model, learn
 from assay.predict.model_file import MAGIC, read, written
-from assay.predict.nearest import nearest
+from assay.predict.nearest import Measured, nearest
 from assay.statistics.run_table import RunTable, table_of
 from effort import examples
 from learning import configured, learning_runs, learning_table, time_s
@@ -111,7 +111,7 @@ def test_contradictory_runs_make_the_interval_wide_and_nothing_fail(table: RunTa
 
 
 def test_the_nearest_configurations_are_of_the_same_workload(table: RunTable, model: Model) -> None:
-    found = nearest(model.encoding, table, one("sort", "SSD", "IB", 6, 12))
+    found = nearest(model.encoding, Measured.of(table), one("sort", "SSD", "IB", 6, 12))
     assert found[0].differs == ()
     assert [table.columns["workload"].text(near.position) for near in found] == ["sort"] * 3
     assert found[1].median_s == pytest.approx(found[0].median_s, rel=0.5)

@@ -1,16 +1,17 @@
 """Which measured configurations are most like one that is asked for: what a prediction can be held against.
 
-In: runs, and one configuration. Out: configurations with the fewest differing factors, differences of numbers counted
-by their ratio. Only the same workload counts.
+In: what was measured, and one configuration. Out: configurations with the fewest differing factors, differences of
+numbers counted by their ratio. Only the same workload counts.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
 from assay.predict.features import Encoding, numbers
 from assay.predict.model import Learning
-from assay.statistics import ABSENT, Floats, RunTable
+from assay.statistics import ABSENT, Floats, Ints, RunTable, usable
 
 FAR = {"workload": 100.0, "cluster": 3.0, "layout": 3.0}
 """How much a difference counts; 1 for other factors."""
@@ -28,10 +29,30 @@ class Near:
     """``FACTOR LEVEL``, of the factors in which it differs from what was asked for."""
 
 
-def nearest(encoding: Encoding, table: RunTable, asked: RunTable, most: int = 3) -> list[Near]:
-    """Return the nearest configurations of a table's valid runs to the first row of ``asked``."""
-    told = Learning.of(table)
-    configurations = told.configurations()
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The configurations that a table's valid runs are of."""
+
+    configurations: RunTable
+    """A row of each."""
+    logs: Floats
+    """The medians of their log times."""
+    sizes: Ints
+    """How many runs each has."""
+    positions: Ints
+    """The place of one of them, in the table."""
+
+    @classmethod
+    def of(cls, table: RunTable) -> Self:
+        """Return those of a table; SpecificationError where it has too few runs to learn from."""
+        told = Learning.of(table)
+        at_table = np.flatnonzero(usable(table))
+        return cls(told.configurations(), told.logs, np.bincount(told.groups.of_row), at_table[told.first])
+
+
+def nearest(encoding: Encoding, measured: Measured, asked: RunTable, most: int = 3) -> list[Near]:
+    """Return the nearest of the measured configurations to the first row of ``asked``."""
+    configurations = measured.configurations
     distance = np.zeros(len(configurations))
     apart: dict[str, Floats] = {}
     for factor in encoding.factors:
@@ -48,13 +69,11 @@ def nearest(encoding: Encoding, table: RunTable, asked: RunTable, most: int = 3)
         apart[factor.name] = own
         distance += own * FAR.get(factor.name, 1.0)
     order = [int(at) for at in np.argsort(distance, kind="stable")[:most] if distance[at] < FAR["workload"]]
-    sizes = np.bincount(told.groups.of_row)
-    at_table = np.flatnonzero(np.isin(table.rows, told.table.rows))
     return [
         Near(
-            int(at_table[told.first[at]]),
-            float(np.exp(told.logs[at])),
-            int(sizes[at]),
+            int(measured.positions[at]),
+            float(np.exp(measured.logs[at])),
+            int(measured.sizes[at]),
             tuple(
                 f"{name} {configurations.columns[name].text(at) or 'none'}"
                 for name, own in apart.items()

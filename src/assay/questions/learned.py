@@ -12,6 +12,7 @@ from assay.errors import RepositoryError
 from assay.predict.features import CORES, MEMORY, WORKERS
 from assay.predict.model import Model, learn
 from assay.predict.model_file import read, written
+from assay.predict.nearest import Measured
 from assay.predict.soundness import doubts
 from assay.repository import Repository
 from assay.statistics import Floats, RunTable, first_rows, groups_by
@@ -22,6 +23,8 @@ class Learned:
     """A model with the runs that it was learned from."""
 
     table: RunTable
+    measured: Measured
+    """The configurations of the table."""
     model: Model
     notices: tuple[str, ...]
     """What a reader should know of how it came about."""
@@ -46,17 +49,21 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     return replace(table, values=values)
 
 
-def learned(repository: Repository) -> Learned:
-    """Return what is learned from all runs. SpecificationError when there is too little to learn from."""
-    table = with_hardware(repository, repository.table())
+def learned(repository: Repository, runs: RunTable | None = None) -> Learned:
+    """Return what is learned from all runs, which are ``runs`` where the caller has read them.
+
+    SpecificationError when there is too little to learn from.
+    """
+    table = with_hardware(repository, repository.table() if runs is None else runs)
+    measured = Measured.of(table)
     name = f"times-{table.source.removesuffix('.parquet')}.model"
     notices = []
     if (kept := repository.kept_model(name)) is not None:
         try:
             model = read(kept, table.source)
-            return Learned(table, model, doubts(model, table))
+            return Learned(table, measured, model, doubts(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; it was learned anew")
     model = learn(table)
     repository.keep_model(name, written(model, table.source))
-    return Learned(table, model, (*notices, *doubts(model, table)))
+    return Learned(table, measured, model, (*notices, *doubts(model, table)))

@@ -62,7 +62,9 @@ def _varying(table: RunTable) -> list[str]:
 
 def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], take: Take) -> ChosenRuns:
     """Return the runs that stand for each row of one job; ``counted`` are its runs that count, ``flagged`` the odd."""
-    rows = np.union1d(counted, flagged)
+    some = np.zeros(len(table), dtype=np.bool_)
+    some[counted] = some[flagged] = True
+    rows = np.flatnonzero(some)
     both = _grouped(table, rows, by)
     present, code = np.unique(both.of_row[np.searchsorted(rows, counted)], return_inverse=True)
     count = len(present)

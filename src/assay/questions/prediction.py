@@ -83,7 +83,7 @@ def predicted_by(
         )
     asked = whole(known.table, known.model.encoding, named, cluster.hardware if cluster else None)
     answer = ask(known.model, asked.table)
-    near = nearest(known.model.encoding, known.table, asked.table)
+    near = nearest(known.model.encoding, known.measured, asked.table)
     ids = repository.ids_at(known.table, [one.position for one in near]) if near else []
     expected, low, high = (float(value[0]) for value in (answer.expected_s, answer.low_s, answer.high_s))
     told = expected == expected  # not NaN

@@ -30,6 +30,7 @@ from assay.statistics import FACTOR_SYNONYMS
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import Text, Texts, error_page, page_of, palette
 from assay.web.context import READERS, Context, ContextOf, get_context, tried
+from assay.web.kept_pages import kept_page
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
 from assay.wording import workload_title
@@ -82,6 +83,7 @@ def overview(request: Request, context: ContextOf) -> Response:
 
 
 @router.get("/runs", dependencies=READERS)
+@kept_page
 def runs(
     request: Request,
     context: ContextOf,
@@ -123,6 +125,7 @@ def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[
 
 
 @router.get("/speedup", dependencies=READERS)
+@kept_page
 def speedup(
     request: Request,
     context: ContextOf,
@@ -184,6 +187,7 @@ def speedup(
 
 
 @router.get("/quality", dependencies=READERS)
+@kept_page
 def quality(
     request: Request,
     context: ContextOf,

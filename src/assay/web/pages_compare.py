@@ -26,6 +26,7 @@ from assay.web import api_compare, api_runs
 from assay.web.answering import Text, page_of, palette
 from assay.web.api_why import reasons_of
 from assay.web.context import READERS, Context, ContextOf
+from assay.web.kept_pages import kept_page
 from assay.web.pages_why import observed_pairs
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
@@ -33,6 +34,7 @@ DISK_TRAFFIC = "disk-traffic"
 
 
 @router.get("/compare")
+@kept_page
 def compare(
     request: Request,
     context: ContextOf,

@@ -34,6 +34,7 @@ from assay.web import api_views
 from assay.web.answering import page_of, palette
 from assay.web.context import READERS, Context, ContextOf, get_context
 from assay.web.cost_asked import CostAsked, asked_from
+from assay.web.kept_pages import kept_page
 from assay.web.models import CostPlane, CostQuestion, CostRow, FlipPrice, TcoQuestion
 from assay.wording import column_title, level_text, origin_badge, workload_title
 
@@ -99,6 +100,7 @@ class PriceField:
 
 
 @router.get("/cost")
+@kept_page
 def cost(request: Request, context: ContextOf) -> Response:
     """Show what runs cost, and the prices to change."""
     return _page(request, context, request.query_params.multi_items())

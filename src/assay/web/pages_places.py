@@ -13,6 +13,7 @@ from assay.web import api_runs
 from assay.web.answering import page_of, palette
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf
 from assay.wording import TextTable
+from assay.web.kept_pages import kept_page
 
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]
@@ -47,6 +48,7 @@ def get_configuration(context: ContextOf, run_id: api_runs.RunId) -> Configurati
 
 
 @router.get("/clusters/{name:path}", include_in_schema=False, response_class=HTMLResponse)
+@kept_page
 def cluster(request: Request, context: ContextOf, name: Name) -> Response:
     """Show a cluster."""
     view = _cluster(context, name)
@@ -75,6 +77,7 @@ def _told(context: Context, view: ClusterView) -> TextTable | None:
 
 
 @router.get("/configurations/{run_id}", include_in_schema=False, response_class=HTMLResponse)
+@kept_page
 def configuration(request: Request, context: ContextOf, run_id: api_runs.RunId) -> Response:
     """Show the configuration of a run."""
     view = _configuration(context, run_id)
