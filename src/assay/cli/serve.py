@@ -143,6 +143,7 @@ def _kept_ready(store: Store) -> None:
     """Read the runs while nobody has asked yet, and those that are added; what goes wrong is told to whoever asks."""
     with contextlib.suppress(AssayError):
         store.warm()
+    threading.Thread(target=store.keep_prepared, daemon=True).start()
     store.keep_up()
 
 

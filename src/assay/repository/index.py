@@ -54,7 +54,8 @@ if TYPE_CHECKING:
 Queried = TypeVar("Queried")
 _NEW = "new_runs"
 _ASKED = "asked_ids"
-_OUTDATED_AFTER_S = 60.0
+_OUTDATED_AFTER_S = 600.0
+"""Answers that take long to make are given of a state that is minutes old."""
 _ROWS_AT_ONCE: Final = 10_000
 _KEPT_AT_ONCE_MAX: Final = 2_000
 _LONGER: Final = 2

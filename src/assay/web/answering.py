@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
 
 from assay.charts.identity import colours_of
 from assay.statistics import RunTable
@@ -21,6 +23,22 @@ Text = Annotated[str | None, Query(max_length=300)]
 def as_of(unix_s: float | None) -> str | None:
     """Return a time in ISO 8601, in UTC."""
     return None if unix_s is None else datetime.fromtimestamp(unix_s, UTC).isoformat(timespec="seconds")
+
+
+class OfPrepared(APIRoute):
+    """A route whose answers are of the state that what takes long was prepared for, and say so."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the handler."""
+        answer = super().get_route_handler()
+
+        async def answered(request: Request) -> Response:
+            store = get_context(request).store
+            with store.of_prepared():
+                request.state.behind = as_of(store.behind())
+                return await answer(request)
+
+        return answered
 
 
 def page_of(request: Request, name: str, *, status: int = 200, **values: Any) -> HTMLResponse:

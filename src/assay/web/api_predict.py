@@ -5,28 +5,47 @@ The model is learned once for each index, by the first who asks; everybody else 
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
 
+from assay.errors import SpecificationError
 from assay.questions.configuration_asked import conditions
 from assay.questions.coverage_map import CoverageMap, coverage_map
-from assay.questions.explained import WhatMatters, what_matters_by
+from assay.questions.explained import WhatMatters, drawn_together, what_matters_by
 from assay.questions.learned import Learned, learned
 from assay.questions.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.prediction import Prediction, predicted_by
+from assay.statistics import counts_by
+from assay.web.answering import OfPrepared
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 
-router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"])
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=OfPrepared)
 NEXT_MAX = 100
+PREPARED_MAX = 12
+"""Workloads."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
 
 
 def kept_model(context: Context) -> Learned:
     """Return what is learned from all runs, kept as long as they stay as they are."""
-    return context.store.answer(("learned",), lambda _: learned(context.store.repository))
+    return context.store.answer(("learned",), lambda table: learned(context.store.repository, table))
+
+
+def prepare(context: Context) -> None:
+    """Ask for what takes long: the model, and what matters for each of the workloads that have most runs."""
+    known, table = kept_model(context), context.store.table()
+    counts = {name: number for name, number in counts_by(table, "workload").items() if name}
+    for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
+        began_s = time.monotonic()
+        with suppress(SpecificationError):
+            get_reasons(context, [f"workload={workload}"], list(drawn_together(known)))
+        time.sleep(time.monotonic() - began_s)  # requests have as much time
+    get_map(context)
 
 
 @router.get("/predict")

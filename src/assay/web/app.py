@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
@@ -93,7 +94,7 @@ def create_app(
         description="Runs of Hadoop and Spark benchmarks: filtered, compared, priced. Origins are never mixed.",
         lifespan=_while_serving,
     )
-    app.state.context = Context(
+    context = app.state.context = Context(
         Store(root),
         Guard(tokens or {}),
         book,
@@ -103,6 +104,7 @@ def create_app(
         tuple(cluster_folders),
         campaigns,
     )
+    context.store.prepare = partial(api_predict.prepare, context)
     routers = (
         api_runs,
         api_views,

@@ -1,5 +1,7 @@
 """The page of what was learned: a prediction among measured runs, what matters, and what was never measured."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, Response
 
@@ -9,14 +11,22 @@ from assay.questions.coverage_map import PLACE
 from assay.questions.explained import drawn_together
 from assay.questions.runs import levels_in
 from assay.web import api_predict
-from assay.web.answering import Texts, page_of
-from assay.web.context import READERS, ContextOf
+from assay.web.answering import OfPrepared, Texts, page_of
+from assay.web.context import READERS, Context, ContextOf
+from assay.web.kept_pages import kept_page
 from assay.wording import column_title
 
-router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS)
+router = APIRouter(
+    include_in_schema=False, default_response_class=HTMLResponse, dependencies=READERS, route_class=OfPrepared
+)
+
+
+def _planned(context: Context) -> bool:
+    return any(context.store.repository.folders.campaigns.glob("*/plan.yaml"))
 
 
 @router.get("/predict")
+@partial(kept_page, also=_planned)
 def predict(request: Request, context: ContextOf, where: Texts = []) -> Response:  # noqa: B006
     """Show the prediction that is asked for, what matters for its workload, and the map."""
     table = context.store.table()
@@ -47,7 +57,7 @@ def predict(request: Request, context: ContextOf, where: Texts = []) -> Response
         found=found,
         matters=matters,
         refused=refused,
-        planned=any(context.store.repository.folders.campaigns.glob("*/plan.yaml")),
+        planned=_planned(context),
         asked=[("where", condition) for condition in asked],
         chart=combinations(matters.cells, [column_title(name) for name in matters.by])
         if matters is not None and matters.cells

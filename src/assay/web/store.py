@@ -6,12 +6,15 @@ two requests for the same answer at once compute it once.
 
 When runs were added, whoever asks waits until they are read, as long as they are few. Of many runs, who asks gets
 answers of the state before, all of the same one, until the new one is read beside the requests and what was asked
-lately is made of it too. :meth:`Store.behind` tells that, and every page does.
+lately is made of it too. :meth:`Store.behind` tells that, and every page does. What takes many seconds, such as
+learning from the runs, is prepared beside the requests and seldom; who asks for it is answered of the state that it was
+prepared for, as a whole (:meth:`Store.of_prepared`).
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -37,6 +40,9 @@ MADE_AGAIN_S = 3.0
 """How long answers are made again for a new state before it is shown, without pauses; one that is begun is ended."""
 _LATELY_S = 600.0
 """Answers that nobody asked for within this time are not made again."""
+RESTED_TIMES = 9.0
+"""So many times as long as it took, nothing is prepared again."""
+_PREPARED_NICE = 10
 _LOOKED_EVERY_S = 0.5
 _SETTLED_S = 0.2
 """A folder that changed this short ago may change again within the same tick of its clock."""
@@ -67,6 +73,10 @@ class _Answer:
     asked_at_s: float
     asked: int = 0
     took_s: float = 0.0
+    again: bool = True
+    """Whether it is made of the next state too, before anybody asks."""
+    stays: bool = False
+    """Whether it is kept however long nobody asks."""
 
 
 class Store:
@@ -83,6 +93,9 @@ class Store:
         self._answers: OrderedDict[tuple[tuple[str, int], Hashable], _Answer] = OrderedDict()
         self._lock = threading.Lock()
         self._of_thread = threading.local()
+        self.prepare: Callable[[], object] = lambda: None
+        """Asks for what is to be prepared."""
+        self._prepared: _Held | None = None
 
     def table(self) -> RunTable:
         """Return all runs as columns; read again only when the repository has changed."""
@@ -94,15 +107,19 @@ class Store:
 
     def behind(self) -> float | None:
         """Return when the runs were read that answers are of, s since 1970; None where none was added since."""
-        held = self._held
+        held = self._making() or self._held
         if held is None or not self._is_kept(held) or held.changed_ns == self.repository.changed_ns():
             return None
         return held.read_at_s
 
+    def _making(self) -> _Held | None:
+        """Return the state that this thread makes an answer of."""
+        making: _Held | None = getattr(self._of_thread, "held", None)
+        return making
+
     def _now(self) -> _Held:
         """Return the state to answer from: that of the answer that this thread is making, else the newest one read."""
-        making: _Held | None = getattr(self._of_thread, "held", None)
-        if making is not None:
+        if (making := self._making()) is not None:
             return making
         held, asked_at_s = self._held, time.time()
         if held is not None and self._is_current(held):
@@ -162,7 +179,7 @@ class Store:
         with self._lock:
             asked = [(key, one) for (state, key), one in self._answers.items() if state == old.state]
         for key, one in sorted(asked, key=lambda item: item[1].took_s / item[1].asked):
-            if one.asked_at_s < lately_s:
+            if one.asked_at_s < lately_s or not one.again:
                 continue
             if left_s <= 0:
                 break
@@ -186,6 +203,42 @@ class Store:
             held = self._held
             if held is not None and self._is_kept(held):
                 self._now()
+
+    def keep_prepared(self) -> None:
+        """Prepare what :attr:`prepare` asks for, and again after runs were added; never returns.
+
+        Nothing is prepared of few runs: what is asked of them is made as it is asked for.
+        """
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARED_NICE)  # this thread's
+        while True:
+            time.sleep(_LOOKED_EVERY_S)
+            held, known = self._held, self._prepared
+            if held is None or not self._is_kept(held) or (known is not None and known.state == held.state):
+                continue
+            began_s = time.monotonic()
+            with contextlib.suppress(AssayError):
+                self.prepare_now(held)
+            time.sleep(RESTED_TIMES * (time.monotonic() - began_s))
+
+    def prepare_now(self, held: _Held) -> None:
+        """Prepare what there is to prepare of a state. Raises :class:`AssayError`."""
+        self._made(held, self.prepare, stays=True)
+        with self._lock:
+            self._prepared = held
+            for (state, _), one in self._answers.items():
+                one.stays = one.stays and state == held.state
+
+    def of_prepared(self, ask: Callable[[], Kept]) -> Kept:
+        """Return what ``ask`` answers, all of it of the state that was prepared last; of the newest where none was."""
+        held = self._prepared
+        if held is None or not self._is_kept(held):
+            return ask()
+        try:
+            return self._made(held, ask, stays=False)
+        except RepositoryError:  # its runs can't be looked up any more
+            self._prepared = None
+            return ask()
 
     def _is_current(self, held: _Held) -> bool:
         settled = held.read_at_s - held.changed_ns / 1e9 > _SETTLED_S
@@ -212,12 +265,15 @@ class Store:
         place = (held.state, key)
         with self._lock:
             known = self._answers.get(place)
-            answer = known or _Answer(Future(), make, asked_at_s)
+            stays: bool | None = getattr(self._of_thread, "stays", None)
+            answer = known or _Answer(Future(), make, asked_at_s, again=stays is None)
+            answer.stays = answer.stays or bool(stays)
             answer.asked_at_s, answer.asked = max(answer.asked_at_s, asked_at_s), answer.asked + 1
             self._answers[place] = answer
             self._answers.move_to_end(place)
-            while len(self._answers) > KEPT_MAX:
-                self._answers.popitem(last=False)
+            if len(self._answers) > KEPT_MAX:
+                oldest = (place for place, one in self._answers.items() if not one.stays)
+                del self._answers[next(oldest, place)]
         if known is None:
             began_s = time.monotonic()
             try:
@@ -232,11 +288,15 @@ class Store:
         found: Kept = answer.made.result()
         return found
 
-    def _made(self, held: _Held, make: Callable[[], Kept]) -> Kept:
-        """Return what ``make`` makes; whatever it asks of the store is of the same state."""
-        before = getattr(self._of_thread, "held", None)
-        self._of_thread.held = held
+    def _made(self, held: _Held, make: Callable[[], Kept], *, stays: bool | None = None) -> Kept:
+        """Return what ``make`` makes; whatever it asks of the store is of the same state.
+
+        ``stays``: for :meth:`of_prepared`, whether the answers stay; None where nothing changes about that.
+        """
+        of_thread = self._of_thread
+        before = self._making(), getattr(of_thread, "stays", None)
+        of_thread.held, of_thread.stays = held, before[1] if stays is None else stays
         try:
             return make()
         finally:
-            self._of_thread.held = before
+            of_thread.held, of_thread.stays = before
