@@ -99,23 +99,22 @@ def _having(table: RunTable, name: str, levels: Sequence[str], place: str) -> Ma
 def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:
     """Return the facets of the columns ``names``; conditions must be known to :func:`matching`."""
     single = {name: _having(table, name, levels, "") for name, levels in conditions.items()}
-    every = np.ones(len(table), dtype=np.bool_)
-    for mask in single.values():
-        every &= mask
+    every = _having_all(list(single.values()))
     found = []
     for name in names:
-        keep = every
+        column, rows = table.columns[name], every
         if name in single:
-            keep = np.ones(len(table), dtype=np.bool_)
-            for other, mask in single.items():
-                if other != name:
-                    keep = keep & mask
-        found.append(_facet(table.columns[name], name, keep, set(conditions.get(name, ())), most))
+            rows = _having_all([mask for other, mask in single.items() if other != name])
+        found.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))
     return found
 
 
-def _facet(column: Column, name: str, keep: Mask, chosen: set[str], most: int) -> Facet:
-    counts = level_counts(column, keep)
+def _having_all(masks: Sequence[Mask]) -> Ints | None:
+    """Return the rows that all masks keep; None where there is no mask, which keeps every row."""
+    return np.flatnonzero(np.logical_and.reduce(masks)) if masks else None
+
+
+def _facet(column: Column, name: str, counts: Ints, chosen: set[str], most: int) -> Facet:
     levels = [
         LevelCount(level, int(count), level in chosen)
         for level, count in zip(column.levels, counts, strict=True)
@@ -131,7 +130,12 @@ def _facet(column: Column, name: str, keep: Mask, chosen: set[str], most: int) -
 
 def level_counts(column: Column, keep: Mask) -> Ints:
     """Return how many of the kept rows have each level."""
-    codes = column.codes if keep.all() else column.codes[np.flatnonzero(keep)]  # a mask takes many times as long
+    return _counted(column, None if keep.all() else np.flatnonzero(keep))
+
+
+def _counted(column: Column, rows: Ints | None) -> Ints:
+    """Return how many of some rows, or of all, have each level; a mask would take many times as long."""
+    codes = column.codes if rows is None else column.codes[rows]
     counts = np.bincount(codes.astype(np.intp) + 1, minlength=len(column.levels) + 1)  # int32 takes longer
     return counts[1:].astype(np.int64)
 

@@ -137,7 +137,7 @@ class Store:
     def _read(self, held: _Held | None) -> _Held:
         """Return the repository's state now; what was made from the same index holds."""
         changed_ns, now = self.repository.changed_ns(), time.time()
-        if held is not None and self.repository.covers_all(held.table):
+        if held is not None and self.repository.has_index_of(held.table) and self.repository.covers_all(held.table):
             return _Held(held.flagged, changed_ns, now)
         table = self.repository.table(METRICS_LOOKED_AT)
         same = held is not None and held.table.source == table.source and len(held.table) == len(table)
@@ -211,19 +211,26 @@ class Store:
         """
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _PREPARED_NICE)  # this thread's
+        last = None
         while True:
             time.sleep(_LOOKED_EVERY_S)
-            held, known = self._held, self._prepared
-            if held is None or not self._is_kept(held) or (known is not None and known.state == held.state):
+            held = self._held
+            if held is None or held.state == last or not self._is_kept(held):
                 continue
-            began_s = time.monotonic()
+            began_s, last = time.monotonic(), held.state
             with contextlib.suppress(AssayError):
                 self.prepare_now(held)
             time.sleep(RESTED_TIMES * (time.monotonic() - began_s))
 
     def prepare_now(self, held: _Held) -> None:
         """Prepare what there is to prepare of a state. Raises :class:`AssayError`."""
-        self._made(held, self.prepare, stays=True)
+        with self._lock:
+            self._prepared = self._prepared or held  # who asks meanwhile waits for this one
+        try:
+            self._made(held, self.prepare, stays=True)
+        except BaseException:
+            self._prepared = None
+            raise
         with self._lock:
             self._prepared = held
             for (state, _), one in self._answers.items():
@@ -236,8 +243,10 @@ class Store:
             return ask()
         try:
             return self._made(held, ask, stays=False)
-        except RepositoryError:  # its runs can't be looked up any more
-            self._prepared = None
+        except RepositoryError:
+            if self.repository.has_index_of(held.table):
+                raise
+            self._prepared = None  # its runs can't be looked up any more
             return ask()
 
     def _is_current(self, held: _Held) -> bool:
