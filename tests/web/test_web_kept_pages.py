@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -18,6 +19,7 @@ from assay.web.store import Store
 from builders import make_run
 from web_support import READ, client_of, filled, guarded
 
+Answer = TypeVar("Answer")
 NEXT_S_MAX = 60.0
 PAGES = ("/runs", "/speedup", "/quality", "/cost", "/predict")
 
@@ -101,14 +103,14 @@ def test_what_takes_long_is_asked_of_as_the_state_that_it_was_prepared_for(root:
     store.prepare = slow
     runs = len(store.table())
     store.prepare_now(store._held)  # type: ignore[arg-type]
-    assert store.of_prepared(ask) == (runs, runs, False)
+    assert _of_prepared(store, ask) == (runs, runs, False)
     Repository.open(root).publish(make_run(700))
     _follow(store, runs + 1)
-    assert store.of_prepared(ask) == (runs, runs, True), "all of it, and it is told that more were added"
+    assert _of_prepared(store, ask) == (runs, runs, True), "all of it, and it is told that more were added"
     assert made == [runs], "nothing that takes long is made before a state is shown"
     assert store.answer("quick", len) == runs + 1
     store.prepare_now(store._held)  # type: ignore[arg-type]
-    assert store.of_prepared(ask) == (runs + 1, runs + 1, False)
+    assert _of_prepared(store, ask) == (runs + 1, runs + 1, False)
     assert made == [runs, runs + 1]
 
 
@@ -121,7 +123,7 @@ def test_what_was_prepared_is_kept_however_much_is_asked(root: Path, monkeypatch
     for number in range(20):
         store.answer(number, lambda _: None)
     assert len(store._answers) == 5
-    store.of_prepared(store.prepare)
+    _of_prepared(store, store.prepare)
     assert made == ["slow"]
 
 
@@ -137,7 +139,7 @@ def test_what_can_not_be_prepared_is_asked_of_the_newest_state(root: Path) -> No
         store.prepare_now(store._held)  # type: ignore[arg-type]
     Repository.open(root).publish(make_run(700))
     _follow(store, runs + 1)
-    assert store.of_prepared(lambda: store.answer("quick", len)) == runs + 1
+    assert _of_prepared(store, lambda: store.answer("quick", len)) == runs + 1
 
 
 def test_a_state_whose_runs_are_gone_is_not_asked_of(root: Path) -> None:
@@ -146,8 +148,13 @@ def test_a_state_whose_runs_are_gone_is_not_asked_of(root: Path) -> None:
     store.prepare_now(store._held)  # type: ignore[arg-type]
     for path in store.repository.folders.index.glob("*.parquet"):
         path.unlink()
-    found = store.of_prepared(lambda: store.repository.ids_at(store.table(), [0]))
+    found = _of_prepared(store, lambda: store.repository.ids_at(store.table(), [0]))
     assert found == Repository.open(root).ids_at(Repository.open(root).table(), [0])
+
+
+def _of_prepared(store: Store, ask: Callable[[], Answer]) -> Answer:
+    with store.of_prepared():
+        return ask()
 
 
 def _follow(store: Store, runs: int) -> None:

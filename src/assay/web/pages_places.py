@@ -12,8 +12,8 @@ from assay.questions.places import ClusterView, ConfigurationView, cluster_view,
 from assay.web import api_runs
 from assay.web.answering import page_of, palette
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf
-from assay.wording import TextTable
 from assay.web.kept_pages import kept_page
+from assay.wording import TextTable
 
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]

@@ -18,8 +18,10 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -92,7 +94,6 @@ class Store:
         self._rests_until_s = 0.0
         self._answers: OrderedDict[tuple[tuple[str, int], Hashable], _Answer] = OrderedDict()
         self._lock = threading.Lock()
-        self._of_thread = threading.local()
         self.prepare: Callable[[], object] = lambda: None
         """Asks for what is to be prepared."""
         self._prepared: _Held | None = None
@@ -107,20 +108,21 @@ class Store:
 
     def behind(self) -> float | None:
         """Return when the runs were read that answers are of, s since 1970; None where none was added since."""
-        held = self._making() or self._held
+        making = self._making()
+        held = making.held if making else self._held
         if held is None or not self._is_kept(held) or held.changed_ns == self.repository.changed_ns():
             return None
         return held.read_at_s
 
-    def _making(self) -> _Held | None:
-        """Return the state that this thread makes an answer of."""
-        making: _Held | None = getattr(self._of_thread, "held", None)
-        return making
+    def _making(self) -> _Making | None:
+        """Return what the answer that is asked for is part of."""
+        making = _MAKING.get()
+        return making if making is not None and making.store is self else None
 
     def _now(self) -> _Held:
         """Return the state to answer from: that of the answer that this thread is making, else the newest one read."""
         if (making := self._making()) is not None:
-            return making
+            return making.held
         held, asked_at_s = self._held, time.time()
         if held is not None and self._is_current(held):
             return held
@@ -227,7 +229,8 @@ class Store:
         with self._lock:
             self._prepared = self._prepared or held  # who asks meanwhile waits for this one
         try:
-            self._made(held, self.prepare, stays=True)
+            with self._of(held, stays=True):
+                self.prepare()
         except BaseException:
             self._prepared = None
             raise
@@ -236,18 +239,12 @@ class Store:
             for (state, _), one in self._answers.items():
                 one.stays = one.stays and state == held.state
 
-    def of_prepared(self, ask: Callable[[], Kept]) -> Kept:
-        """Return what ``ask`` answers, all of it of the state that was prepared last; of the newest where none was."""
+    @contextmanager
+    def of_prepared(self) -> Iterator[None]:
+        """Answer what is asked inside the block of the state that was prepared last; of the newest where none was."""
         held = self._prepared
-        if held is None or not self._is_kept(held):
-            return ask()
-        try:
-            return self._made(held, ask, stays=False)
-        except RepositoryError:
-            if self.repository.has_index_of(held.table):
-                raise
-            self._prepared = None  # its runs can't be looked up any more
-            return ask()
+        with self._of(held, stays=False) if held is not None and self._is_kept(held) else nullcontext():
+            yield
 
     def _is_current(self, held: _Held) -> bool:
         settled = held.read_at_s - held.changed_ns / 1e9 > _SETTLED_S
@@ -274,7 +271,7 @@ class Store:
         place = (held.state, key)
         with self._lock:
             known = self._answers.get(place)
-            stays: bool | None = getattr(self._of_thread, "stays", None)
+            stays = making.stays if (making := self._making()) else None
             answer = known or _Answer(Future(), make, asked_at_s, again=stays is None)
             answer.stays = answer.stays or bool(stays)
             answer.asked_at_s, answer.asked = max(answer.asked_at_s, asked_at_s), answer.asked + 1
@@ -297,15 +294,30 @@ class Store:
         found: Kept = answer.made.result()
         return found
 
-    def _made(self, held: _Held, make: Callable[[], Kept], *, stays: bool | None = None) -> Kept:
-        """Return what ``make`` makes; whatever it asks of the store is of the same state.
-
-        ``stays``: for :meth:`of_prepared`, whether the answers stay; None where nothing changes about that.
-        """
-        of_thread = self._of_thread
-        before = self._making(), getattr(of_thread, "stays", None)
-        of_thread.held, of_thread.stays = held, before[1] if stays is None else stays
-        try:
+    def _made(self, held: _Held, make: Callable[[], Kept]) -> Kept:
+        """Return what ``make`` makes; whatever it asks of the store is of the same state."""
+        making = self._making()
+        with self._of(held, stays=making.stays if making else None):
             return make()
+
+    @contextmanager
+    def _of(self, held: _Held, *, stays: bool | None) -> Iterator[None]:
+        """Answer what is asked inside the block of one state. ``stays``: see :class:`_Making`."""
+        token = _MAKING.set(_Making(self, held, stays))
+        try:
+            yield
         finally:
-            of_thread.held, of_thread.stays = before
+            _MAKING.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """What an answer is being made of, for all that is asked for it."""
+
+    store: Store
+    held: _Held
+    stays: bool | None
+    """Whether what is kept stays however long nobody asks; None outside of :meth:`Store.of_prepared`."""
+
+
+_MAKING: ContextVar[_Making | None] = ContextVar("_MAKING", default=None)
