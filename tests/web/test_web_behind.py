@@ -170,6 +170,8 @@ def test_ids_are_looked_up_in_memory_as_in_the_index(root: Path) -> None:
     ids = repository.ids_at(table, range(len(table)))
     assert repository.positions_of(table, [ids[6], "no such run", ids[1]]) == [1, 6]
     assert repository.positions_of(table, []) == []
+    assert repository.positions_of(table, ids[::-1]) == list(range(len(table)))
+    assert repository.positions_of(table, ["é" * 500, ids[2] + "x", ids[3][:-1], ""]) == []
     newest = repository.table()
     for run_id in other.ids_at(newest, range(len(newest))):
         assert repository.run(run_id) == other.run(run_id)

@@ -144,15 +144,14 @@ class Index:
 
     def positions_of(self, table: RunTable, ids: Sequence[str]) -> list[int]:
         """Return the places of the runs of these ids in a table, sorted; raises as :meth:`runs_at`."""
+        if (places := self.memory.places.get(table.source)) is not None and len(table) == len(places.positions):
+            return sorted(places.positions[places.of(ids)].tolist())
         with self._of(table.source) as (opened, files):
-            if (places := self.memory.places.get(table.source)) is not None:
-                rows = places.of(opened, ids)
-            else:
-                rows = [
-                    row + file.start
-                    for file in files.files
-                    for (row,) in opened.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
-                ]
+            rows = [
+                row + file.start
+                for file in files.files
+                for (row,) in opened.execute(queries.ROWS_OF, [str(file.path), list(ids)]).fetchall()
+            ]
         positions: list[int] = np.flatnonzero(np.isin(table.rows, rows)).tolist()
         return positions
 
@@ -243,19 +242,19 @@ class Index:
 
     def _placed(self, run_id: str) -> tuple[str, Run] | None:
         """Return the same by places that are kept; None also where the run, or the index that they are of, is gone."""
-        for source, places in reversed(self.memory.places.items()):
+        for source, places in reversed(list(self.memory.places.items())):
             with contextlib.suppress(RepositoryError), self._of(source) as (opened, files):
-                for file, own in files.holding(places.of(opened, [run_id])):
+                for file, own in files.holding(places.of([run_id])):
                     for _, bundle, run_json, extra in self._rows(opened, queries.RUNS_AT, file, own):
                         if (run := _run(run_json, extra)).run_id == run_id and (self.folders.bundles / bundle).is_dir():
                             return str(bundle), run
                 return None
         return None
 
-    def keep_places(self, source: str) -> None:
-        """Keep in memory where the runs of an index are; raises as :meth:`runs_at`."""
-        with self._of(source) as (opened, files):
-            self.memory.keep(opened, source, files)
+    def keep_places(self, table: RunTable) -> None:
+        """Keep in memory where the runs of a table of all are; raises as :meth:`runs_at`."""
+        with self._of(table.source) as (opened, files):
+            self.memory.keep(opened, table, files)
 
     def forget(self) -> None:
         """Throw the index away; the next query makes it from the bundles."""

@@ -1,8 +1,7 @@
 """What a reader of many runs keeps of an index in memory, so that few questions of a server need its files.
 
 In: the files of an index, which never change. Out: the ids of rows, the rows of ids, and texts of rows that were read
-before. Ids are found by hashes of 64 bits, so among a million runs an id that none of them has is taken for one once in
-10^13 times. A million runs take some 60 MB; of a file that the next index has too, nothing is read again.
+before. A million runs take some 60 MB; of a file that the next index has too, nothing is read again.
 """
 
 from __future__ import annotations
@@ -21,11 +20,13 @@ from numpy.typing import NDArray
 from assay.errors import RepositoryError
 from assay.repository import queries
 from assay.repository.coded import read_before
-from assay.statistics import Ints
+from assay.statistics import Ints, RunTable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+Ids = NDArray[np.bytes_]
+_SEED: Final = 20
 _CHARACTERS_MAX: Final = 50_000_000
 _INDEXES_MAX: Final = 3
 """The newest one, the one that answers are still given of, and the next."""
@@ -100,11 +101,28 @@ class _Rows:
     """The rows of one file."""
 
     file: IndexFile
-    ids: NDArray[np.bytes_]
+    ids: Ids
     hashes: NDArray[np.uint64]
     """Of all ids, sorted."""
     of_hash: Ints
     """The number of the row, within the file, that each hash is of."""
+
+    def of(self, run_id: bytes, hashed: np.uint64) -> list[int]:
+        """Return the numbers of the rows of this id through all files."""
+        first, last = (int(np.searchsorted(self.hashes, hashed, side=side)) for side in ("left", "right"))
+        return [int(row) + self.file.start for row in self.of_hash[first:last] if self.ids[row] == run_id]
+
+
+def _hashes(ids: Ids) -> NDArray[np.uint64]:
+    """Return numbers that hardly two ids have in common: their words, each times an odd number of its own, mixed.
+
+    M. Dietzfelbinger et al., J. Algorithms 25 (1997). Whoever finds one compares the ids.
+    """
+    width = max(1, -(-ids.dtype.itemsize // 8))
+    words = np.frombuffer(ids.astype(f"S{8 * width}").tobytes(), dtype="<u8").reshape(len(ids), width)
+    numbers = np.random.default_rng(_SEED).integers(2**63, size=width, dtype=np.uint64)  # the same, however many
+    hashed: NDArray[np.uint64] = (words * (2 * numbers + 1)).sum(axis=1, dtype=np.uint64)
+    return hashed
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +131,17 @@ class Places:
 
     rows: tuple[_Rows, ...]
     """By its files."""
+    positions: Ints
+    """The place of each row in the table of all runs."""
 
-    def of(self, opened: DuckDBPyConnection, ids: Sequence[str]) -> list[int]:
+    def of(self, ids: Sequence[str]) -> list[int]:
         """Return the numbers of the rows that have these ids, sorted."""
-        found = opened.execute(queries.HASHES, [list(ids)]).fetchnumpy()["hashed"]
-        wanted = np.asarray(found, dtype=np.uint64)
-        numbers: set[int] = set()
-        for one in self.rows:
-            first, last = (np.searchsorted(one.hashes, wanted, side=side).tolist() for side in ("left", "right"))
-            for start, end in zip(first, last, strict=True):
-                numbers.update((one.of_hash[start:end] + one.file.start).tolist())
-        return sorted(numbers)
+        encoded = [run_id.encode("utf-8", "replace") for run_id in ids]
+        hashed = _hashes(np.array(encoded, dtype=np.bytes_)) if encoded else ()
+        found = {
+            row for one in self.rows for run_id, h in zip(encoded, hashed, strict=True) for row in one.of(run_id, h)
+        }
+        return sorted(found)
 
     def ids(self, rows: Sequence[int]) -> list[str]:
         """Return the ids of the rows of these numbers, in their order."""
@@ -136,13 +154,13 @@ class Places:
 
 
 def _read(opened: DuckDBPyConnection, file: IndexFile) -> _Rows:
-    found = opened.execute(queries.HASHES_OF, [str(file.path)]).fetchnumpy()
-    hashes, rows = np.asarray(found["hashed"], dtype=np.uint64), np.asarray(found["file_row_number"], dtype=np.int64)
+    found = opened.execute(queries.NUMBERED_IDS, [str(file.path)]).fetchnumpy()
     texts = np.asarray(found["run_id"]).astype(np.bytes_)
     ids = np.empty_like(texts)
-    ids[rows] = texts
+    ids[np.asarray(found["file_row_number"], dtype=np.int64)] = texts
+    hashes = _hashes(ids)
     order = np.argsort(hashes, kind="stable")
-    return _Rows(file, ids, hashes[order], rows[order])
+    return _Rows(file, ids, hashes[order], order)
 
 
 @dataclass(slots=True)
@@ -196,10 +214,13 @@ class Memory:
             self.places.pop(source, None)
         _put(self.files, source, files)
 
-    def keep(self, opened: DuckDBPyConnection, source: str, files: IndexFiles) -> None:
-        """Keep where the runs of an index are; of a file that another kept one has too, nothing is read."""
+    def keep(self, opened: DuckDBPyConnection, table: RunTable, files: IndexFiles) -> None:
+        """Keep where the runs of a table of all are; of a file that another kept one has too, nothing is read."""
         known = {one.file.key: one for places in self.places.values() for one in places.rows}
-        _put(self.places, source, Places(tuple(known.get(f.key) or _read(opened, f) for f in files.files)))
+        positions = np.empty(len(table), dtype=np.int64)
+        positions[table.rows] = np.arange(len(table))
+        rows = tuple(known.get(file.key) or _read(opened, file) for file in files.files)
+        _put(self.places, table.source, Places(rows, positions))
 
 
 def _put(kept: OrderedDict[str, Any], source: str, what: object) -> None:

@@ -68,8 +68,7 @@ IDS_AT = f"SELECT file_row_number, run_id FROM {READ_NUMBERED} WHERE list_contai
 ENVIRONMENTS_AT = (
     f"SELECT file_row_number, environment_json FROM {READ_NUMBERED} WHERE list_contains(?, file_row_number)"
 )
-HASHES_OF = f"SELECT file_row_number, run_id, hash(run_id) AS hashed FROM {READ_NUMBERED}"
-HASHES = "SELECT hash(run_id) AS hashed FROM (SELECT unnest(?::VARCHAR[]) AS run_id)"
+NUMBERED_IDS = f"SELECT file_row_number, run_id FROM {READ_NUMBERED}"
 ROWS_OF = f"SELECT file_row_number FROM {READ_NUMBERED} WHERE run_id IN (SELECT unnest(?::VARCHAR[]))"
 KNOWN_IDS = f"SELECT run_id FROM {READ} WHERE run_id IN (SELECT run_id FROM asked_ids)"
 IDS_THAT_BEGIN = f"SELECT run_id FROM {READ} WHERE starts_with(run_id, ?) ORDER BY run_id LIMIT ?"
@@ -97,7 +96,7 @@ NO_ROWS = f"SELECT {', '.join(f'NULL::VARCHAR AS {name}' for name in RUN_TEXTS)}
 ANY_ORDER = "SET preserve_insertion_order = false"
 ROW_GROUP = 16_384
 """Rows that are buffered for each thread that writes: whole runs as JSON are long."""
-ROW_GROUP_LOOKED_UP = 4_096
+ROW_GROUP_LOOKED_UP = 2_048
 """The same of an index, whose runs are looked up one at a time: all rows of a group are unpacked for one of them."""
 
 

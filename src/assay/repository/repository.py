@@ -148,7 +148,7 @@ class Repository:
 
         From then on what is looked up of single runs is kept too, some tens of MB of it.
         """
-        self._index.keep_places(table.source)
+        self._index.keep_places(table)
 
     def kept_model(self, name: str) -> bytes | None:
         """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""

@@ -42,6 +42,10 @@ MADE_AGAIN_S = 3.0
 """How long answers are made again for a new state before it is shown, without pauses; one that is begun is ended."""
 _LATELY_S = 600.0
 """Answers that nobody asked for within this time are not made again."""
+TURNS = 2
+"""So many answers are made at a time, one after the other: made all at once, each would take as long as all."""
+TURN_WAITED_S = 0.25
+"""Nobody waits longer for a turn: what takes long holds up nothing."""
 RESTED_TIMES = 9.0
 """So many times as long as it took, nothing is prepared again."""
 _PREPARED_NICE = 10
@@ -94,6 +98,7 @@ class Store:
         self._rests_until_s = 0.0
         self._answers: OrderedDict[tuple[tuple[str, int], Hashable], _Answer] = OrderedDict()
         self._lock = threading.Lock()
+        self._turns = threading.Semaphore(TURNS)
         self.prepare: Callable[[], object] = lambda: None
         """Asks for what is to be prepared."""
         self._prepared: _Held | None = None
@@ -283,7 +288,8 @@ class Store:
         if known is None:
             began_s = time.monotonic()
             try:
-                made = self._made(held, partial(make, held.table))
+                with self._turn():
+                    made = self._made(held, partial(make, held.table))
                 answer.took_s = time.monotonic() - began_s
                 answer.made.set_result(made)
             except BaseException as error:
@@ -293,6 +299,16 @@ class Store:
                 raise
         found: Kept = answer.made.result()
         return found
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Wait for a turn, but for what is part of another answer, which has one."""
+        taken = self._making() is None and self._turns.acquire(timeout=TURN_WAITED_S)
+        try:
+            yield
+        finally:
+            if taken:
+                self._turns.release()
 
     def _made(self, held: _Held, make: Callable[[], Kept]) -> Kept:
         """Return what ``make`` makes; whatever it asks of the store is of the same state."""
