@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from assay.campaign.recording import cluster_facts
-from assay.engines.simulated.process import simulate
-from assay.engines.simulated.results import told
+from assay.engines.simulated.process import Simulated, simulate
+from assay.engines.simulated.results import Told, told
 from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.explain.limits import FREED, Limits, limits_of
-from assay.model import CostProfile, Origin
+from assay.model import CostProfile, Origin, Run
 from assay.model.imported import foreign_run
 from assay.planning.altered import only_run
 from assay.planning.candidates import Candidates, candidates, plan_for
@@ -107,6 +107,25 @@ def drawn_asked(found: Candidates, profile: CostProfile, rng: np.random.Generato
     return Asked(plan.cluster, run.configuration, run.workload.name, size_of(run, plan), profile)
 
 
+def as_run(asked: Asked, simulated: Simulated) -> tuple[Run, Told]:
+    """Return a simulation with its trace as a run of a repository has it."""
+    observed = told(simulated)
+    cluster = asked.cluster
+    run = foreign_run(
+        workload=asked.workload,
+        duration_s=observed.duration_s,
+        origin=Origin.SIMULATED,
+        layout=asked.configuration.layout.name,
+        jobs=observed.jobs,
+        phases=observed.phases,
+        environment={
+            "cluster": cluster_facts(cluster, asked.configuration.layout).tree(),
+            "network": {"rate_bits_per_s": cluster.workers[0].type.nic.rate_bits_per_s},
+        },
+    )
+    return run, observed
+
+
 def seen(asked: Asked, seed: int) -> Seen | None:
     """Return what is said of a run and what is so; None where nothing can be said."""
     every = [asked, *(replace(asked, **factor) for kinds in (FASTER, FASTEST) for factor in kinds.values())]
@@ -115,21 +134,8 @@ def seen(asked: Asked, seed: int) -> Seen | None:
     for one, scenario in zip(every, scenarios, strict=True):
         scenario["cluster"] = quicker_requests(scenario["cluster"], one.disks)
     results = simulate(scenarios)
-    first = told(results[0])
-    link = asked.cluster.workers[0].type.nic.rate_bits_per_s
-    run = foreign_run(
-        workload=asked.workload,
-        duration_s=first.duration_s,
-        origin=Origin.SIMULATED,
-        layout=asked.configuration.layout.name,
-        jobs=first.jobs,
-        phases=first.phases,
-        environment={
-            "cluster": cluster_facts(asked.cluster, asked.configuration.layout).tree(),
-            "network": {"rate_bits_per_s": link},
-        },
-    )
-    said = limits_of(run, first.tasks, first.trace)
+    run, observed = as_run(asked, results[0])
+    said = limits_of(run, observed.tasks, observed.trace)
     times = [one.duration_s for one in results]
     if said is None:
         return None

@@ -29,7 +29,7 @@ from assay.cost.rate import Price
 from assay.cost.run_cost import mean_errors, pooled_scatter, times_of
 from assay.model.imported import foreign_run
 from assay.model.trace import Trace
-from assay.quality.anomalies import find_anomalies
+from assay.quality.anomalies import Kind, find_anomalies
 from assay.quality.changes import histories
 from assay.questions.job_cost import cost_ratios
 from assay.questions.planes import SURE
@@ -45,13 +45,13 @@ NOTHING = float("nan")
 MAPS, COMPRESS = "mapreduce.tasktracker.map.tasks.maximum", "mapreduce.map.output.compress"
 
 
-def table_of_rows(rows: list[dict[str, str]], seconds: Array) -> RunTable:
-    """Return a table of measured, valid runs, a minute apart."""
+def table_of_rows(rows: list[dict[str, str]], seconds: Array, **metrics: Array) -> RunTable:
+    """Return a table of measured, valid runs, a minute apart, with these metrics."""
     names = dict.fromkeys(name for row in rows for name in row)
     columns: dict[str, Column] = {name: coded([row.get(name) for row in rows]) for name in names}
     columns |= {"origin": coded(["measured"] * len(rows)), "status": coded(["valid"] * len(rows))}
     started: Array = np.arange(len(rows), dtype=np.float64) * 60.0
-    return RunTable(np.arange(len(rows)), columns, {"duration_s": seconds, "started_unix_s": started})
+    return RunTable(np.arange(len(rows)), columns, {"duration_s": seconds, "started_unix_s": started, **metrics})
 
 
 def times(rng: Rng, logs: Array) -> Array:
@@ -217,6 +217,40 @@ def of_anomalies(rng: Rng, gain: float, configurations: int = 20, runs: int = 5)
     return bool(found - ({0} if gain > 1 else set())), float(0 in found) if gain > 1 else NOTHING
 
 
+def of_not_done(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+    """The same; the first run ends ``gain`` times too soon, as one that did nothing."""
+    rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
+    logs = np.repeat(rng.normal(0, 0.2, configurations), runs)
+    logs[0] -= np.log(gain)
+    return _of_kind(table_of_rows(rows, times(rng, logs)), Kind.NOT_DONE, gain)
+
+
+def of_few_bytes(rng: Rng, gain: float, configurations: int = 20, runs: int = 5) -> Said:
+    """Bytes that differ by half from configuration to configuration and scatter by 5 %; the first run moves fewer."""
+    rows = [{"workload": "terasort", "block": str(n)} for n in range(configurations) for _ in range(runs)]
+    logs = np.repeat(rng.normal(0, 0.5, configurations), runs) + rng.normal(0, SCATTER, len(rows))
+    logs[0] -= np.log(gain)
+    table = table_of_rows(rows, times(rng, np.zeros(len(rows))), hdfs_write_bytes=np.exp(20 + logs))
+    return _of_kind(table, Kind.FEW_BYTES, gain)
+
+
+def of_imbalance(rng: Rng, gain: float, tasks: int | None = None, runs: int = 100, workers: int = 5) -> Said:
+    """Nodes whose parts scatter by 10 %, or of ``tasks`` placed at random; one does ``gain`` times as much in a run."""
+    parts = np.exp(rng.normal(0, 0.1, (runs, workers)))
+    if tasks is not None:
+        parts = rng.multinomial(tasks, [1 / workers] * workers, runs).astype(np.float64)
+    parts[0, 0] *= gain
+    apart = parts.max(axis=1) / parts.mean(axis=1)
+    table = table_of_rows([{"workload": "terasort"}] * runs, times(rng, np.zeros(runs)), cpu_imbalance=apart)
+    return _of_kind(table, Kind.IMBALANCE, gain)
+
+
+def _of_kind(table: RunTable, kind: Kind, gain: float) -> Said:
+    """Hold the flags of one kind against the truth: the first run is odd, or none is."""
+    found = set(find_anomalies(table).of_kind(kind).tolist())
+    return bool(found - ({0} if gain > 1 else set())), float(0 in found) if gain > 1 else NOTHING
+
+
 QUESTIONS: dict[str, tuple[Callable[[Rng, float], Said], tuple[float, ...]]] = {
     "compare: eight verdicts, five runs a side": (of_compare, (1.0, 1.1, 1.3)),
     "speedup: eight verdicts, ten sets": (of_speedup, (1.0, 1.1, 1.3)),
@@ -228,6 +262,13 @@ QUESTIONS: dict[str, tuple[Callable[[Rng, float], Said], tuple[float, ...]]] = {
     "report, tco: what costs less, of three jobs": (of_jobs, (1.0, 1.1, 1.3)),
     "cost: the cheapest of four is sure": (of_cost, (1.0, 1.1, 1.3)),
     "anomalies: a hundred runs, one odd": (of_anomalies, (1.0, 1.3, 2.0)),
+    "anomalies: a hundred runs, one did not do its work": (of_not_done, (1.0, 3.0, 10.0, 30.0)),
+    "anomalies: a hundred runs, one moved too few bytes": (of_few_bytes, (1.0, 1.5, 3.0)),
+    "anomalies: a hundred runs, one unbalanced": (of_imbalance, (1.0, 1.5, 2.0, 3.0)),
+    "anomalies: a hundred runs of 100 tasks placed at random": (
+        lambda rng, gain: of_imbalance(rng, gain, tasks=100),
+        (1.0,),
+    ),
 }
 
 

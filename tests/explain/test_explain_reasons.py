@@ -7,8 +7,10 @@ import pytest
 from assay.explain.devices import DeviceUse, NodeUse, Purpose, Transfers
 from assay.explain.job_figures import job_figures
 from assay.explain.phases import Breakdown, PhaseTime
-from assay.explain.reasons import Measure, SideSeen, reasons
+from assay.explain.reasons import Measure, SideSeen, _work, reasons
 from assay.explain.run_detail import RunDetail
+from benchmark_support import benchmark
+from simulator_support import needs_simulator
 
 HDD = {"map": 20.0, "shuffle": 5.0, "merge": 8.0, "reduce": 15.0}
 SSD = {"map": 10.0, "shuffle": 5.2, "merge": 1.8, "reduce": 8.0}
@@ -71,6 +73,37 @@ def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
     less = _side("B: SS2", SSD, moved=300e6, busy=0.21, wait_s=0.098)
     told = reasons([slow, less]).sentences[1]
     assert told == "The work was not the same: 300 MB to and from disks instead of 666 MB."
+
+
+def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() -> None:
+    """48 s against 41 s: two runs of one configuration are as far apart once in ten times."""
+    slow, fast = _side("A", HDD), _side("B", HDD | {"map": 13.0})
+    found = reasons([slow, fast])
+    told = "B took 7.0 s less than A: one run of each does not show more than chance, so no phase is named."
+    assert found.sentences == (told,)
+    assert found.phases_s[0] == Measure("map", (20.0, 13.0))  # what was observed stands in the table
+    assert "10.0 s in map" in reasons([slow, _side("B", HDD | {"map": 10.0})]).sentences[0]
+
+
+def test_another_amount_beside_an_equal_one_is_not_called_other_work() -> None:
+    """Faster disks write more back before a run ends, a faster CPU takes fewer seconds: the work was the same."""
+    said = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
+    assert said == (
+        "About the same was 98.0 s of the tasks' CPU time instead of 100.0 s; not the same 900 MB to and from disks "
+        "instead of 666 MB, which caches or another processor can make of the same work."
+    )
+    both = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 999e6, "cpu_s": 150.0})
+    assert both.startswith("The work was not the same: 999 MB")
+
+
+@needs_simulator
+def test_the_benchmark_of_reasons_tells_more_data_from_faster_disks() -> None:
+    module = benchmark("why_errors")
+    [more] = module.pairs("data", 1, seed=1)
+    [same] = module.pairs("nothing", 1, seed=1)
+    assert more.work_differs
+    assert not same.work_differs
+    assert module.cells([more, more, same])[2] == "66.7%"
 
 
 def test_figures_name_their_units_and_leave_out_what_nobody_saw() -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from assay.cli.main import assay
-from assay.engines.simulated.error_model import correction, sigma_of, time_shares
+from assay.engines.simulated.draws import DEVICE_SIGMA, cpu_sigma, draws, spread_of
+from assay.engines.simulated.error_model import Spread, correction, sigma_of, time_shares
 from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.errors import AssayError
 from assay.planning.altered import altered, only_run
@@ -19,6 +23,7 @@ from assay.planning.inputs import size_of
 from assay.planning.plan_reader import load_plan
 from assay.questions.learning import shipped_profile
 from assay.repository import Repository
+from benchmark_support import benchmark
 from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
 
 KEYS = {
@@ -178,3 +183,45 @@ def test_shares_of_the_time_add_up() -> None:
     found = time_shares({"cpu": 0.5, "disk:dfs": 0.3, "disk:intermediate": 0.2}, 5.0, 20.0, {"dfs": "hdd"})
     assert sum(found.values()) == pytest.approx(1)
     assert found["fixed"] == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("count", [8, 16])
+def test_so_few_draws_have_the_spread_that_they_stand_for(count: int) -> None:
+    """Drawn plainly, eight of the usual seed had three quarters of it, and every answer has the same ones."""
+    profile = shipped_profile().of_engine("hadoop")
+    found = list(draws(profile, count, 1))
+    assert (found[0].cpu, found[0].disks, found[0].links, found[0].fixed) == (1.0, 1.0, 1.0, 1.0)
+    for logs, sigma in (
+        ([math.log(one.cpu) for one in found], cpu_sigma(profile)),
+        ([math.log(one.disks) for one in found], DEVICE_SIGMA),
+        ([math.log(one.fixed) for one in found], spread_of(profile.costs.job_start_s)),
+    ):
+        assert stdev(logs) == pytest.approx(sigma)
+        assert fmean(logs) == pytest.approx(0.0, abs=1e-12)
+    assert [one.cpu for one in draws(profile, 1, 1)] == [1.0]
+    assert len({one.cpu for one in draws(profile, 2, 1)}) == 2
+
+
+def test_what_is_uncertain_of_both_sides_cancels_only_as_far_as_the_answer_is_corrected() -> None:
+    """A run that waits for disks was measured: its CPU's doubt is another's own, whatever both have in common."""
+    disks, cpu = {"hdd": 1.0}, {"cpu": 1.0}
+    alone = correction(disks, cpu, 0.3)
+    doubted = correction(disks, cpu, 0.3, drawn=Spread(0.0, 0.01, 0.0))
+    assert doubted.sigma**2 == pytest.approx(alone.sigma**2 + 0.01)
+    assert doubted.factor == alone.factor
+    both = correction(cpu, cpu, 0.3, drawn=Spread(1.0, 1.0, 1.0))
+    assert both.factor == pytest.approx(math.exp(0.3), rel=0.01)
+    assert both.sigma < 0.2  # the measured run told of it
+
+
+@needs_simulator
+def test_the_benchmark_of_what_if_holds_answers_against_worlds() -> None:
+    module = benchmark("whatif_errors")
+    [judged] = module.judgements("terasort", "HD2", ("layout", "SS2"), 1, 3)
+    said = judged.said
+    assert judged.ratio == pytest.approx(said.ratio, rel=0.5)
+    assert judged.tells
+    assert not judged.wrong
+    assert replace(judged, ratio=0.9).wrong
+    assert replace(judged, truth_s=said.simulated_s).holds
+    assert not replace(judged, truth_s=said.high_s * 1.01).holds

@@ -16,5 +16,7 @@ def benchmark(name: str) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    if (folder := str(ROOT / "benchmarks")) not in sys.path:
+        sys.path.append(folder)  # some stand on others
     spec.loader.exec_module(module)
     return module

@@ -65,7 +65,7 @@ def _say(found: WhatMatters) -> None:
         print_table(("Together", "Share", "95 % interval", "Pairs measured"), cells)
     click.echo(
         f"Shares of the variance of log times that the model tells for {told.configurations:,} configurations "
-        f"({told.runs:,} valid runs), predicted; {told.rest:.0%} is of three and more together. "
+        f"({told.runs:,} valid runs), predicted; {told.rest:.0%} is of three and more together, or scatter. "
         f"The usual time is {seconds(told.usual_s)} s."
     )
     named = {condition.partition("=")[0] for condition in found.where}

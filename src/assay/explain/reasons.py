@@ -16,6 +16,9 @@ from assay.units import format_bytes
 
 ALIKE = 0.15
 """Amounts of work that differ by no more than this share are called the same."""
+CHANCE = 0.18
+"""Of times that differ by no more than this share no phase is named: of two runs of one configuration, which scatter by
+5 % and by where their tasks lie, the times differ by more in one pair of twenty-five (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
 _TELLING = 0.8
 """Phases are named until they explain this share of the difference."""
@@ -98,6 +101,8 @@ def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], place: in
     saved_s = first.duration_s - other.duration_s
     word = "less" if saved_s >= 0 else "more"
     claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
+    if abs(saved_s) <= CHANCE * max(first.duration_s, other.duration_s):
+        return f"{claim}: one run of each does not show more than chance, so no phase is named."
     sign = 1 if saved_s >= 0 else -1
     parts = [
         (sign * (one.values[0] - value), one.name)
@@ -128,10 +133,12 @@ def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
             )
             alike = abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name])
             (same if alike else apart).append(f"{new} {text} instead of {old}")
-    told = [f"It did about as much work: {_joined(same)}."] if same else []
+    if same and apart:
+        made = "which caches or another processor can make of the same work"
+        return f"About the same was {_joined(same)}; not the same {_joined(apart)}, {made}."
     if apart:
-        told.append(f"The work was not the same: {_joined(apart)}.")
-    return " ".join(told)
+        return f"The work was not the same: {_joined(apart)}."
+    return f"It did about as much work: {_joined(same)}." if same else ""
 
 
 def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:

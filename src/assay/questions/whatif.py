@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from statistics import fmean, median, stdev
+from statistics import covariance, fmean, median, stdev, variance
 from typing import Any
 
 from assay.campaign.plan_texts import cluster_text, plan_texts
@@ -22,7 +22,7 @@ from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.cost.run_cost import cost_per_run
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
-from assay.engines.simulated.error_model import Z90, correction
+from assay.engines.simulated.error_model import Z90, Spread, correction
 from assay.engines.simulated.process import Simulated, simulate
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
@@ -207,11 +207,11 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
     scatter = _scatter(group.runs)
     log_miss = math.log(measured_s / median(times[0]))
-    corrected = correction(shares[0], shares[1], log_miss, scatter / math.sqrt(len(group.runs)))
+    corrected = correction(shares[0], shares[1], log_miss, scatter / math.sqrt(len(group.runs)), _spread(*times))
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
     far, far_words = beyond(_asked(after, profile))
-    parts = (corrected.sigma, _drawn_sigma(*times), scatter, far)
+    parts = (corrected.sigma, scatter, far)
     sigma = math.sqrt(sum(part * part for part in parts))
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
@@ -275,9 +275,10 @@ def _scatter(runs: Sequence[Run]) -> float:
     return max(found, SCATTER_SIGMA)
 
 
-def _drawn_sigma(before_s: Sequence[float], after_s: Sequence[float]) -> float:
-    """Return the spread of the draws' ratios, which are pairs: what is uncertain on both sides alike cancels."""
-    return stdev(math.log(after / before) for before, after in zip(before_s, after_s, strict=True))
+def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
+    """Return what the draws, which are pairs, leave uncertain of both sides, and how that goes together."""
+    logs = [[math.log(time_s) for time_s in side] for side in (before_s, after_s)]
+    return Spread(variance(logs[0]), variance(logs[1]), covariance(*logs))
 
 
 def _costs(

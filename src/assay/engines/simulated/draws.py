@@ -6,8 +6,9 @@ The same numbers are drawn for the same seed, whatever is asked, so that draws o
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean, stdev
 
 from assay.engines.simulated.error_model import Z90
 from assay.engines.simulated.scenario import Asked
@@ -37,14 +38,27 @@ class Draw:
 
 
 def draws(profile: CostProfile, count: int, seed: int) -> Iterator[Draw]:
-    """Yield ``count`` draws; the first is at the middle of everything."""
+    """Yield ``count`` draws; the first is at the middle of everything.
+
+    So few draws scatter by chance less or more than they stand for (8 of one seed by a quarter less), and every answer
+    has the same ones. So each uncertain thing's draws are stretched to its own middle and spread.
+    """
     chance = random.Random(seed)  # noqa: S311 - draws of a model, no secret
-    cpu, fixed = cpu_sigma(profile), spread_of(profile.costs.job_start_s)
+    sigmas = (cpu_sigma(profile), DEVICE_SIGMA, LINK_SIGMA, spread_of(profile.costs.job_start_s))
+    drawn = [[chance.gauss(0.0, 1.0) for _ in sigmas] for _ in range(count - 1)]
+    columns = [_stretched([one[at] for one in drawn]) for at in range(len(sigmas))]
     for number in range(count):
-        drawn = [0.0 if number == 0 else chance.gauss(0.0, 1.0) for _ in range(4)]
-        sigmas = (cpu, DEVICE_SIGMA, LINK_SIGMA, fixed)
-        factors = [math.exp(sigma * one) for sigma, one in zip(sigmas, drawn, strict=True)]
-        yield Draw(seed + number, *factors)
+        yield Draw(seed + number, *(math.exp(sigma * own[number]) for sigma, own in zip(sigmas, columns, strict=True)))
+
+
+def _stretched(drawn: Sequence[float]) -> list[float]:
+    """Return a middle and draws about it, whose standard deviation together is 1; two draws and more."""
+    if len(drawn) < 2:
+        return [0.0, *drawn]
+    middle = fmean(drawn)
+    apart = [0.0, *(one - middle for one in drawn)]
+    spread = stdev(apart)
+    return [one / spread for one in apart]
 
 
 def spread_of(value: Uncertain) -> float:

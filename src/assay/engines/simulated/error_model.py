@@ -7,7 +7,8 @@ The model: the logarithm of measured over simulated time is the sum of an error 
 time in which that resource was the limit, and of a rest that is the run's own. The errors are independent and normal,
 with the spreads of :data:`SIGMAS`. So a run that was measured tells of the resources that limited *it*: hard disks that
 were simulated too fast say that of hard disks, and little of a run that waits for its CPU (the conditional mean and
-variance of a normal distribution).
+variance of a normal distribution). What a profile leaves uncertain of both runs, as draws tell it, counts in the same
+way: a measured run tells of it as far as its own time hangs on it.
 """
 
 import math
@@ -21,6 +22,15 @@ REST_SIGMA = 0.05
 """Of a run's own: placement, other chances, what nobody models."""
 Z90 = 1.645
 """Half the width of an interval that holds nine of ten, in spreads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What draws say of two runs' logarithms of times: variances, and how they go together."""
+
+    before: float = 0.0
+    after: float = 0.0
+    common: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +65,22 @@ def sigma_of(shares: Mapping[str, float]) -> float:
 
 
 def correction(
-    before: Mapping[str, float], after: Mapping[str, float], log_miss: float, mean_sigma: float = 0.0
+    before: Mapping[str, float],
+    after: Mapping[str, float],
+    log_miss: float,
+    mean_sigma: float = 0.0,
+    drawn: Spread = Spread(),
 ) -> Correction:
     """Return the correction of a run with shares ``after`` by one with shares ``before``.
 
     ``log_miss``: the logarithm of measured over simulated time of the latter; ``mean_sigma``: how unsure the measured
-    mean is. The rest is the run's own in both, and so the spread that stays contains it once more.
+    mean is; ``drawn``: what the profile leaves uncertain of both. The rest is the run's own in both, and so the spread
+    that stays contains it once more.
     """
     variance = sum((share * _sigma(name)) ** 2 for name, share in before.items()) + REST_SIGMA**2 + mean_sigma**2
-    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items())
-    own = sigma_of(after) ** 2
+    variance += drawn.before
+    common = sum(share * after.get(name, 0.0) * _sigma(name) ** 2 for name, share in before.items()) + drawn.common
+    own = sigma_of(after) ** 2 + drawn.after
     return Correction(math.exp(common / variance * log_miss), math.sqrt(max(REST_SIGMA**2, own - common**2 / variance)))
 
 

@@ -1,0 +1,136 @@
+"""How often `assay whatif`'s interval holds the truth: worlds drawn from the simulator's stated errors.
+
+For each of the example's workloads, measured on one layout, it is asked what some change would do, as `assay whatif`
+asks. A world is what its errors may come to: CPU, devices, links and fixed costs off as they are drawn for profiles
+(the same for both sides), the simulator's own errors by resource as its error model says, each side's rest, and runs
+that scatter by 5 %. Three runs are made of what was measured, and one with the change: does it take what the interval
+says, and is what is said to be faster or slower so? What is tested is that the answer is as sure as its own errors
+allow; whether these are large enough is counted on measured runs in docs/simulator.md.
+
+Run it with ``python benchmarks/whatif_errors.py``; it prints a Markdown table. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from assay.engines.simulated.draws import SCATTER_SIGMA, Draw, draws
+from assay.engines.simulated.error_model import REST_SIGMA, SIGMAS
+from assay.engines.simulated.process import Simulated, simulate
+from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
+from assay.model import CostProfile, Plan
+from assay.model.imported import foreign_run
+from assay.planning.altered import altered, only_run
+from assay.planning.inputs import size_of
+from assay.planning.plan_reader import load_plan
+from assay.questions.learning import shipped_profile
+from assay.questions.whatif import Measured, WhatIf, anchored, answered
+
+PLAN = Path(__file__).parents[1] / "examples" / "lab" / "hdd-vs-ssd.yaml"
+WORKLOADS = ("dfsio-write", "dfsio-read", "terasort")
+CHANGES = (
+    ("HD2", ("layout", "SS2")),
+    ("SS2", ("layout", "HD2")),
+    ("HD2", ("nic", "2Gbit/s")),
+    ("HD2", ("workers.count", "6")),
+)
+RUNS = 3
+Rng = np.random.Generator
+
+
+class Asking:
+    """The simulator, that answers what it was asked before without computing it again."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Simulated] = {}
+
+    def __call__(self, scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]:
+        """Return the results in the scenarios' order."""
+        keys = [json.dumps(one, sort_keys=True) for one in scenarios]
+        new = {key: one for key, one in zip(keys, scenarios, strict=True) if key not in self._known}
+        self._known |= dict(zip(new, simulate(list(new.values())), strict=True))
+        return [self._known[key] for key in keys]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One answer in one world."""
+
+    said: WhatIf
+    truth_s: float
+    """One run's time with the change."""
+    ratio: float
+    """The true mean time of what was measured over that with the change."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the run takes what the interval says."""
+        return self.said.low_s <= self.truth_s <= self.said.high_s
+
+    @property
+    def tells(self) -> bool:
+        """Whether it says that the change makes runs faster, or slower."""
+        return self.said.ratio_low > 1 or self.said.ratio_high < 1
+
+    @property
+    def wrong(self) -> bool:
+        """Whether that is not so on average."""
+        return self.tells and (self.said.ratio > 1) is not (self.ratio > 1)
+
+
+def asked_of(plan: Plan, profile: CostProfile) -> Asked:
+    """Return what the simulator is asked of a plan's one run."""
+    run = only_run(plan)
+    configuration = replace(run.configuration, engine=run.configuration.engine or plan.engine)
+    return Asked(plan.cluster, configuration, run.workload.name, size_of(run, plan), profile)
+
+
+def true_log_s(asked: Asked, draw: Draw, errors: Mapping[str, float], rng: Rng) -> float:
+    """Return the logarithm of a side's mean time in a world."""
+    drawn = draw.of(asked)
+    [told] = simulate([scenario_of(drawn).with_seed(int(rng.integers(2**31)), "world")])
+    missed = sum(share * errors.get(name, 0.0) for name, share in shares_of(drawn, [told]).items())
+    return math.log(told.duration_s) + missed + float(rng.normal(0, REST_SIGMA))
+
+
+def judgements(workload: str, layout: str, change: tuple[str, str], worlds: int, seed: int) -> Iterator[Judged]:
+    """Yield what is said in so many worlds, and the truth there."""
+    plan, profile, ask, rng = load_plan(PLAN), shipped_profile(), Asking(), np.random.default_rng(seed)
+    sides = [altered(plan, {"layout": layout}, workload), altered(plan, {"layout": layout}, workload, (change,))]
+    own = profile.of_engine(plan.engine)
+    for draw in list(draws(own, worlds + 1, seed))[1:]:
+        errors = {name: sigma * float(rng.standard_normal()) for name, sigma in SIGMAS.items()}
+        logs = [true_log_s(asked_of(side, own), draw, errors, rng) for side in sides]
+        times = np.exp(logs[0] + rng.normal(0, SCATTER_SIGMA, RUNS)).tolist()
+        runs = tuple(foreign_run(workload=workload, duration_s=time_s, layout=layout) for time_s in times)
+        said = answered(anchored(Measured(plan, workload, runs), own, ask), (change,), None, ask)
+        truth_s = math.exp(logs[1] + float(rng.normal(0, SCATTER_SIGMA)))
+        yield Judged(said, truth_s, math.exp(logs[0] - logs[1]))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--worlds", type=int, default=170, help="of each workload and change")
+    worlds = parser.parse_args().worlds
+    print("| measured on, change | worlds | interval of 90 % holds | says faster or slower | of these wrong |")
+    print("|---|---|---|---|---|")
+    for layout, change in CHANGES:
+        every = [one for at, name in enumerate(WORKLOADS) for one in judgements(name, layout, change, worlds, 8 + at)]
+        told = [one for one in every if one.tells]
+        held, says = np.mean([one.holds for one in every]), len(told) / len(every)
+        wrong = f"{np.mean([one.wrong for one in told]):.1%}" if told else "–"
+        cells = f"{len(every)} | {held:.1%} | {says:.1%} | {wrong}"
+        print(f"| {layout}, {change[0]}={change[1]} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

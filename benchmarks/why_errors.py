@@ -1,0 +1,106 @@
+"""How often the sentences that say why one side is faster are wrong: simulated pairs that differ by one known cause.
+
+Draws a cluster and a workload as ``limit_errors.py`` does, simulates a run of each side with traces and attempts, and
+puts them beside each other as the pages Compare and Why, the API and reports do. Between the sides *nothing* differs,
+or one thing does: disks, links or CPUs twice as fast, or half as much data again. Both runs scatter by 5 %: everything
+in one takes so much longer. Wrong is: a phase is named where nothing differs; the work is said not to be the same
+though the data are (a faster CPU takes fewer seconds for as much, which is left out), or to be the same though they are
+not.
+
+Run it with ``python benchmarks/why_errors.py``; it prints a Markdown table. Needs the simulator.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from limit_errors import CATALOGUE, as_run, drawn_asked, quicker_requests
+
+from assay.engines.simulated.process import simulate
+from assay.engines.simulated.scenario import Asked, scenario_of
+from assay.explain.reasons import Reasons, SideSeen, reasons
+from assay.explain.run_detail import run_detail
+from assay.planning.candidates import candidates
+from assay.planning.hardware_file import catalogue_of
+from assay.questions.learning import shipped_profile
+
+SCATTER = 0.05
+MORE_DATA = 1.5
+CAUSES = ("nothing", "disks", "links", "cpu", "data")
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What was said of one pair."""
+
+    cause: str
+    said: Reasons
+    ratio: float
+    """The first side's time over the other's."""
+
+    @property
+    def names_phases(self) -> bool:
+        """Whether it says in which phases the time went."""
+        return " s in " in self.said.sentences[0]
+
+    @property
+    def work_differs(self) -> bool:
+        """Whether it says that the work was not the same."""
+        return any("The work was not the same" in sentence for sentence in self.said.sentences)
+
+
+def explained(first: Asked, other: Asked, cause: str, rng: np.random.Generator) -> Explained:
+    """Return what is said of a pair; the second of them has the cause."""
+    sides = []
+    for label, asked in (("A", first), ("B", other)):
+        longer = math.exp(rng.normal(0, SCATTER))
+        slower = replace(asked, cpu=asked.cpu * longer, fixed=asked.fixed * longer)
+        scattered = replace(slower, disks=asked.disks / longer, links=asked.links / longer)
+        scenario = scenario_of(scattered).with_seed(int(rng.integers(2**31)), "drawn", "traces")
+        scenario["cluster"] = quicker_requests(scenario["cluster"], scattered.disks)
+        run, observed = as_run(scattered, simulate([scenario])[0])
+        sides.append(SideSeen(label, run.duration_s, run_detail(run, observed.tasks, observed.trace)))
+    return Explained(cause, reasons(sides), sides[0].duration_s / sides[1].duration_s)
+
+
+def changed(asked: Asked, cause: str) -> Asked:
+    """Return what is asked with the cause."""
+    if cause == "data":
+        return replace(asked, size=replace(asked.size, data_bytes=round(asked.size.data_bytes * MORE_DATA)))
+    faster = {"disks": replace(asked, disks=2.0), "links": replace(asked, links=2.0), "cpu": replace(asked, cpu=0.5)}
+    return faster.get(cause, asked)
+
+
+def pairs(cause: str, count: int, seed: int) -> Iterator[Explained]:
+    """Yield so many pairs."""
+    profile, found = shipped_profile(), candidates(catalogue_of(CATALOGUE))
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        asked = drawn_asked(found, profile, rng)
+        yield explained(asked, changed(asked, cause), cause, rng)
+
+
+def cells(every: Sequence[Explained]) -> list[str]:
+    """Return a row of the table."""
+    shares = [[one.names_phases for one in every], [one.work_differs for one in every]]
+    ratio = float(np.median([one.ratio for one in every]))
+    return [str(len(every)), *(f"{np.mean(share):.1%}" for share in shares), f"{ratio:.2f} times"]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--pairs", type=int, default=500)
+    asked = parser.parse_args()
+    print("| differs | pairs | phases are named | work is said to differ | times as fast, median |")
+    print("|---|---|---|---|---|")
+    for cause in CAUSES:
+        print(f"| {cause} | " + " | ".join(cells(list(pairs(cause, asked.pairs, seed=6)))) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
