@@ -1,7 +1,5 @@
 """``assay baseline``: what each bare device and link of a cluster can do, beside its specification."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack

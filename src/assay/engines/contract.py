@@ -12,8 +12,6 @@ One suite, ``tests/engines/contract``, holds for all of them; what an engine can
 Times are in seconds, sizes in bytes; all errors are :class:`~assay.errors.AssayError`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum

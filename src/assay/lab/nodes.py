@@ -7,8 +7,6 @@ the machine's disk), ``/tmp``, ``/run``, ``/etc/hosts``, ``/proc`` and ``/sys``.
 every sshd answers.
 """
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import socket

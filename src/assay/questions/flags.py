@@ -5,8 +5,6 @@ be chosen, counted and left out, and the reasons of each. What is odd is judged 
 later: a run is flagged everywhere or nowhere. A million runs take half a second, so a server asks once for each index.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

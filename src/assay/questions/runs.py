@@ -4,8 +4,6 @@ In: a repository, its table of runs, and conditions ``COLUMN=LEVEL``. Out: table
 each further condition.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 In: a repository, its table of runs, and a speedup (factor, baseline, candidate, conditions). Out: two runs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 The same run of the same file has the same id, wherever and whenever it is imported.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

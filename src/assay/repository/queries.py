@@ -1,7 +1,5 @@
 """Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 INDEX_VERSION = 6

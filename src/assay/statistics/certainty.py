@@ -5,8 +5,6 @@ their logarithms, below which no interval of a mean or a ratio is narrower. Simu
 the simulator alone; how far it is from a cluster, their scatter does not tell.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

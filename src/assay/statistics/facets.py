@@ -5,8 +5,6 @@ positions. A facet's counts are of the runs that match every condition but its o
 swapping a level would give. Array operations only: a million runs take a fraction of a second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

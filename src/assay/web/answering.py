@@ -1,7 +1,5 @@
 """What every page shares: answering with one, a colour for each level, and parameters of addresses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Annotated, Any

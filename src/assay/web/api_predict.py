@@ -3,8 +3,6 @@
 The model is learned once for each index, by the first who asks; everybody else waits for the same.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from typing import Annotated

@@ -1,7 +1,5 @@
 """The API of what the runs are worth: causes of runs that are not valid, missing traces, repetitions still needed."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Query

@@ -1,7 +1,5 @@
 """The API of runs: a filtered list with facets, one run, its tasks, its trace, its logs."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query

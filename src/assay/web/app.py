@@ -4,8 +4,6 @@ In: a repository, tokens, a price book. Out: an ASGI application. Whatever goes 
 (``message``, ``where``, ``hint``) under ``/api``, and as a page of the same words elsewhere; never with a traceback.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

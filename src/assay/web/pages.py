@@ -3,8 +3,6 @@
 Pages work without scripts; what scripts add is charts, zoom in traces, and forms that apply at once.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from typing import Annotated, Literal

@@ -1,7 +1,5 @@
 """The page that puts two to six runs or configurations side by side; its address has them, and which of both."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 from urllib.parse import urlencode

@@ -4,8 +4,6 @@ It has two views: what a run costs where time is paid for by the hour, and what 
 and used for years (``view=years``). What is asked stands in the address (``cost_asked.py``).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

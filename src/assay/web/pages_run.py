@@ -1,7 +1,5 @@
 """The page of one run, with its charts, its trace and its logs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -6,8 +6,6 @@ read with), and a row is a few numbers from there on. Only what no other row has
 folders' names, starts, ids that stand twice.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final

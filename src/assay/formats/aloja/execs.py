@@ -7,8 +7,6 @@ one or as columns. Durations are seconds, ``blk_size`` is MiB; times are UTC.
 Formats and their traps: docs/import-aloja.md. What a row means stands in :mod:`assay.formats.aloja.exec_rows`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 

@@ -5,8 +5,6 @@ is asked of the functions that rows are read with, once for each text or combina
 means nothing in some field is given to the reader of rows, which says why.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -5,8 +5,6 @@ What each field means, and which of them a run is known by, is said here once, f
 columns.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -11,8 +11,6 @@ does, ``1,234`` does not); grouped thousands are refused. A start without a time
 that are not mapped are not read, empty cells say nothing.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial

@@ -4,8 +4,6 @@ In: a file, and the names of the columns that are needed. Out: rows a piece of t
 :mod:`assay.formats.tables.columns` does as long as no quotation mark stands in the way, and as CSV from there on.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
