@@ -4,8 +4,6 @@ A pid alone is reused; pid and start time (clock ticks since boot, field 22 of `
 Locks are flock(2), which the kernel releases when the holder dies in whatever way.
 """
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import hashlib
@@ -18,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 
@@ -66,7 +64,7 @@ class Owner:
     since_unix_s: float
 
     @classmethod
-    def current(cls) -> Owner:
+    def current(cls) -> Self:
         """Return this process."""
         pid = os.getpid()
         return cls(pid, start_ticks(pid) or 0, boot_id(), time.time())
@@ -88,7 +86,7 @@ class Lock:
     file: IO[str]
 
     @classmethod
-    def try_take(cls, path: Path, *, mode: int = 0o600) -> Lock | None:
+    def try_take(cls, path: Path, *, mode: int = 0o600) -> Self | None:
         """Take the lock on ``path`` (made with ``mode`` when absent) and write this process into it.
 
         None when another holds it. Raises HostError where the file system has no locks.

@@ -1,13 +1,11 @@
 """``assay import``: takes in results that exist already, in whichever of the known formats they are."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import click
 import msgspec
@@ -167,7 +165,7 @@ class _Bar:
         self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
         self._task = self._progress.add_task(title, total=None)
 
-    def __enter__(self) -> _Bar:
+    def __enter__(self) -> Self:
         """Show it."""
         self._progress.start()
         return self

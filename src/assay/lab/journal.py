@@ -5,13 +5,11 @@ its owner); each other is a :class:`Step`: a kind that :mod:`assay.lab.undo` kno
 by a crash is the last one, and what it announces was not begun: it is ignored.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -44,7 +42,7 @@ class Journal:
     path: Path
 
     @classmethod
-    def begin(cls, directory: Path, header: Header) -> Journal:
+    def begin(cls, directory: Path, header: Header) -> Self:
         """Start the journal in ``directory`` with ``header``."""
         journal = cls(directory / JOURNAL)
         journal._append([msgspec.json.encode(header)])

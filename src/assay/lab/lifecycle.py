@@ -7,8 +7,6 @@ requests/s are not. A persistent lab stays until it is removed; another belongs 
 command comes after the process died removes what is left of it.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time
@@ -99,7 +97,7 @@ class Lab:
         persistent: bool,
         state: Path | None = None,
         progress: Callable[[str], None] = lambda _: None,
-    ) -> Lab:
+    ) -> Self:
         """Make the lab and return when every node answers by SSH.
 
         Raises LabError when the machine can't emulate a cluster, a lab of that name exists, or something breaks on the
@@ -131,7 +129,7 @@ class Lab:
         return cls(directory, description, lock, built.processes)
 
     @classmethod
-    def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Lab:
+    def attach(cls, name: str, state: Path | None = None, *, described: Cluster | None = None) -> Self:
         """Return the lab ``name``, held by this process until :meth:`detach`.
 
         Raises LabError when it is not up, is in use, has lost its disks, or was not made from ``described``, where that

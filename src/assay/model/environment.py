@@ -5,11 +5,9 @@ whole, for the record and for comparing what differs. Whatever decides or is sho
 nowhere else: missing where the tree lacks it or has something else in its place, so that every old bundle opens.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Self
 
 Tree = Mapping[str, Any]
 
@@ -69,7 +67,7 @@ class ClusterFacts:
     layout: LayoutPlaces | None = None
 
     @classmethod
-    def of(cls, tree: object) -> ClusterFacts:
+    def of(cls, tree: object) -> Self:
         """Return what the entry ``cluster`` of an environment says."""
         told = _entries(tree)
         names, layout = told.get("worker_names"), _entries(told.get("layout"))
@@ -109,7 +107,7 @@ class NodeFacts:
     java: str
 
     @classmethod
-    def of(cls, tree: object) -> NodeFacts:
+    def of(cls, tree: object) -> Self:
         """Return what an entry of ``nodes`` says; its keys are those of ``observe/node/environment.py``."""
         return cls(
             _text(tree, "hardware", "cpu", "model"),
@@ -142,7 +140,7 @@ class LabNodeFacts:
     """Device to the largest request that the lab lets through to it."""
 
     @classmethod
-    def of(cls, tree: object) -> LabNodeFacts:
+    def of(cls, tree: object) -> Self:
         """Return what an entry of a lab's ``nodes`` says."""
         rate, groups = _at(tree, "link_bits_per_s"), _at(tree, "cgroup")
         devices = _entries(_at(tree, "devices"))
@@ -171,7 +169,7 @@ class LabFacts:
         return {name: node.control_groups for name, node in self.nodes.items() if node.control_groups is not None}
 
     @classmethod
-    def of(cls, tree: object) -> LabFacts:
+    def of(cls, tree: object) -> Self:
         """Return what a lab's description, or the entry ``lab`` of an environment, says."""
         told = _entries(tree)
         nodes, warnings = _entries(told.get("nodes")), told.get("warnings")

@@ -5,14 +5,12 @@ rows of :class:`assay.model.trace.Trace` in bytes and seconds. The lines' format
 in ``node/sampler.py``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from assay.errors import HostError
 from assay.hosts.transport import RemoteProcess, Transport
@@ -67,7 +65,7 @@ class Sampler(NodeStream):
         super().__init__(transport, process)
 
     @classmethod
-    async def start(cls, transport: Transport, options: SamplerOptions) -> Sampler:
+    async def start(cls, transport: Transport, options: SamplerOptions) -> Self:
         """Start sampling; returns when the node has sent its header. Raises HostError when it can't."""
         arguments = {
             "interval_s": options.interval_s,

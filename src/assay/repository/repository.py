@@ -5,8 +5,6 @@ into place: it is there whole or not at all, under kill -9 and power loss too. M
 without locks.
 """
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import re
@@ -14,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Final
+from typing import IO, Final, Self
 
 import msgspec
 import numpy as np
@@ -65,7 +63,7 @@ class Repository:
         self._index = Index(self.folders, self._problems, reading)
 
     @classmethod
-    def open(cls, root: Path, reading: Reading = connection) -> Repository:
+    def open(cls, root: Path, reading: Reading = connection) -> Self:
         """Return the repository in ``root`` and clear what dead writers left in it.
 
         ``reading``: an :class:`~assay.repository.tables.Engine`'s, where many questions will be asked. Raises
@@ -96,7 +94,7 @@ class Repository:
         return Folders(root).marker.exists()
 
     @classmethod
-    def create(cls, root: Path) -> Repository:
+    def create(cls, root: Path) -> Self:
         """Return the repository in ``root``, made when there is none.
 
         Raises :class:`RepositoryError` when the folder can't be made or holds something else.

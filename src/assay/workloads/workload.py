@@ -7,12 +7,10 @@ A workload never talks to a host. It names programs; the engine runs them and ha
 workload judges it, looking at the file system through :class:`FileSystem`.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, Self
 
 from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
 from assay.units import parse_bytes
@@ -82,7 +80,7 @@ class Size:
     """The engine parameters of the run."""
 
     @classmethod
-    def of(cls, data_bytes: int, replication: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Size:
+    def of(cls, data_bytes: int, replication: int, parameters: Mapping[str, str], options: Mapping[str, str]) -> Self:
         """Return the size that a plan's workload options say (the names are those of the fields), with what engine
         parameters say of the data, and how many copies storage keeps of it.
         """
