@@ -2,8 +2,6 @@
 what it has gathered so far, and what comes out of it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -48,6 +46,13 @@ async def _nothing() -> None:
     return
 
 
+@dataclass(slots=True)
+class Step:
+    """A step that goes on."""
+
+    name: str
+
+
 @dataclass(frozen=True, slots=True)
 class Around:
     """What one attempt is told by the campaign around it."""
@@ -69,13 +74,6 @@ class Around:
             yield step
         finally:
             self.ended(step.name, began, time.monotonic() - clock)
-
-
-@dataclass(slots=True)
-class Step:
-    """A step that goes on."""
-
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

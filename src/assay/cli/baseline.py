@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table, say
 from assay.model import DEVIATION_MAX, Baseline, Cluster, CoreSpeed, Measurement
 from assay.wording import metric_text
-
-if TYPE_CHECKING:
-    from assay.hosts import Transport
 
 
 @click.command()
@@ -40,7 +37,7 @@ def baseline(cluster: Path, as_json: bool) -> None:
 
 
 async def _measure(cluster: Cluster) -> tuple[Baseline, list[CoreSpeed]]:
-    from assay.hosts import LocalTransport, connect_ssh
+    from assay.hosts import LocalTransport, Transport, connect_ssh
     from assay.observe.baseline import measure_baseline
     from assay.observe.core_speed import core_speeds
 

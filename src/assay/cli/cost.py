@@ -1,16 +1,16 @@
 """``assay cost``: what a run costs on each configuration, which are worth having, and at which price that changes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.questions.json_values import json_value
+from assay.questions.plane_runs import Take
+from assay.questions.planes import FlipRow, PlaneOptions, PlaneRow, PlaneView, cost_planes
 from assay.wording import (
     NOTHING,
     level_text,
@@ -22,10 +22,6 @@ from assay.wording import (
     seconds,
     workload_title,
 )
-
-if TYPE_CHECKING:
-    from assay.questions.plane_runs import Take
-    from assay.questions.planes import FlipRow, PlaneRow, PlaneView
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
@@ -178,11 +174,7 @@ def cost(
     as_json: bool,
 ) -> None:
     """What a run costs: ranking, Pareto front in seconds and money, and the prices at which the answer changes."""
-    from assay.questions.planes import (
-        PlaneOptions,  # imported here: numpy and YAML are slow to load
-        cost_planes,
-    )
-    from assay.spec import load_prices
+    from assay.spec import load_prices  # imported here: YAML is slow to load
     from assay.spec.prices import checked_date
 
     book = load_prices(prices)

@@ -1,19 +1,15 @@
 """``assay prices``: what a price book says by itself, and price books made from other people's lists."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table
+from assay.cost.storage import Setup
 from assay.questions.json_values import json_value
+from assay.questions.storage import StorageView, storage_view
 from assay.wording import NOTHING, money, rate, ratio
-
-if TYPE_CHECKING:
-    from assay.cost.storage import Setup
-    from assay.questions.storage import StorageView
 
 BOOK = click.argument("book", type=click.Path(path_type=Path, dir_okay=False))
 
@@ -52,8 +48,7 @@ def _as_json(view: StorageView) -> dict[str, Any]:
 @json_option
 def storage(book: Path, baseline: str | None, gain: float | None, as_json: bool) -> None:
     """Cost per capacity against cost per performance, at equal bandwidth and at equal cost."""
-    from assay.questions.storage import storage_view  # imported here: the specification reader is slow to load
-    from assay.spec import load_prices
+    from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
     view = storage_view(load_prices(book), baseline=baseline, gain=gain)
     if as_json:

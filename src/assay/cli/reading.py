@@ -1,17 +1,13 @@
 """Reading a repository's runs for a command: as columns, or whole."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.errors import RepositoryError
+from assay.questions.flags import Flagged, flags_in
+from assay.questions.runs import selected
 from assay.repository import Repository
-
-if TYPE_CHECKING:
-    from assay.questions.flags import Flagged
-    from assay.statistics import RunTable
+from assay.statistics import RunTable
 
 
 def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = ()) -> tuple[Repository, RunTable]:
@@ -19,8 +15,6 @@ def read_table(root: Path, where: Sequence[str] = (), metrics: Sequence[str] = (
 
     Raises RepositoryError when there is no run, and SpecificationError with the choices for an unknown column or level.
     """
-    from assay.questions.runs import selected  # imported here to keep start-up short
-
     if any(condition.startswith("anomaly=") for condition in where):
         repository, _, chosen = read_flagged(root, where)
         return repository, chosen
@@ -35,9 +29,6 @@ def read_flagged(root: Path, where: Sequence[str] = ()) -> tuple[Repository, Fla
 
     Raises as :func:`read_table`.
     """
-    from assay.questions.flags import flags_in  # imported here to keep start-up short
-    from assay.questions.runs import selected
-
     repository = Repository.open(root)
     flagged = flags_in(repository)
     _refuse_nothing(flagged.table, root)

@@ -1,26 +1,21 @@
 """``assay speedup`` and ``changes``: what many runs say together, and when that changed."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_table
+from assay.compare.speedups import Speedup
 from assay.errors import SpecificationError
 from assay.questions.json_values import json_value
+from assay.repository import Repository
+from assay.statistics import RunTable, counts_by
 from assay.wording import NOTHING, format_ratio, interval
-
-if TYPE_CHECKING:
-    from assay.compare.speedups import Speedup
-    from assay.repository import Repository
-    from assay.statistics import RunTable
 
 METHODS = ("matched", "aloja", "lisa14")
 
@@ -127,8 +122,6 @@ def _cells(item: Speedup) -> tuple[str, ...]:
 
 
 def _say(found: Sequence[Speedup], table: RunTable) -> None:
-    from assay.statistics import counts_by
-
     click.echo()
     for item in found:
         if item.ratio is not None:

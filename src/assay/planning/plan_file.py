@@ -1,7 +1,5 @@
 """The form of a plan file: its keys, their units and defaults, as the JSON Schema shows them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from types import GenericAlias
@@ -63,6 +61,7 @@ _DIRECTORIES_SCHEMA: dict[str, Any] = {
     "examples": [["hdd1", "hdd2"], {"ssd1": 10}],
 }
 Retries: TypeAlias = Annotated[int, whole(0, RETRIES_MAX)]
+Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
 DirectoryCounts: TypeAlias = Annotated[dict[str, int], Form(_parse_directories, _DIRECTORIES_SCHEMA)]
 
 
@@ -85,7 +84,6 @@ def _parse_levels(value: object) -> Levels:
     return value
 
 
-Levels: TypeAlias = list[str] | dict[str, dict[str, str]]
 _LEVELS_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "array", "items": SCALAR.schema, "minItems": 1},

@@ -7,8 +7,6 @@ answered have no such moment, and when there are only those, the new one is refu
 and says nothing ends his own, and never runs the server out of descriptors.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno
@@ -20,7 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from ipaddress import IPv6Address, ip_address
-from typing import Any
+from typing import Any, Self
 
 _SWEEP_S = 0.5
 _LEAVING_MAX = 64
@@ -45,7 +43,7 @@ class Limits:
     body_bytes_per_s: float = 1000.0
     """What a body must come in with on average, after ``idle_s``."""
 
-    def within_descriptors(self) -> Limits:
+    def within_descriptors(self) -> Self:
         """Return these limits, with no more connections than the process has descriptors for."""
         most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         room = most if most != resource.RLIM_INFINITY else 1 << 20
@@ -60,7 +58,7 @@ class Guest(socket.socket):
     address: str
     patience: Callable[[], float | None]
     leaving = False
-    leave: Callable[[Guest], None] | None = None
+    leave: "Callable[[Guest], None] | None" = None
 
     def close(self) -> None:
         """Close the descriptor, and leave."""
