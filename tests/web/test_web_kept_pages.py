@@ -15,6 +15,7 @@ from assay.repository import Repository
 from assay.statistics import RunTable
 from assay.web import store as store_module
 from assay.web.rendering import Rendering
+from assay.web.security import COOKIE
 from assay.web.store import Store
 from builders import make_run
 from web_support import READ, client_of, filled, guarded
@@ -78,6 +79,18 @@ def test_a_page_that_was_kept_for_somebody_is_nobody_elses(root: Path, tmp_path:
     assert refused.status_code in (303, 401)
     assert "terasort" not in refused.text
     assert "Sign out" not in client.get("/runs", headers={"Authorization": "Bearer none"}).text
+
+
+def test_a_page_that_is_made_again_is_for_the_same_roles(root: Path, tmp_path: Path) -> None:
+    client = guarded(root, tmp_path)
+    store: Store = client.app.state.context.store  # type: ignore[attr-defined]
+    client.post("/login", data={"token": READ}, headers={"Origin": "http://assay.example"})
+    first = client.get("/runs").text
+    assert "Sign out" in first
+    [kept] = [one for (_, key), one in store._answers.items() if isinstance(key, tuple) and key[0] == "page"]
+    client.app.state.context.guard.close_session(client.cookies[COOKIE])  # type: ignore[attr-defined]
+    again = kept.make(store.table())
+    assert again.answer(client.app.state.context, None, compressed=False).body.decode() == first  # type: ignore[attr-defined]
 
 
 def test_a_page_is_made_anew_when_a_run_was_added(root: Path) -> None:

@@ -92,8 +92,11 @@ def bearer_of(request: Request) -> str | None:
 
 
 def get_roles(request: Request) -> Roles:
-    """Return what the sender may do."""
-    return get_context(request).guard.roles(bearer_of(request), request.cookies.get(COOKIE))
+    """Return what the sender may do; looked up once, as a page may be made again when the sender is gone."""
+    if not hasattr(request.state, "roles"):
+        request.state.roles = get_context(request).guard.roles(bearer_of(request), request.cookies.get(COOKIE))
+    roles: Roles = request.state.roles
+    return roles
 
 
 def require(role: Role) -> Callable[[Request], None]:
