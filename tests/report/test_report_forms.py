@@ -22,6 +22,7 @@ from assay.questions.report_single import single_report
 from assay.report.document import ReportDocument, charts_of
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
+from assay.report.pdf import as_data
 from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
@@ -217,6 +218,21 @@ def test_pdf_has_every_chapter_and_hostile_text_as_text(tmp_path: Path) -> None:
     assert len(re.findall(rb"/Title", first)) >= len(CHAPTERS)
     write_document(path, made)
     assert path.read_bytes() == first
+
+
+def test_figures_are_numbered_in_the_order_in_which_they_stand_on_paper(document: ReportDocument) -> None:
+    captions = re.findall(r'"caption": "Figure (\d+)\.', as_data(document))
+    assert len(captions) > 3
+    assert [int(number) for number in captions] == sorted(map(int, captions))
+
+
+def test_columns_of_text_have_room_on_paper_by_what_they_hold(document: ReportDocument) -> None:
+    tables = [b for c in json.loads(as_data(document))["chapters"] for b in c["blocks"] if b["kind"] == "table"]
+    assert tables
+    for one in tables:
+        for place, column in enumerate(one["columns"]):
+            longest = max(sum(len(part["text"]) for part in row[place]) for row in one["rows"])
+            assert column["room"] >= min(longest, 44)
 
 
 def test_findings_that_nothing_tells_are_one_sentence(document: ReportDocument) -> None:

@@ -5,9 +5,11 @@ In: traffic series of ``analysis.traffic``, MB/s. Out: a Vega-Lite specification
 
 from collections.abc import Mapping, Sequence
 
-from assay.charts.style import HALF_PX, Spec, chart, colour_scale
+from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, colour_scale
 from assay.explain.traffic import TrafficSeries
 
+STACKED_PX, PAPER_PX, BESIDE_PX = 90, 70, 110
+"""A panel's height: below each other, side by side on paper, on a screen."""
 GAP_PX = 24
 AXIS_PX = 44
 """Room for the labels of the y axis: a facet's panels, unlike other charts, are sized without them."""
@@ -44,7 +46,7 @@ def disk_traffic_areas(
     stacked = width_px < HALF_PX
     panel = {
         "width": width_px - AXIS_PX if stacked else (width_px - AXIS_PX - GAP_PX) // 2,
-        "height": 90 if stacked else 110,
+        "height": STACKED_PX if stacked else PAPER_PX if width_px < FULL_PX else BESIDE_PX,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
             "x": {

@@ -17,6 +17,10 @@ _NEARER = 0.6
 """A number stands so far along its line: not in the middle, where lines through the circle cross."""
 _APART_UP_TO = 8
 """With more levels than this neighbours on the circle are so near that numbers of lines to both would touch."""
+_SIDE = 0.2
+"""Names of points farther than this from the middle stand to their side."""
+_NUMBERED_LEVELS_MAX = 12
+"""With more levels no line has a number: a table has them."""
 _EDGE = 1.5
 _HEIGHT_PX = 300
 
@@ -30,7 +34,9 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
     points: list[Spec] = [{"level": level, "a": place} for level, place in levels.items()]
     few = len(lines) <= _LINES_NUMBERED_MAX
     thickest = sorted(lines, key=lambda line: -line["sets"])
-    numbered = _apart(thickest if few else thickest[:_NUMBERED], len(levels))
+    numbered = (
+        [] if len(levels) > _NUMBERED_LEVELS_MAX else _apart(thickest if few else thickest[:_NUMBERED], len(levels))
+    )
     colours = {level: palette.get(level, PALETTE[-1]) for level in levels}
     described = ", ".join(f"{line['between']} {line['sets']}" for line in lines)
     return chart(
@@ -42,7 +48,7 @@ def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_
                 _lines(lines, len(levels)),
                 _numbers(numbered, len(levels)),
                 _points(points, colours),
-                _names(points, len(levels)),
+                *_names(points, len(levels)),
             ],
         },
     )
@@ -125,10 +131,15 @@ def _points(rows: list[Spec], colours: dict[str, str]) -> Spec:
     }
 
 
-def _names(rows: list[Spec], levels: int) -> Spec:
-    return {
-        "data": {"values": rows},
-        "transform": _at("a", "", levels, 1.25),
-        "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 120},
-        "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
-    }
+def _names(rows: list[Spec], levels: int) -> list[Spec]:
+    """Return the names beside their points, away from the middle, so that none covers a point or another name."""
+    sides = (("left", f"datum.x > {_SIDE}"), ("right", f"datum.x < -{_SIDE}"), ("center", f"abs(datum.x) <= {_SIDE}"))
+    return [
+        {
+            "data": {"values": rows},
+            "transform": [*_at("a", "", levels, 1.2 if align == "center" else 1.1), {"filter": which}],
+            "mark": {"type": "text", "fontSize": 12, "fontWeight": 600, "limit": 140, "align": align},
+            "encoding": {"x": _axis("x"), "y": _axis("y"), "text": {"field": "level"}},
+        }
+        for align, which in sides
+    ]

@@ -85,7 +85,7 @@ def _network(report: MatchedReport, forests: _Forests) -> tuple[Block, ...]:
     if network is None:
         return ()
     caption = "What was compared with what: matched sets that have both, over all workloads. No line: never directly."
-    return (ReportFigure("network", lambda px: comparison_network(network, forests.palette, px), caption),)
+    return (ReportFigure("network", lambda px: comparison_network(network, forests.palette, px), caption, FULL_PX),)
 
 
 def _combined(found: Sequence[Combined]) -> Chapter:

@@ -7,6 +7,7 @@ Decision: ADR 0007.
 
 import json
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -35,6 +36,11 @@ from assay.report.document import (
 
 MEASURE_PX = 640
 """As wide as the text: with this a chart's letters are some 9 points high, as the text's are."""
+MANY_COLUMNS = 6
+HEADER_LETTERS = 16
+SWATCH_LETTERS = 3
+ROOM_LETTERS = (12, 44)
+"""Letters that a column of text has room for at least and at most, when columns share what figures leave."""
 PAIR_COLUMNS_MAX = 4
 """A table with more columns than this needs the whole width, so its pair stands below each other."""
 
@@ -57,6 +63,24 @@ def _line(line: Line) -> list[dict[str, str]]:
         else {"kind": "text", "text": part}
         for part in line
     ]
+
+
+def _folded(title: str, *, many: bool) -> str:
+    """Return a header in lines as long as its figures are, where many columns share the width."""
+    return "\n".join(textwrap.wrap(title, HEADER_LETTERS, break_long_words=False)) if many else title
+
+
+def _letters(part: dict[str, str]) -> int:
+    return len(part["text"]) + (SWATCH_LETTERS if part["kind"] == "level" else 0)
+
+
+def _rooms(table: Table, rows: Sequence[Sequence[Sequence[dict[str, str]]]]) -> list[int]:
+    """Return each column's part of the width that figures leave: by its longest text, within bounds."""
+    longest = [
+        max([len(column.title), *(sum(map(_letters, row[place])) for row in rows)])
+        for place, column in enumerate(table.columns)
+    ]
+    return [min(max(letters, ROOM_LETTERS[0]), ROOM_LETTERS[1]) for letters in longest]
 
 
 def _pair(pair: Pair) -> list[dict[str, Any]]:
@@ -86,8 +110,11 @@ def _block(block: Block) -> list[dict[str, Any]]:
         case Heading():
             data = {"text": block.text}
         case Table():
-            columns = [{"title": c.title, "numeric": c.numeric} for c in block.columns]
             rows = [[_line(cell) for cell in row] for row in block.rows]
+            columns = [
+                {"title": _folded(c.title, many=len(block.columns) > MANY_COLUMNS), "numeric": c.numeric, "room": room}
+                for c, room in zip(block.columns, _rooms(block, rows), strict=True)
+            ]
             data = {"columns": columns, "rows": rows, "caption": block.caption, "dense": block.dense}
         case Facts():
             data = {"facts": [{"name": fact.name, "text": fact.text} for fact in block.facts]}
@@ -109,7 +136,8 @@ def _blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
     return [one for block in blocks for one in _block(block)]
 
 
-def _data(document: ReportDocument) -> str:
+def as_data(document: ReportDocument) -> str:
+    """Return the document as the JSON that the template sets: blocks in the order in which they stand on paper."""
     return json.dumps(
         {
             "title": document.title,
@@ -142,7 +170,7 @@ def pdf(document: ReportDocument) -> bytes:
         folder = Path(name)
         for figure in charts_of(document):
             (folder / f"{figure.name}.pdf").write_bytes(pictures.pdf(figure, _width_px(figure)))
-        (folder / "document.json").write_text(_data(document), encoding="utf-8")
+        (folder / "document.json").write_text(as_data(document), encoding="utf-8")
         main = folder / "report.typ"
         main.write_text(files("assay.report").joinpath("templates/report.typ").read_text("utf-8"), encoding="utf-8")
         try:
