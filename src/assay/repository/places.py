@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Ids = NDArray[np.bytes_]
 _SEED: Final = 20
 _CHARACTERS_MAX: Final = 50_000_000
+_LONG_BYTES: Final = 1_000_000
 _INDEXES_MAX: Final = 3
 """The newest one, the one that answers are still given of, and the next."""
 
@@ -41,6 +42,7 @@ class IndexFile:
     """The number of its first row, through all files."""
     stamp: tuple[int, int]
     """Its inode, and when it was written, in ns: one of the same name may have been made anew, in another order."""
+    size_bytes: int
 
     @property
     def key(self) -> Hashable:
@@ -61,9 +63,10 @@ class IndexFiles:
         starts = itertools.accumulate((rows for _, rows in before), initial=0)
         paths = [*((folder / name).absolute() for name, _ in before), last.absolute()]
         try:
-            return IndexFiles(tuple(map(IndexFile, paths, starts, map(_stamp, paths))))
+            files = [IndexFile(path, start, *_stamp(path)) for path, start in zip(paths, starts, strict=True)]
         except OSError as error:
             raise RepositoryError(f"a file of the index can't be read: {error.strerror}", where=str(last)) from error
+        return IndexFiles(tuple(files))
 
     @property
     def paths(self) -> list[Path]:
@@ -78,7 +81,7 @@ class IndexFiles:
     def are_there(self) -> bool:
         """Say whether the files are still those."""
         try:
-            return all(_stamp(file.path) == file.stamp for file in self.files)
+            return all(_stamp(file.path)[0] == file.stamp for file in self.files)
         except OSError:
             return False
 
@@ -91,9 +94,10 @@ class IndexFiles:
                 yield file, (own - file.start).tolist()
 
 
-def _stamp(path: Path) -> tuple[int, int]:
+def _stamp(path: Path) -> tuple[tuple[int, int], int]:
+    """Return what tells a file from another one of its name, and its size in bytes."""
     found = path.stat()
-    return found.st_ino, found.st_mtime_ns
+    return (found.st_ino, found.st_mtime_ns), found.st_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +187,8 @@ class KeptRows:
         if len(known) == len(rows):
             return known
         there = {row for row, *_ in known}
+        if file.size_bytes > _LONG_BYTES:  # of short ones, which come with each addition, nothing is to pile up
+            opened.execute(queries.KEEP_METADATA)
         read = opened.execute(query, [str(file.path), [row for row in rows if row not in there]]).fetchall()
         with self._lock:
             for row in read:

@@ -142,8 +142,8 @@ def count_of(part: str) -> str:
     return f"SELECT count(*) FROM ({part})"
 
 
-KEEP_METADATA = "SET GLOBAL parquet_metadata_cache = true"
-"""Of files that did not change since: what is at their ends is not read again for each row that is looked up."""
+KEEP_METADATA = "SET SESSION parquet_metadata_cache = true"
+"""With this connection: what is at the ends of files is not read again for each row that is looked up."""
 COLUMNS_OF = "SELECT name FROM parquet_schema(?)"
 COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 

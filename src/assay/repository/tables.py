@@ -47,7 +47,7 @@ def _told() -> Iterator[None]:
 
 
 class Engine:
-    """DuckDB in memory, started once, for readers in any thread; it keeps nothing of files but their metadata."""
+    """DuckDB in memory that is started once, for readers in any thread; it keeps nothing of the files that it read."""
 
     def __init__(self) -> None:
         self._opened: DuckDBPyConnection | None = None
@@ -61,7 +61,6 @@ class Engine:
         with self._starting:
             if self._opened is None:
                 self._opened = duckdb.connect(config={**_OFFLINE, "enable_external_file_cache": False})
-                self._opened.execute(queries.KEEP_METADATA)
             opened = self._opened.cursor()
         with _told(), opened:
             try:
