@@ -105,6 +105,13 @@ def test_where_a_metric_comes_from_has_room_on_a_phone(browser: Browser, server:
         assert min(shown) > 200
 
 
+def test_what_a_card_leaves_out_on_a_phone_is_left_out_of_figures_too(browser: Browser, server: str) -> None:
+    with watched_page(browser, server, 390) as watched:
+        page = watched.open("/cost?workload=terasort")
+        assert page.locator(".cards td.wide").count() > 0
+        assert page.locator(".cards td.wide:visible").count() == 0
+
+
 def test_on_paper_no_badge_is_broken_within_a_word(browser: Browser, server: str) -> None:
     with watched_page(browser, server, 1440) as watched:
         page = watched.open("/")

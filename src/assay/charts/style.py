@@ -114,7 +114,12 @@ def log_axis(values: Sequence[float]) -> Spec:
     within = [power for power in _POWERS if power >= below[-1] and float(f"1e{power}") < max(values)]
     steps = (1, 2, 5) if len(within) <= _DECADES_FINE_MAX else (1,)
     ticks = [float(f"{step}e{power}") for power in within or below[-1:] for step in steps]
-    return {"values": [*ticks, 10 * ticks[-len(steps)]], "format": ",~g"}
+    values = [*ticks, 10 * ticks[-len(steps)]]
+    return {
+        "values": values,
+        "tickCount": len(values),
+        "format": ",~g",
+    }  # of more than its count Vega drops every second
 
 
 def chart(description: str, body: Spec) -> Spec:

@@ -18,6 +18,13 @@ from assay.wording import TextTable
 router = APIRouter(dependencies=READERS)
 Name = Annotated[str, Path(max_length=300)]
 LISTED_MAX = 60
+_FACTS = {
+    "vm_size": "machine",
+    "ram_gb": "memory of a node (GB)",
+    "cores": "cores of a node",
+    "service_type": "service",
+}
+"""What facts of a cluster are, in words."""
 
 
 def _cluster(context: Context, name: str) -> ClusterView:
@@ -72,7 +79,11 @@ def _told(context: Context, view: ClusterView) -> TextTable | None:
     facts = api_runs.find_run(context, view.places[0].example).environment.get("cluster")
     if not isinstance(facts, Mapping):
         return None
-    own = {name: value for name, value in facts.items() if name != "name" and not name.startswith("layout")}
+    own = {
+        _FACTS.get(name, name.replace("_", " ")): f"{value:g}" if isinstance(value, float) else value
+        for name, value in facts.items()
+        if name != "name" and not name.startswith("layout")
+    }
     return next(iter(environment_tables({"cluster": own})), None) if own else None
 
 
