@@ -6,7 +6,6 @@
   and then written into it. A block device is refused, as that would destroy what is on it.
 """
 
-import contextlib
 import os
 import secrets
 import shutil
@@ -14,7 +13,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import AssayError
@@ -124,7 +123,7 @@ def _beside(path: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(aside, ignore_errors=True)
         if created:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 real.unlink()
 
 
@@ -132,10 +131,10 @@ def _finish(made: Path, real: Path) -> None:
     """Give the new file the mode and owner of the one that it replaces, and flush it to its device."""
     opened = os.open(made, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             old, new = real.stat(), os.fstat(opened)
             if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-                with contextlib.suppress(PermissionError):
+                with suppress(PermissionError):
                     os.fchown(opened, old.st_uid, old.st_gid)
             os.fchmod(opened, old.st_mode & 0o777)
         os.fsync(opened)

@@ -99,8 +99,9 @@ async def _read_manifest(needed: Input, storage: Storage) -> dict[str, int] | No
 async def is_complete(needed: Input, storage: Storage) -> bool:
     """Say whether an input lies there as it was asked for: bytes, files, copies."""
     stored = await storage.stored(needed.place)
-    if needed.exact and stored.length_bytes != needed.data_bytes:
-        return False
-    if needed.files is not None and stored.files != needed.files:
-        return False
-    return stored.files > 0 and stored.replica_bytes >= stored.length_bytes * needed.replication
+    return (
+        (not needed.exact or stored.length_bytes == needed.data_bytes)
+        and needed.files in (None, stored.files)
+        and stored.files > 0
+        and stored.replica_bytes >= stored.length_bytes * needed.replication
+    )

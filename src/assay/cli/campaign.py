@@ -88,8 +88,10 @@ def _show(found: list[CampaignStatus], now: float, *, as_json: bool, watch: bool
 
 def status_lines(one: CampaignStatus, now: float) -> list[str]:
     """Return one campaign's status for a terminal."""
-    lines = [f"campaign {one.campaign_id}: plan {one.plan}" + (f" on {one.cluster}" if one.cluster else "")]
-    lines.append(f"  {_state(one)}; {one.done} of {one.planned} runs are done, {one.failed} failed or are invalid")
+    lines = [
+        f"campaign {one.campaign_id}: plan {one.plan}" + (f" on {one.cluster}" if one.cluster else ""),
+        f"  {_state(one)}; {one.done} of {one.planned} runs are done, {one.failed} failed or are invalid",
+    ]
     if one.title is not None and one.since_unix_s is not None:
         lines.append(f"  run {one.run} of {one.planned}: {one.title}, for {format_duration(now - one.since_unix_s)}")
     if one.phase:

@@ -41,8 +41,9 @@ def _packed(
     bundles = bundles_with(store, store.ids_at(table, range(len(table))))
     plans = plan_files(store.folders.campaigns, frame.plans, given)
     book = prices.read_bytes() if prices is not None else None
-    files = package_files(document, frame, plans, book, len(bundles))
-    files |= campaign_files(store.folders.campaigns, frame.plans)
+    files = package_files(document, frame, plans, book, len(bundles)) | campaign_files(
+        store.folders.campaigns, frame.plans
+    )
     size = write_package(path, store, bundles, files)
     click.echo(
         f"wrote {path}: {plural(len(table), 'run')} in {plural(len(bundles), 'bundle')}, {size / 1e6:.1f} MB", err=True

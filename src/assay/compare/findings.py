@@ -90,8 +90,7 @@ def _finding(
 ) -> Finding:
     told = "; ".join(str(one) for one in numbers)
     found = Finding(name, claim, source, answer, "", numbers, how)
-    sentence = f"{claim} {answer.value.capitalize()}: {told}. {found.judged}".rstrip()
-    return replace(found, sentence=sentence)
+    return replace(found, sentence=f"{claim} {answer.value.capitalize()}: {told}. {found.judged}".rstrip())
 
 
 def _of_ssd(view: Study, among: Mask) -> ClaimEvidence:

@@ -14,7 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from assay.errors import FormatError
 
@@ -40,12 +40,12 @@ class Source:
     path: Path
     name: str
 
-    def _open(self) -> IO[bytes]:
+    def _open(self) -> io.BufferedIOBase:
         with self.path.open("rb") as file:
             begin = file.read(6)
         for magic, opened in _MAGIC.items():
             if begin.startswith(magic):
-                unpacked: IO[bytes] = opened(self.path)
+                unpacked: io.BufferedIOBase = opened(self.path)
                 return unpacked
         return self.path.open("rb")
 
@@ -69,14 +69,11 @@ class Source:
 
     def digest(self) -> str:
         """Return the SHA-256 of the unpacked content; of the file as it is when it can't be unpacked."""
-        found = hashlib.sha256()
         try:
             with self._open() as file:
-                while piece := file.read(1 << 20):
-                    found.update(piece)
+                return hashlib.file_digest(file, "sha256").hexdigest()
         except _UNREADABLE:
             return hashlib.sha256(self.path.read_bytes()).hexdigest()
-        return found.hexdigest()
 
     def content(self) -> bytes:
         """Return the whole file, decompressed. Raises :class:`FormatError` when it is damaged or enormous."""

@@ -122,8 +122,10 @@ def _switch_commands(network: Network) -> str:
         f"link set host master {BRIDGE} up",
     ]
     for number, node in enumerate(network.addresses):
-        lines.append(f"link add port{number} type veth peer name {NODE_INTERFACE} netns {network.namespace(node)}")
-        lines.append(f"link set port{number} master {BRIDGE} up")
+        lines += [
+            f"link add port{number} type veth peer name {NODE_INTERFACE} netns {network.namespace(node)}",
+            f"link set port{number} master {BRIDGE} up",
+        ]
     return "\n".join(lines) + "\n"
 
 

@@ -110,9 +110,11 @@ async def _measure_devices(
         await _sync(transport, folders)
         writes = await _fio(transport, [_job("write", device, cluster) for device in devices])
         await _sync(transport, folders)
-        jobs = [_job("read", device, cluster) for device in devices]
-        jobs += [_job("streams", device, cluster, first=device is devices[0]) for device in devices]
-        jobs += [_job("randread", device, cluster, first=device is random[0]) for device in random]
+        jobs = [
+            *(_job("read", device, cluster) for device in devices),
+            *(_job("streams", device, cluster, first=device is devices[0]) for device in devices),
+            *(_job("randread", device, cluster, first=device is random[0]) for device in random),
+        ]
         reads = await _fio(transport, jobs)
     finally:
         with contextlib.suppress(HostError):

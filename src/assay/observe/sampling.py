@@ -184,8 +184,8 @@ def _rows(line: Mapping[str, Any], seen: _Reading) -> list[tuple[str, str, bool,
             raise ValueError(f"{len(values)} figures of a disk")
         rows += [(f"disk:{name}", m, True, v * unit) for (m, unit), v in zip(_DISK, values, strict=False)]
     for name, (received, sent) in line.get("nic", {}).items():
-        rows += [(f"nic:{name}", "receive_bytes", True, float(received))]
-        rows += [(f"nic:{name}", "transmit_bytes", True, float(sent))]
+        nic = f"nic:{name}"
+        rows += [(nic, "receive_bytes", True, float(received)), (nic, "transmit_bytes", True, float(sent))]
     if "cgroup" in line:
         rows += [("cgroup", m, c, v * unit) for (m, unit, c), v in zip(_CGROUP, line["cgroup"], strict=True)]
     return rows

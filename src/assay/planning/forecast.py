@@ -124,8 +124,8 @@ def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) 
             job = expected(planned, plan, history)
             known[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
         job_s, basis, limit = known[planned.key[:2]]
-        took_s = input_s + job_s + todo.overheads.beside_job_s(planned)
-        took_s += todo.overheads.restart_s if restart else 0.0
+        beside_s = todo.overheads.beside_job_s(planned)
+        took_s = input_s + job_s + beside_s + (todo.overheads.restart_s if restart else 0.0)
         if_needed = plan.until is not None and planned.repetition > plan.repetitions
         found.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed, input_s))
         after_s += took_s

@@ -261,10 +261,13 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
     same = [name for name in _ALIKE if name in table.columns]
     alike = coarser(table, configurations, same, first) if byte_metrics else works
-    parts = [_not_done(table, floors), *_off_pace(table, expected)]
-    parts += [_few_bytes(table, configurations, alike, name, done) for name in byte_metrics]
-    parts += [_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
-    parts = [part for part in parts if len(part.positions)]
+    looked_for = (
+        _not_done(table, floors),
+        *_off_pace(table, expected),
+        *(_few_bytes(table, configurations, alike, name, done) for name in byte_metrics),
+        *(_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)),
+    )
+    parts = [part for part in looked_for if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))
     kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
     found, wanted = _column([p.found for p in parts]), _column([p.expected for p in parts])

@@ -240,8 +240,7 @@ def _confirmed(values: Floats, places: list[int], nothing: Nothing, alpha: float
         again = [_test(values[a:c], nothing, alpha) for a, c in zip(bounds, bounds[2:], strict=False)]
         weakest = max(range(len(places)), key=lambda i: again[i][0], default=None)
         if weakest is None or again[weakest][0] <= alpha:
-            moved = {bounds[i] + again[i][1]: again[i][0] for i in range(len(places))}
-            return sorted(moved.items())
+            return sorted({bounds[i] + again[i][1]: again[i][0] for i in range(len(places))}.items())
         del places[weakest]
 
 

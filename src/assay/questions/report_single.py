@@ -86,8 +86,7 @@ class WorkloadSection:
 
     def phase_names(self) -> list[str]:
         """Return the phases that any of the views has, in their order."""
-        names = {phase.name for view in self.views for phase in view.detail.breakdown.phases}
-        return sorted(names, key=rank)
+        return sorted({phase.name for view in self.views for phase in view.detail.breakdown.phases}, key=rank)
 
     def has_throughput(self, name: str) -> bool:
         """Return whether any configuration has this throughput."""
@@ -126,8 +125,7 @@ def _workloads(
     baseline = {c.baseline for c in comparisons}
     levels = dict.fromkeys(c.candidate for c in comparisons)
     others = [c for level in levels for c in compare(runs, factor=factor, baseline=level)] if len(levels) > 1 else []
-    beaten = {(c.workload, c.context, c.baseline) for c in others if c.conclusion is Conclusion.FASTER}
-    beaten |= {(c.workload, c.context, c.baseline) for c in comparisons if c.conclusion is Conclusion.FASTER}
+    beaten = {(c.workload, c.context, c.baseline) for c in (*others, *comparisons) if c.conclusion is Conclusion.FASTER}
     beaten |= {(c.workload, c.context, c.candidate) for c in comparisons if c.conclusion is Conclusion.SLOWER}
     found = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):

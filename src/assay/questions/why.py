@@ -31,9 +31,13 @@ class WhyQuestion:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The question as names and values, for an address."""
-        found = [("by", self.by), ("baseline", self.baseline), ("candidate", self.candidate)]
-        found += [("where", text) for text in self.where if text]
-        return found + [(name, text) for name, text in (("origin", self.origin), ("lab_scale", self.lab_scale)) if text]
+        return [
+            ("by", self.by),
+            ("baseline", self.baseline),
+            ("candidate", self.candidate),
+            *(("where", text) for text in self.where if text),
+            *((name, text) for name, text in (("origin", self.origin), ("lab_scale", self.lab_scale)) if text),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,13 @@ def cost_chapter(report: SingleReport, figure: ReportFigure | None) -> Chapter |
                 f"The purchase price over the jobs that a cluster gets through in {cost.years:g} years of back-to-back "
                 f"use. Prices: {cost.book} of {cost.date}, {cost.source}."
             )
-        )
+        ),
+        *([Paragraph(line(cost.note), "warn")] if cost.note else []),
+        figure,
+        *_ratios(cost),
+        *_jobs(cost),
+        *_bills(cost),
     ]
-    blocks += [Paragraph(line(cost.note), "warn")] if cost.note else []
-    blocks += [figure, *_ratios(cost), *_jobs(cost), *_bills(cost)]
     return Chapter("cost", "Cost", tuple(blocks))
 
 
@@ -126,9 +129,11 @@ def planes_chapter(
         for place, (title, view) in enumerate(titled, start=1)
     ]
     planes: tuple[Block, ...] = cells[0][1:] if len(titled) == 1 else (Pair(tuple(cells)),)
-    blocks.append(Fold("Time against money, every row", planes))
-    blocks += [_rows(title, view) for title, view in titled]
-    blocks += [Paragraph(line(f"Left out: {text}."), "soft") for text in unpriced]
+    blocks += [
+        Fold("Time against money, every row", planes),
+        *(_rows(title, view) for title, view in titled),
+        *(Paragraph(line(f"Left out: {text}."), "soft") for text in unpriced),
+    ]
     return Chapter("cost", "Cost", tuple(blocks))
 
 

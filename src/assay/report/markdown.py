@@ -109,8 +109,11 @@ def _blocks(blocks: Sequence[Block], folder: str, level: int) -> Iterator[str]:
 def markdown(document: ReportDocument, folder: str) -> str:
     """Return the text; ``folder`` is where its charts are, seen from it."""
     about = (document.kicker, document.byline, document.origin)
-    lines = [f"# {escaped(document.title)}", "", " · ".join(escaped(text) for text in about if text), ""]
-    lines += [
+    lines = [
+        f"# {escaped(document.title)}",
+        "",
+        " · ".join(escaped(text) for text in about if text),
+        "",
         f"**Question.** {escaped(document.question)}",
         "",
         f"**{escaped(document.answer)}** {escaped(document.detail)}",

@@ -126,8 +126,7 @@ def _shares(section: WorkloadSection, figure: ReportFigure) -> tuple[Block, ...]
     rows = [
         (name, [numbers.seconds(view.detail.breakdown.share_s(name)) for view in section.views])
         for name in section.phase_names()
-    ]
-    rows.append(("the whole run", [numbers.seconds(view.duration_s) for view in section.views]))
+    ] + [("the whole run", [numbers.seconds(view.duration_s) for view in section.views])]
     levels = [view.level for view in section.views]
     return (Heading("Where the time went"), Pair(((figure,), (_by_level("Phase", levels, "s", rows),))))
 

@@ -13,14 +13,13 @@
 An import holds many runs, in the files that :mod:`assay.repository.imports` names.
 """
 
-import dataclasses
 import gzip
 import hashlib
 import re
 import shutil
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -75,8 +74,8 @@ class Contents:
     run: Run
     tasks: Sequence[Task] = ()
     trace: Trace | None = None
-    logs: Mapping[str, bytes | Path] = dataclasses.field(default_factory=dict)
-    files: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+    logs: Mapping[str, bytes | Path] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def encode_run(run: Run) -> bytes:
@@ -104,7 +103,7 @@ def run_of_json(encoded: bytes | str) -> Run:
     """
     run = _run_of_json(encoded)
     name = known_name(run.workload)
-    return run if name == run.workload else dataclasses.replace(run, workload=name)
+    return run if name == run.workload else replace(run, workload=name)
 
 
 def _run_of_json(encoded: bytes | str) -> Run:

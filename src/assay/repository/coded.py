@@ -13,9 +13,8 @@ have it.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,8 +44,7 @@ class Coding:
     def encoded(self) -> str:
         """Return it as JSON."""
         columns = {name: list(levels) for name, levels in self.columns.items()}
-        stored = _Stored(columns, list(self.values), queries.INDEX_VERSION)
-        return msgspec.json.encode(stored).decode()
+        return msgspec.json.encode(_Stored(columns, list(self.values), queries.INDEX_VERSION)).decode()
 
     @staticmethod
     def decoded(text: str | bytes) -> Coding:
@@ -124,15 +122,17 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     for at, one in enumerate(examples):
         for name, code in one.codes.items():
             codes[name][at] = code
-    found = {name: found[name] for name in queries.RUN_TEXTS}
-    found |= {f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()}
-    return found | {f"v{coding.values[name]}": values[name] for name in values}
+    return {
+        **{name: found[name] for name in queries.RUN_TEXTS},
+        **{f"c{_number(coding.columns, name)}": column[kind_of] for name, column in codes.items()},
+        **{f"v{coding.values[name]}": values[name] for name in values},
+    }
 
 
 _OWN = frozenset({"run_id", "block", "position", "started_at", "duration_s", "metrics", "source_id"})
 """What a run has for itself."""
 _CONTAINERS = ("workload_parameters", "levels", "parameters", "environment")
-_FIELDS = tuple(field.name for field in dataclasses.fields(Run))
+_FIELDS = tuple(field.name for field in fields(Run))
 _OTHERS = frozenset({"phases", "checks", "caches", "jobs", "stages", "executors", "sources", "warnings"})
 """What no column is made of."""
 _SHARED = attrgetter(*_CONTAINERS)

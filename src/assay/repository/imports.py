@@ -410,8 +410,7 @@ def ids_in(bundle: Path) -> set[str]:
 
 def imported_tasks(bundle: Path, run_id: str, reading: Reading = connection) -> list[Task]:
     """Return one run's task attempts; empty when it has none."""
-    rows = _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)
-    return [Task(*row) for row in rows]
+    return [Task(*row) for row in _rows_of_run(bundle / TASKS_FILE, run_id, list(queries.TASK_COLUMNS), reading)]
 
 
 def imported_trace(bundle: Path, run_id: str, reading: Reading = connection) -> Trace:

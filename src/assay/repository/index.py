@@ -11,15 +11,13 @@ query at hand.
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import hashlib
 import os
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -99,7 +97,7 @@ class Index:
         there = other if known_name(other) == filters.workload else filters.workload
 
         def query(opened: DuckDBPyConnection, index: IndexFiles) -> list[Run]:
-            opened.execute(statement, {"index": index.names, "workload_there": there, **dataclasses.asdict(filters)})
+            opened.execute(statement, {"index": index.names, "workload_there": there, **asdict(filters)})
             environments: dict[str, dict[str, Any]] = {}
             found: list[Run] = []
             while rows := opened.fetchmany(_ROWS_AT_ONCE):
@@ -176,7 +174,7 @@ class Index:
         with self.reading() as opened:
             files = self.memory.files.get(source)
             if files is None and self._is_there(source):
-                with contextlib.suppress(RepositoryError):
+                with suppress(RepositoryError):
                     files = IndexFiles.of(opened, self.folders.index / source, self.folders.index)
             if files is None or not files.are_there():
                 raise RepositoryError(
@@ -243,7 +241,7 @@ class Index:
     def _placed(self, run_id: str) -> tuple[str, Run] | None:
         """Return the same by places that are kept; None also where the run, or the index that they are of, is gone."""
         for source, places in reversed(list(self.memory.places.items())):
-            with contextlib.suppress(RepositoryError), self._of(source) as (opened, files):
+            with suppress(RepositoryError), self._of(source) as (opened, files):
                 for file, own in files.holding(places.of([run_id])):
                     for _, bundle, run_json, extra in self._rows(opened, queries.RUNS_AT, file, own):
                         if (run := _run(run_json, extra)).run_id == run_id and (self.folders.bundles / bundle).is_dir():
@@ -259,7 +257,7 @@ class Index:
     def forget(self) -> None:
         """Throw the index away; the next query makes it from the bundles."""
         for path in self._files():
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 path.unlink()
 
     def _files(self) -> list[Path]:
@@ -309,7 +307,7 @@ class Index:
         replaced = {path for path, _ in stock.kept}
         before = stock.settle(opened)
         for path in replaced - {path for path, _ in stock.kept}:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # outdated from now on: see below
         unread = {problem.run_id for problem in self.problems}
         path = self._path(name for name in names if name not in unread)
@@ -341,7 +339,7 @@ class Index:
         Since when a file is outdated is noted as the time of its last access: its content did not change.
         """
         for file in self._files():
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 if file.name not in current and time.time() - file.stat().st_atime > _OUTDATED_AFTER_S:
                     file.unlink()
 
@@ -355,7 +353,7 @@ def _run(run_json: str, environment_json: str | None, environments: dict[str, di
         shared = {} if environments is None else environments
         if environment_json not in shared:
             shared[environment_json] = _environment(environment_json)
-        return dataclasses.replace(run, environment=shared[environment_json])
+        return replace(run, environment=shared[environment_json])
     except msgspec.MsgspecError as error:
         raise _damaged(error) from error
 

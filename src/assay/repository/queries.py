@@ -150,9 +150,12 @@ COUNT_OF = "SELECT num_rows FROM parquet_file_metadata(?)"
 
 def table_of_codes(columns: Sequence[int], values: Sequence[int]) -> str:
     """Return the query for the columns of codes and the value columns of these numbers."""
-    picked = [f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in columns]
-    picked += [f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values]
-    return f"SELECT {', '.join([*picked, 'file_row_number'])} FROM {READ_NUMBERED}"
+    picked = [
+        *(f"coalesce(c{number}, -1)::INTEGER AS c{number}" for number in columns),
+        *(f"coalesce(v{number}, 'nan'::DOUBLE) AS v{number}" for number in values),
+        "file_row_number",
+    ]
+    return f"SELECT {', '.join(picked)} FROM {READ_NUMBERED}"
 
 
 def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
@@ -160,8 +163,7 @@ def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
     united = " UNION ALL BY NAME ".join(f"({part})" for part in parts)
     if not without_repeated:
         return united
-    repeated = "SELECT run_id, bundle FROM repeated"
-    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN ({repeated})"
+    return f"SELECT * FROM ({united}) WHERE (run_id, bundle) NOT IN (SELECT run_id, bundle FROM repeated)"
 
 
 def repeated_runs(parts: Sequence[str]) -> str:

@@ -158,8 +158,9 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
         "engine_version": run.engine_version,
         "layout": run.layout,
         "origin": str(run.origin),
+        "data_bytes": str(run.data_bytes),
+        "lab_scale": str(run.lab_scale),
     }
-    found |= {"data_bytes": str(run.data_bytes), "lab_scale": str(run.lab_scale)}
     levels = {name: level for name, level in run.levels.items() if name not in _OWN_FIELDS and "." not in name}
     found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
     found |= {name: value for name, value in run.parameters.items() if name not in derived}

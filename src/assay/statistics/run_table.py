@@ -86,8 +86,7 @@ def coded(texts: Sequence[str | None]) -> Column:
 
 def described(run: Run) -> dict[str, str]:
     """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
-    found = circumstances(run, "")
-    found |= {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
+    found = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
     if run.cold is not None:
         found["cold"] = "cold" if run.cold else "warm"
     found[LAYOUT_DEVICES] = layout_devices(run) or ""

@@ -183,8 +183,7 @@ def start(context: ContextOf, asked: PlanQuestion) -> Started:
         folder = folders.plans.resolve() / stamp
         process = _run(write_plan(folder, checked), folders.root.resolve(), folder / "log")
         context.started.append(StartedCampaign(checked.name, process, folder / "log"))
-    runs = len(schedule(checked, expand(checked)))
-    return Started(plan=checked.name, pid=process.pid, runs=runs)
+    return Started(plan=checked.name, pid=process.pid, runs=len(schedule(checked, expand(checked))))
 
 
 def write_plan(folder: Path, plan: Plan) -> Path:

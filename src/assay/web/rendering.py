@@ -37,8 +37,7 @@ class Rendering:
         self._templates = _environment()
         folder = files("assay.web").joinpath("static")
         listed = sorted((item for item in folder.iterdir() if _ending(item.name) in TYPES), key=lambda item: item.name)
-        self._assets = {item.name: item.read_bytes() for item in listed}
-        self._assets |= letters()  # app.css names them
+        self._assets = {item.name: item.read_bytes() for item in listed} | letters()  # app.css names these
         self._stamp = hashlib.sha256(b"".join(self._assets.values())).hexdigest()[:12]
         """What stands for the content of the styles and scripts, in their addresses."""
         self._charts = Script()

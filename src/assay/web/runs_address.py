@@ -20,8 +20,11 @@ class RunsAddress:
 
     def address(self) -> str:
         """Return the address of the list."""
-        pairs = [("where", text) for text in self.where] + [("columns", name) for name in self.columns]
-        pairs += [("pick", run_id) for run_id in self.picked]
+        pairs = [
+            *(("where", text) for text in self.where),
+            *(("columns", name) for name in self.columns),
+            *(("pick", run_id) for run_id in self.picked),
+        ]
         if self.sort != NEWEST_FIRST:
             pairs.append(("sort", self.sort))
         if self.offset:

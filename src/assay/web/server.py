@@ -1,11 +1,10 @@
 """The server itself: an application behind a door, on a socket that listens, until it is told to end."""
 
-import contextlib
 import logging
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -58,5 +57,5 @@ def counted_log() -> Iterator[None]:
         yield
     finally:
         root.removeHandler(handler)
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             handler.close()

@@ -52,8 +52,10 @@ class WordCount(Workload):
         read = outcome.counter("HDFS_BYTES_READ") or 0
         if stored is not None:
             passed = read >= stored.length_bytes
-            checks.append(Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"))
-            checks.append(about("input size", stored.length_bytes, size.data_bytes))
+            checks += [
+                Check("bytes read", passed, f"{read:,} bytes, at least {stored.length_bytes:,} expected"),
+                about("input size", stored.length_bytes, size.data_bytes),
+            ]
             metrics["input_bytes"] = float(stored.length_bytes)
         return Judgement(tuple(checks), metrics)
 

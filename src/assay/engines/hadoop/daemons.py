@@ -100,9 +100,14 @@ class Daemons:
         """
         deployment = self.deployment
         own = deployment.daemon_java_options if java_options is None else java_options
-        options = [*own.split(), *deployment.java_options.split(), f"-Dassay.deployment={deployment.marker}"]
-        # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
-        options += [f"-Djava.io.tmpdir={deployment.java_scratch}", "-XX:-UsePerfData"]
+        options = [
+            *own.split(),
+            *deployment.java_options.split(),
+            f"-Dassay.deployment={deployment.marker}",
+            # Jetty and the JVM's own counters would stay in /tmp when a daemon is killed.
+            f"-Djava.io.tmpdir={deployment.java_scratch}",
+            "-XX:-UsePerfData",
+        ]
         path = f"{self.configuration_directory()}:{deployment.classpath}"
         return [deployment.java, *options, "-cp", path, main_class, *arguments]
 
@@ -148,8 +153,12 @@ class Daemons:
     def _folders(self, node: Node) -> list[str]:
         """Return the folders that daemons write in on a node."""
         deployment = self.deployment
-        folders = [f"{self.home}/logs", self.configuration_directory(), f"{deployment.cluster.home}/containers"]
-        folders.append(deployment.java_scratch)
+        folders = [
+            f"{self.home}/logs",
+            self.configuration_directory(),
+            f"{deployment.cluster.home}/containers",
+            deployment.java_scratch,
+        ]
         if Role.WORKER in node.roles:
             folders += [
                 *deployment.hdfs_directories(node),
@@ -184,10 +193,9 @@ class Daemons:
         await self.transports[node.name].run(["rm", "-rf", *inside], timeout_s=_COMMAND_TIMEOUT_S)
 
     async def _start_on(self, node: Node) -> None:
-        daemons = dict(MASTER_DAEMONS if Role.MASTER in node.roles else {})
-        daemons |= WORKER_DAEMONS if Role.WORKER in node.roles else {}
-        for name, main_class in daemons.items():
-            await self._spawn(node, name, main_class)
+        for role, daemons in ((Role.MASTER, MASTER_DAEMONS), (Role.WORKER, WORKER_DAEMONS)):
+            for name, main_class in daemons.items() if role in node.roles else ():
+                await self._spawn(node, name, main_class)
 
     async def _spawn(self, node: Node, name: str, main_class: str) -> None:
         await self.transports[node.name].spawn(

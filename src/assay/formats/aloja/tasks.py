@@ -90,9 +90,11 @@ def phases_of_tasks(tasks: Sequence[Task], duration_s: float) -> tuple[Phase, ..
     if maps:
         found.append(Phase("map", min(task.start_s for task in maps), max(task.end_s for task in maps)))
     if reduces:
-        found.append(Phase("shuffle", min(task.start_s for task in reduces), max(copied)))
-        found.append(Phase("merge", min(copied), max(merged)))
-        found.append(Phase("reduce", min(merged), max(task.end_s for task in reduces)))
+        found += [
+            Phase("shuffle", min(task.start_s for task in reduces), max(copied)),
+            Phase("merge", min(copied), max(merged)),
+            Phase("reduce", min(merged), max(task.end_s for task in reduces)),
+        ]
     return tuple(found) if _reaches(found, duration_s) else ()
 
 

@@ -120,9 +120,11 @@ def phases(history: JobHistory, start_unix_s: float) -> tuple[Phase, ...]:
     if copied_s and merged_s:
         first_s = min(task.start_s for task in reduces)
         last_s = max(task.end_s for task in _succeeded(reduces))
-        found.append(_phase("shuffle", first_s + shift_s, max(copied_s) + shift_s))
-        found.append(_phase("merge", min(copied_s) + shift_s, max(merged_s) + shift_s))
-        found.append(_phase("reduce", min(merged_s) + shift_s, last_s + shift_s))
+        found += [
+            _phase("shuffle", first_s + shift_s, max(copied_s) + shift_s),
+            _phase("merge", min(copied_s) + shift_s, max(merged_s) + shift_s),
+            _phase("reduce", min(merged_s) + shift_s, last_s + shift_s),
+        ]
     found.append(_phase("cleanup", max(task.end_s for task in _succeeded(history.tasks)) + shift_s, finish_s))
     return tuple(found)
 
