@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from typing import Any
 
 import numpy as np
@@ -16,22 +14,12 @@ from assay.compare.verdict import Conclusion
 from assay.model.run import Run
 from assay.questions.speedup import speedups_over
 from assay.statistics.run_table import table_of
+from benchmark_support import benchmark
 from builders import make_run
 from matching import indistinguishable_from_best, matched_speedups
-from paths import ROOT
 
 NETS = ("ETH", "IB")
 SIDES = {"L0": (100.1, 103.2, 98.3, 101.4), "L1": (104.2, 106.3, 103.4, 108.1)}
-
-
-def _benchmark() -> Any:
-    spec = importlib.util.spec_from_file_location("matched_errors", ROOT / "benchmarks" / "matched_errors.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def of(layout: str, block: int, seconds: float, **changes: Any) -> Run:
@@ -174,14 +162,14 @@ def test_a_verdict_of_one_set_goes_by_the_p_value_of_its_own_interval_corrected(
 @pytest.mark.slow
 def test_few_sets_and_many_levels_keep_the_truly_fastest() -> None:
     """Eight equal levels in three sets that differ: the fastest (any of them) stays in, whichever sets hold it."""
-    errors = _benchmark()
+    errors = benchmark("matched_errors")
     assert errors.kept(8, 3, 8, 3, tables=200, seed=1) >= 0.92
     assert errors.kept(8, 6, 4, 1, tables=200, seed=1) >= 0.92
 
 
 @pytest.mark.slow
 def test_each_question_has_an_interval_that_holds_its_truth() -> None:
-    found = _benchmark().coverage(4, 6, 2, tables=200, seed=1)
+    found = benchmark("matched_errors").coverage(4, 6, 2, tables=200, seed=1)
     assert found.these >= 0.92
     assert found.elsewhere >= 0.92
     assert found.together >= 0.91

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -26,10 +24,10 @@ from assay.questions.speedup import speedups_over
 from assay.statistics.intervals import geometric_mean
 from assay.statistics.ranks import holm, rank_test_p
 from assay.statistics.run_table import table_of
+from benchmark_support import benchmark
 from builders import make_run
 from effort import examples
 from matching import indistinguishable_from_best
-from paths import ROOT
 
 TIMES = st.lists(st.integers(1, 9).map(float), min_size=1, max_size=8)
 
@@ -117,18 +115,12 @@ def test_the_truly_fastest_stays_in_with_95_percent_confidence() -> None:
 
 def test_student_t_over_sets_and_deployments_covers_what_it_says() -> None:
     """A small version of the tables in docs/adr/0005."""
-    path = ROOT / "benchmarks" / "matched_coverage.py"
-    spec = importlib.util.spec_from_file_location("matched_coverage", path)
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = benchmark
-    spec.loader.exec_module(benchmark)
+    coverage = benchmark("matched_coverage")
     few = {"experiments": 600, "resamples": 200, "seed": 7}
-    over_sets = benchmark.over_sets(5, kind="normal", **few).by_method
+    over_sets = coverage.over_sets(5, kind="normal", **few).by_method
     assert over_sets["Student's t"] >= 0.92
     assert over_sets["BCa"] < 0.9
-    deployed = benchmark.repeated_deployments(4, runs=3, **few).by_method
+    deployed = coverage.repeated_deployments(4, runs=3, **few).by_method
     assert deployed["t over deployments"] >= 0.92
     assert deployed["all runs as independent"] < 0.85
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +13,7 @@ from hypothesis import strategies as st
 from assay.model.run import Run, RunStatus
 from assay.quality.anomalies import Kind, find_anomalies
 from assay.statistics.run_table import RunTable, table_of
+from benchmark_support import benchmark
 from builders import make_run
 from effort import examples
 from paths import ROOT
@@ -124,14 +123,7 @@ def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, floa
 def test_alojas_own_label_is_found_without_having_seen_it() -> None:
     if not ALOJA.exists():
         pytest.skip("ALOJA's dump is not here")
-    path = ROOT / "benchmarks" / "anomaly_labels.py"
-    spec = importlib.util.spec_from_file_location("anomaly_labels", path)
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = benchmark
-    spec.loader.exec_module(benchmark)
-    table, invalid = benchmark.labelled(ALOJA)
+    table, invalid = benchmark("anomaly_labels").labelled(ALOJA)
     flagged = np.zeros(len(table), dtype=np.bool_)
     flagged[find_anomalies(table).of_kind(Kind.NOT_DONE)] = True
     assert (int(invalid.sum()), len(table)) == (1365, 5907)
@@ -148,3 +140,14 @@ def test_the_most_serious_comes_first_whatever_its_kind() -> None:
     ]
     kinds = [found.kind for found in find_anomalies(table_of([*uneven, *quick, *slow])).listed()]
     assert kinds == [Kind.TOO_SLOW, Kind.TOO_FAST, Kind.IMBALANCE]
+
+
+def test_the_benchmark_of_statements_counts_flags_of_runs_that_are_not_odd() -> None:
+    module, rng = benchmark("statement_errors"), np.random.default_rng(1)
+    for ask, gain in ((module.of_not_done, 30.0), (module.of_few_bytes, 4.0), (module.of_imbalance, 4.0)):
+        assert ask(rng, gain) == (False, 1.0)
+        wrong, told = ask(rng, 1.0)
+        assert not wrong
+        assert np.isnan(told)
+    assert module.of_few_bytes(rng, 1.2) == (False, 0.0)
+    assert module.of_imbalance(rng, 1.0, tasks=20)[0]  # few tasks lie unevenly by chance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from assay.formats.aloja.price_book import price_book_text
 from assay.formats.source import Source
 from assay.model.imported import Found
 from assay.model.run import Run
+from assay.quality.anomalies import Kind
 from assay.questions.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
 from assay.questions.job_cost import cost_view, unflagged
 from assay.questions.planes import Certainty, PlaneOptions, PlaneView, cost_planes, plane_views
@@ -170,3 +172,22 @@ def test_alojas_k_means_winner_is_no_run_that_is_flagged() -> None:
         first[include] = (view.rows[0].label, round(view.rows[0].time_s), view.rows[0].flagged, view.certainty)
     assert first[True] == ("HDD ETH m1000-01", 344, 5, Certainty.SINGLE_RUN)
     assert first[False] == ("HDD ETH m1000-01", 785, 5, Certainty.SINGLE_RUN)
+
+
+def test_a_run_in_which_one_node_did_most_is_flagged_where_the_others_like_it_were_even(tmp_path: Path) -> None:
+    """What is read of all runs has the metric: without it no command and no page ever flagged one."""
+    store = Repository.create(tmp_path / "r")
+    uneven = {1: 1.1, 2: 1.2, 3: 1.15, 4: 2.4}
+    for number, imbalance in uneven.items():
+        store.publish(make_run(number, duration_s=60.0 + number, metrics={"disk_imbalance": imbalance}))
+    known = flags_in(store)
+    [only] = known.anomalies.listed()
+    assert only.kind is Kind.IMBALANCE
+    assert only.found == pytest.approx(2.4)
+    assert only.reason.endswith("2.40 times the mean node's share, 1.17 times in the middle of its 4 repetitions")
+    assert flag_count(known.table).kinds == (("imbalance", 1),)
+
+
+def test_few_tasks_lie_unevenly_in_every_run_and_none_is_odd_for_it() -> None:
+    runs = [make_run(n, duration_s=60.0 + n, metrics={"cpu_imbalance": 1.6 + 0.1 * n}) for n in range(5)]
+    assert not len(flags(table_of(runs)).anomalies)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import math
-import sys
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,28 +14,18 @@ from scipy import stats
 from assay.compare.significance import rank_test
 from assay.statistics.intervals import geometric_mean, welch_ratio
 from assay.statistics.ranks import rank_test_p, smallest_reachable_p
+from benchmark_support import benchmark
 from effort import examples
-from paths import ROOT
 
 TIMES = st.lists(st.floats(0.5, 5000), min_size=2, max_size=8)
 ODD = 1.0000123456789
 """Times of many decimals, which are not rounded to anything."""
 
 
-def _benchmark(name: str = "interval_coverage") -> Any:
-    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3, 5])
 def test_student_t_covers_95_percent_and_the_bootstrap_far_less(n: int) -> None:
-    found = _benchmark().coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
+    found = benchmark("interval_coverage").coverage(n, noise="log-normal", experiments=1500, resamples=400, seed=11)
     assert 0.93 <= found.paired_t <= 0.97
     assert 0.93 <= found.welch_t <= 0.985
     assert found.bootstrap_percentile < 0.91
@@ -162,7 +149,7 @@ def test_one_run_against_many_is_ranked_exactly_with_ties() -> None:
 
 @pytest.mark.parametrize("noise", ["log-normal", "outliers", "drift", "alike"])
 def test_equal_levels_are_seldom_said_to_differ_and_never_the_wrong_way_round(noise: str) -> None:
-    errors = _benchmark("verdict_errors")
+    errors = benchmark("verdict_errors")
     rng = np.random.default_rng(3)
     equal, _ = errors.verdicts(noise, 5, 1.0, 400, rng)
     assert (equal["faster"] + equal["slower"]) / 400 <= 0.09

@@ -6,7 +6,8 @@ found is off what was expected, whatever the kind), of these kinds:
 - *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
 - *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
 - *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved;
-- *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean).
+- *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean), and more so
+  than in its repetitions, or in runs of the same work: tasks that are few lie unevenly by chance in all of them.
 
 How expectations come about is in ``scatter.py``. Nothing is learned from a run's status: which runs to look at is the
 caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
@@ -42,6 +43,8 @@ FEW_BYTES_WORK = 0.25
 RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
 IMBALANCE_MIN = 1.5
+IMBALANCE_BEYOND = 1.4
+"""How many times the median of its repetitions, or of all runs of the same work, an imbalance must be."""
 IMBALANCE_SUFFIX = "_imbalance"
 _FARTHEST = np.log(1000.0)
 """How many times off two anomalies are makes no difference beyond this: nothing where something should be."""
@@ -141,7 +144,9 @@ def _reason(kind: Kind, found: float, expected: float, quantity: str, repetition
         (words, value), (_, usual) = metric_text(quantity, found), metric_text(quantity, expected)
         return f"{words}: {value} against {usual}, the median of {where}"
     if kind is Kind.IMBALANCE:
-        return f"{metric_text(quantity, found)[0]}: the busiest node did {found:.2f} times the mean node's share"
+        where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
+        busiest = f"the busiest node did {found:.2f} times the mean node's share"
+        return f"{metric_text(quantity, found)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
     times = f"{expected / found:.2f} times as fast" if found < expected else f"{found / expected:.2f} times as long"
     return f"{found:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
@@ -222,18 +227,17 @@ def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
 
 
-def _imbalanced(table: RunTable, name: str, learn: Mask) -> _Flags:
+def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
+    """Return the runs in which one node did far more than the mean one, and than is usual in runs like it."""
+    rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
+    values = table.values[name][rows]
+    own = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    work = _medians(np.log(values), Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
+    usual = np.where(np.isfinite(own), own, work)
     with np.errstate(invalid="ignore"):
-        rows = np.flatnonzero(learn & (table.values[name] >= IMBALANCE_MIN))
-    return _Flags(
-        Kind.IMBALANCE,
-        name,
-        rows,
-        table.values[name][rows],
-        np.ones(len(rows)),
-        np.full(len(rows), np.nan),
-        np.zeros(len(rows), np.bool_),
-    )
+        odd = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
+    nothing = np.full(len(odd), np.nan)
+    return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(own[odd]))
 
 
 def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
@@ -259,13 +263,14 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     done = learn & ~floors.below
     expected = expectations(table, configurations, works, done)
     byte_metrics = [name for name in table.values if name.endswith("_bytes")]
+    imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
     same = [name for name in _ALIKE if name in table.columns]
-    alike = coarser(table, configurations, same, first) if byte_metrics else works
+    alike = coarser(table, configurations, same, first) if byte_metrics or imbalances else works
     looked_for = (
         _not_done(table, floors),
         *_off_pace(table, expected),
         *(_few_bytes(table, configurations, alike, name, done) for name in byte_metrics),
-        *(_imbalanced(table, name, done) for name in table.values if name.endswith(IMBALANCE_SUFFIX)),
+        *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
     )
     parts = [part for part in looked_for if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))

@@ -17,7 +17,7 @@ from assay.statistics.facets import Facet, conditions_of, facets, level_counts, 
 from assay.wording import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
-METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes")
+METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
 """Metrics that questions over many runs look at besides times: what a table is read with."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
 _FIRST = (*COLUMNS_SHOWN, "status", "origin", "cold", ANOMALY)
