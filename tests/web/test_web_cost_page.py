@@ -13,6 +13,7 @@ from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
 from assay.web.cost_asked import asked_from
+from assay.web.pages_cost import PriceField
 from browser_support import DRAWN_MS, Watched, watched_page
 from builders import PRICES_YAML, make_run, study_runs
 from web_support import client_of, served
@@ -80,6 +81,12 @@ def test_kinds_of_runs_are_told_apart_in_words(tmp_path: Path) -> None:
     assert "measured, lab 1/20, 100 MB" in told
     assert "measured, lab 1/20, 5 GB" in told
     assert "0.05" not in told
+
+
+def test_a_price_that_was_changed_is_never_folded_away() -> None:
+    """At no price of it another configuration becomes the cheapest: it stands with the others until it is changed."""
+    assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).matters
+    assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).matters
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,11 @@ def _bill(book: PriceBook, counted: Counted, years: Decimal) -> list[PricedItem]
     number = int(count) if count == count.to_integral_value() else count
     hours = years * YEAR_H
     if item.period_h is not None:
-        lines = [PricedItem(f"{item.name} ({years:f} years)", number, item.amount / item.period_h * hours, item.source)]
+        lines = [
+            PricedItem(
+                f"{item.name} ({years.normalize():f} years)", number, item.amount / item.period_h * hours, item.source
+            )
+        ]
     else:
         lines = [PricedItem(item.name, number, item.amount, item.source)]
         written_off = item.amortisation or book.amortisation

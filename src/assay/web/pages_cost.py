@@ -93,7 +93,9 @@ class PriceField:
 
     @property
     def matters(self) -> bool:
-        """Whether another configuration becomes the cheapest at some price."""
+        """Whether another configuration becomes the cheapest at some price, or it was changed: it stands unfolded."""
+        if self.now != self.own:
+            return True
         return self.flip is not None and (self.flip.below is not None or self.flip.above is not None)
 
 

@@ -13,6 +13,7 @@ const USUAL = { view: "run", take: "best", years: "3", rounding: "none" };
 let waiting;
 let asked = 0;
 let stroke = {};
+let held = false;
 
 const fields = () => [...priced.querySelectorAll("input[type=number][data-own]")];
 const rowOf = (name) => priced.querySelector(`tr[data-price="${CSS.escape(name)}"]`);
@@ -57,9 +58,14 @@ function showEdits() {
 function putIn(html) {
   const sent = document.createElement("template");
   sent.innerHTML = html; // the server's own page, escaped there; scripts in it would not run
-  const names = (place) => [...place.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price).join("\n");
-  if (!names(priced) || names(priced) !== names(sent.content)) {
+  const names = (place) => [...place.querySelectorAll("tr[data-price]")].map((row) => row.dataset.price);
+  const [there, now] = [names(priced), names(sent.content)];
+  const others = [...there].sort().join("\n") !== [...now].sort().join("\n");
+  if (others || !there.length || (!held && there.join("\n") !== now.join("\n"))) {
+    const { type } = document.activeElement;
+    const row = document.activeElement.closest("#priced tr[data-price]")?.dataset.price;
     priced.replaceChildren(sent.content);
+    if (row) rowOf(row)?.querySelector(`input[type="${type}"]`)?.focus({ preventScroll: true });
   } else {
     for (const row of sent.content.querySelectorAll("tr[data-price]")) {
       for (const cell of ["below", "above"]) {
@@ -117,6 +123,9 @@ function set(name, value) {
   price();
 }
 
+// A price may change its place in the table when another one was changed: not while somebody slides it.
+priced.addEventListener("pointerdown", ({ target }) => { held = target.type === "range"; });
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => { held = false; });
 priced.addEventListener("input", ({ target }) => {
   const row = target.closest("tr[data-price]");
   if (!row) return;
