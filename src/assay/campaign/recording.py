@@ -145,8 +145,7 @@ def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, fl
     """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
     workers = [node.name for node in cluster.workers]
     shares = [share for name in workers if (share := cpu_busy_share(gathered.trace, name, 0.0, end_s)) is not None]
-    busy = {"cpu_busy_share": statistics.fmean(shares)} if shares else {}
-    return busy | device_totals(gathered.trace, 0.0, end_s)
+    return ({"cpu_busy_share": statistics.fmean(shares)} if shares else {}) | device_totals(gathered.trace, 0.0, end_s)
 
 
 def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWarning]:

@@ -153,13 +153,21 @@ def _print(name: str, planned: DirectoryPlan) -> None:
             row += [format_bytes(used), f"{used / device.capacity_bytes:.0%}"]
         full = planned.fill.full_after.get(device.name)
         rows.append([*row, format_bytes(full) if full is not None else "never"])
-    headers = ["device", "kind", "bandwidth", "HDFS directories", "intermediate directories", "capacity"]
-    headers += ["used", "full"] if with_data else []
+    headers = [
+        "device",
+        "kind",
+        "bandwidth",
+        "HDFS directories",
+        "intermediate directories",
+        "capacity",
+        *(["used", "full"] if with_data else []),
+        "full after data per node of",
+    ]
     copies = f"{planned.replication} {'copy' if planned.replication == 1 else 'copies'}"
     data = f"{format_bytes(planned.data_bytes)} of data per node, " if planned.data_bytes is not None else ""
     click.echo(f"One worker: {data}{copies}, {planned.ratio:g} byte of intermediate data for each byte of data.")
     click.echo(f"Bandwidths are those of {planned.bandwidths_from}.\n")
-    print_table([*headers, "full after data per node of"], rows)
+    print_table(headers, rows)
     click.echo(f"\n{_yaml(name, planned)}\n")
     for words in planned.warnings:
         click.echo(f"note: {words}", err=True)

@@ -21,8 +21,7 @@ _ENVIRONMENT_LINES_MAX = 40
 
 def configuration_text(run: Run) -> str:
     """Return the layout and the other factors' levels: ``HD2 dfs.blocksize=64MB``."""
-    others = (f"{name}={level}" for name, level in run.levels.items() if name != "layout")
-    return " ".join([run.layout, *others])
+    return " ".join([run.layout, *(f"{name}={level}" for name, level in run.levels.items() if name != "layout")])
 
 
 def run_lines(run: Run, detail: RunDetail, sizes: Mapping[str, int], flags: Sequence[Anomaly] = ()) -> Iterator[str]:

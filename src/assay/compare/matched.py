@@ -271,8 +271,7 @@ def combine(parts: Sequence[LogMean]) -> LogMean:
     degrees = satterthwaite(errors, np.array([part.degrees for part in parts]))
     mean = float(np.mean([part.mean for part in parts]))
     off = float(np.mean([part.rounding for part in parts]))
-    error = float(np.sqrt(errors.sum())) / len(parts)
-    return LogMean(mean, error, degrees, OVER_GROUPS, parts[0].holds_for, off)
+    return LogMean(mean, float(np.sqrt(errors.sum())) / len(parts), degrees, OVER_GROUPS, parts[0].holds_for, off)
 
 
 def pick(found: Pairs, keep: Ints) -> Pairs:
@@ -352,5 +351,4 @@ def pairs_with(matched: MatchedSets, baseline: str | None = None) -> int:
     levels = len(column.levels)
     cells = np.unique(matched.sets.of_row * levels + column.codes[matched.positions])
     of_set, level = cells // levels, cells % levels
-    has_baseline = np.isin(of_set, of_set[level == code])
-    return int(np.count_nonzero(has_baseline & (level != code)))
+    return int(np.count_nonzero(np.isin(of_set, of_set[level == code]) & (level != code)))

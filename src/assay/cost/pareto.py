@@ -90,8 +90,7 @@ def drawn_times_s(times: Times, errors: MeanErrors, draws: int, generator: np.ra
     shape = draws, len(times.n)
     away = generator.standard_t(np.maximum(errors.degrees, 1), shape) * errors.error
     away += generator.uniform(-1.0, 1.0, shape) * times.rounding
-    drawn = times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX))
-    return np.asarray(drawn, dtype=np.float64)
+    return np.asarray(times.mean_s * np.exp(np.clip(away, -_LOG_MAX, _LOG_MAX)), dtype=np.float64)
 
 
 def drawn_rates_per_h(book: Priced, draws: int, generator: np.random.Generator) -> Floats:

@@ -48,8 +48,7 @@ class Outcome:
     def last_words(self, most: int = 3) -> list[str]:
         """Return the last lines that tell of trouble, else the last ones; no stack frames, no repeats."""
         said = [line.strip()[:_WORDS_MAX] for line in self.output.splitlines() if not _FRAME.match(line)]
-        telling = [line for line in said if _TROUBLE.search(line)] or said
-        return list(dict.fromkeys(telling))[-most:]
+        return list(dict.fromkeys([line for line in said if _TROUBLE.search(line)] or said))[-most:]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,7 @@ class NextRuns(Protocol):
 
 def key_of(run: Run) -> tuple[str, str, int]:
     """Return the planned run's key that a finished run belongs to."""
-    levels = " ".join(f"{name}={level}" for name, level in run.levels.items())
-    return (run.workload, levels, run.repetition)
+    return run.workload, " ".join(f"{name}={level}" for name, level in run.levels.items()), run.repetition
 
 
 def as_planned(plan: Plan, planned: Sequence[PlannedRun], finished: Sequence[Run]) -> list[PlannedRun]:

@@ -46,8 +46,7 @@ def content_of(plan: Plan) -> dict[str, Value]:
 def _workload(workload: WorkloadSpec) -> Value:
     each = workload.data_per_node_bytes
     data = {"data_per_node": f"{each}B"} if each else {"data": f"{workload.data_bytes}B"}
-    label = {"label": workload.label} if workload.label else {}
-    return {workload.name: {**data, **workload.parameters, **label}}
+    return {workload.name: {**data, **workload.parameters, **({"label": workload.label} if workload.label else {})}}
 
 
 def _levels(factor: Factor) -> Value:

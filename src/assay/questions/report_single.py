@@ -125,8 +125,10 @@ def _workloads(
     baseline = {c.baseline for c in comparisons}
     levels = dict.fromkeys(c.candidate for c in comparisons)
     others = [c for level in levels for c in compare(runs, factor=factor, baseline=level)] if len(levels) > 1 else []
-    beaten = {(c.workload, c.context, c.baseline) for c in (*others, *comparisons) if c.conclusion is Conclusion.FASTER}
-    beaten |= {(c.workload, c.context, c.candidate) for c in comparisons if c.conclusion is Conclusion.SLOWER}
+    beaten = {
+        *((c.workload, c.context, c.baseline) for c in (*others, *comparisons) if c.conclusion is Conclusion.FASTER),
+        *((c.workload, c.context, c.candidate) for c in comparisons if c.conclusion is Conclusion.SLOWER),
+    }
     found = []
     for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
         own = tuple(c for c in comparisons if (c.workload, c.context) == key)

@@ -217,8 +217,7 @@ def file_names(bundle: Path) -> list[str]:
 
 def all_names(bundle: Path) -> list[str]:
     """Return every file of a bundle, its checksum list behind the others, then the signature of that, if any."""
-    signature = [SIGNATURE_FILE] if (bundle / SIGNATURE_FILE).exists() else []
-    return [*file_names(bundle), SUMS_FILE, *signature]
+    return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if (bundle / SIGNATURE_FILE).exists() else [])]
 
 
 def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:

@@ -119,8 +119,7 @@ def _lab(section: LabSection) -> LabSettings:
 
 def _default_home(file: ClusterFile) -> str:
     """Return a folder of the user's own: another user of the same host must not share it."""
-    user = file.ssh.user if file.ssh and file.ssh.user else str(os.getuid())
-    return f"/var/tmp/assay-{user}"  # noqa: S108 - named by user, and kept over a reboot
+    return f"/var/tmp/assay-{(file.ssh and file.ssh.user) or os.getuid()}"  # noqa: S108 - named by user, and kept over a reboot
 
 
 def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> NodeType:

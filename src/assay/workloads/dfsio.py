@@ -27,23 +27,24 @@ _FIGURES = (
 DEFAULT_FILES = 6
 
 
-def _files(size: Size) -> int:
+def files_of(size: Size) -> int:
+    """Return how many files there are."""
     return size.files or DEFAULT_FILES
 
 
 def _folder(size: Size) -> str:
     """Return where the files lie: a read must not meet files of another number, size, replication or block size."""
     blocks = f"-{size.block_bytes}" if size.block_bytes else ""
-    return f"{_FOLDER}-{_files(size)}x{_file_mib(size)}MiB-{size.replication}{blocks}"
+    return f"{_FOLDER}-{files_of(size)}x{_file_mib(size)}MiB-{size.replication}{blocks}"
 
 
 def _file_mib(size: Size) -> int:
     """Return the size of one file in whole MiB, as TestDFSIO counts it; at least 1."""
-    return max(1, math.floor(size.data_bytes / _files(size) / _MIB + 0.5))
+    return max(1, math.floor(size.data_bytes / files_of(size) / _MIB + 0.5))
 
 
 def _total_bytes(size: Size) -> int:
-    return _files(size) * _file_mib(size) * _MIB
+    return files_of(size) * _file_mib(size) * _MIB
 
 
 def _data(size: Size) -> str:
@@ -53,7 +54,7 @@ def _data(size: Size) -> str:
 def _program(operation: str, size: Size) -> Program:
     return Program(
         _CLASS,
-        (f"-{operation}", "-nrFiles", str(_files(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
+        (f"-{operation}", "-nrFiles", str(files_of(size)), "-size", f"{_file_mib(size)}MB", "-resFile", "/dev/null"),
         # The program's default is one replica whatever the cluster's is, so it is always stated.
         {"test.build.data": _folder(size), **storing(size)},
     )
@@ -71,7 +72,7 @@ def _result_checks(result: DfsioResult | None, size: Size) -> tuple[Check, ...]:
     if result is None:
         return (Check("result block", False, "TestDFSIO printed no result"),)
     return (
-        equal("files", result.files, _files(size), "files"),
+        equal("files", result.files, files_of(size), "files"),
         equal("bytes processed", result.megabytes * _MIB, _total_bytes(size)),
     )
 
@@ -141,7 +142,7 @@ class DfsioRead(_Dfsio):
             _total_bytes(size),
             size.replication,
             place=_data(size),
-            files=_files(size),
+            files=files_of(size),
         )
 
     def programs(self, size: Size, input_path: str | None) -> Mapping[str, Program]:  # noqa: ARG002

@@ -13,11 +13,11 @@ import msgspec
 
 from assay.model import Check, CountedStream, Outcome, Program
 from assay.workloads.checks import common_checks, equal, read_by_counter, replicas
+from assay.workloads.dfsio import files_of
 from assay.workloads.hadoop_options import own_program, storing
 from assay.workloads.inputs import OUTPUT, Input
 from assay.workloads.workload import FILES, PAYLOAD, SEED, DataFlow, Evidence, Figure, Judgement, Size, Workload
 
-DEFAULT_FILES = 6
 CLOCK_ERROR_MAX_MS = 500.0
 """Half a slot: with a larger error, bytes may be counted in a neighbouring second."""
 _WRITTEN = f"{OUTPUT}/dfsioe-write"
@@ -63,26 +63,24 @@ class Stream(msgspec.Struct, frozen=True):
         return self.clock_error_ms + abs(self.clock_drift_ms)
 
 
-def _files(size: Size) -> int:
-    return size.files or DEFAULT_FILES
-
-
 def _file_bytes(size: Size) -> int:
-    return max(1, size.data_bytes // _files(size))
+    return max(1, size.data_bytes // files_of(size))
 
 
 def _total_bytes(size: Size) -> int:
-    return _files(size) * _file_bytes(size)
+    return files_of(size) * _file_bytes(size)
 
 
 def _program(operation: str, size: Size, folder: str, series: str) -> Program:
     options = {**storing(size), "assay.payload": size.payload, "assay.seed": str(size.seed)}
-    return own_program("Dfsio", operation, folder, series, _files(size), _file_bytes(size), options=options)
+    return own_program("Dfsio", operation, folder, series, files_of(size), _file_bytes(size), options=options)
 
 
 def _written(size: Size) -> Input:
     """Return the files that the write test leaves and the read test reads, as an input that can be made."""
-    wanted = Input(_program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=_files(size))
+    wanted = Input(
+        _program("write", size, "", ""), "dfsioe", _total_bytes(size), size.replication, files=files_of(size)
+    )
     place = wanted.place_in("data")
     return wanted.with_program(_program("write", size, place, wanted.place_in("series")), place=place)
 
@@ -100,7 +98,7 @@ def _stream_checks(streams: Sequence[Stream], size: Size) -> tuple[Check, ...]:
     wrong_ms = max((stream.clock_wrong_ms for stream in streams), default=0.0)
     clocks = f"times are at most {wrong_ms:.1f} ms wrong; {CLOCK_ERROR_MAX_MS:.0f} ms are allowed"
     return (
-        equal("files", len({stream.file for stream in streams}), _files(size), "files"),
+        equal("files", len({stream.file for stream in streams}), files_of(size), "files"),
         equal("bytes moved", sum(stream.moved_bytes for stream in streams), _total_bytes(size)),
         Check("clocks", wrong_ms <= CLOCK_ERROR_MAX_MS, clocks),
     )

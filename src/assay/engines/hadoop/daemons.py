@@ -235,9 +235,8 @@ class Daemons:
     async def history_server_again(self) -> bool:
         """Start a history server again that ended because the NameNode was still starting: it does not ask twice."""
         master = self.deployment.cluster.master
-        if await self.dead() != [f"{master.name}: {_HISTORY}"]:
-            return False
-        if _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
+        alone = await self.dead() == [f"{master.name}: {_HISTORY}"]
+        if not alone or _TOO_EARLY not in await self.last_words(master.name, _HISTORY):
             return False
         await self._spawn(master, _HISTORY, MASTER_DAEMONS[_HISTORY])
         return True
@@ -290,8 +289,7 @@ class Daemons:
             )
             return [f"{node}: {name}" for name in answer.stdout.decode().split()]
 
-        found = await asyncio.gather(*(on(node, names) for node, names in wanted))
-        return [name for names in found for name in names]
+        return [name for names in await asyncio.gather(*(on(*one) for one in wanted)) for name in names]
 
     async def raise_for_dead(self) -> None:
         """Raise EngineError with the last words of the first daemon that has died; return when all live."""

@@ -75,8 +75,7 @@ def _read_installed(home: Path) -> Distribution:
             "or leave it out and run `assay hadoop fetch`",
         )
     version = next(m[1] for j in jars if (m := re.match(r"hadoop-common-(\d[\w.]*?)\.jar", j)))
-    entries = [f"share/hadoop/{part}/*" for part in present]
-    return Distribution(home, version, ("share/hadoop/hdfs", *entries))
+    return Distribution(home, version, ("share/hadoop/hdfs", *(f"share/hadoop/{part}/*" for part in present)))
 
 
 def assemble(progress: Callable[[str], None]) -> Distribution:
