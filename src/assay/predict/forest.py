@@ -86,7 +86,7 @@ def grown(
         min_samples_leaf=COARSE_LEAF if coarse else 1 if len(logs) <= 10_000 else 3,
         max_depth=DEPTH_MAX - 1,
         random_state=seed,
-        n_jobs=2 if len(logs) > 500 else 1,
+        n_jobs=None if len(logs) > 500 else 1,  # None: as many as the caller of joblib says
     ).fit(features, logs, sample_weight=weights)
     return _flat([tree.tree_ for tree in learned.estimators_], 0.0, 1.0)
 

@@ -49,10 +49,12 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     return replace(table, values=values)
 
 
-def learned(repository: Repository, runs: RunTable | None = None) -> Learned:
+def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> Learned:
     """Return what is learned from all runs, which are ``runs`` where the caller has read them.
 
-    SpecificationError when there is too little to learn from.
+    ``threads``: how many learn at a time; the model is the same.
+
+    Raises SpecificationError when there is too little to learn from.
     """
     table = with_hardware(repository, repository.table() if runs is None else runs)
     measured = Measured.of(table)
@@ -64,6 +66,9 @@ def learned(repository: Repository, runs: RunTable | None = None) -> Learned:
             return Learned(table, measured, model, doubts(model, table))
         except RepositoryError as error:
             notices.append(f"{error.message}; it was learned anew")
-    model = learn(table)
+    from joblib import parallel_config  # imported here: most models were learned before
+
+    with parallel_config(backend="threading", n_jobs=threads):
+        model = learn(table)
     repository.keep_model(name, written(model, table.source))
     return Learned(table, measured, model, (*notices, *doubts(model, table)))

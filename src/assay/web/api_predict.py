@@ -29,14 +29,14 @@ PREPARED_MAX = 12
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
 
 
-def kept_model(context: Context) -> Learned:
+def kept_model(context: Context, threads: int = 2) -> Learned:
     """Return what is learned from all runs, kept as long as they stay as they are."""
-    return context.store.answer(("learned",), lambda table: learned(context.store.repository, table))
+    return context.store.answer(("learned",), lambda table: learned(context.store.repository, table, threads=threads))
 
 
 def prepare(context: Context) -> None:
     """Ask for what takes long: the model, and what matters for each of the workloads that have most runs."""
-    known, table = kept_model(context), context.store.table()
+    known, table = kept_model(context, threads=1), context.store.table()  # the other processor is for requests
     counts = {name: number for name, number in counts_by(table, "workload").items() if name}
     for workload in sorted(counts, key=lambda name: -counts[name])[:PREPARED_MAX]:
         began_s = time.monotonic()
