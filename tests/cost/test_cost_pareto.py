@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.cost.flip import flips
 from assay.cost.pareto import drawn_times_s, on_front, plane, priced
 from assay.cost.rate import Price, Rate, RatedItem
-from assay.cost.run_cost import OWN_SCATTER_MIN, cost_per_run, mean_errors, pooled_scatter, ranks, times_of
+from assay.cost.run_cost import OWN_SCATTER_MIN, cost_per_run, mean_errors, pooled_scatter, ranks, scatter_by, times_of
 from assay.statistics import Floats, Ints
 from assay.statistics.intervals import geometric_mean
 
@@ -63,6 +63,15 @@ def test_a_single_run_borrows_the_scatter_of_its_kind_and_never_looks_surer_than
     assert widths[1] == pytest.approx(widths[2] * np.sqrt(2))
     assert found.shares is not None
     assert 0 < found.shares.cheapest[1] < 0.05 < found.shares.cheapest[2] < 1
+
+
+def test_times_of_a_cluster_scatter_as_they_do_there() -> None:
+    times = times_of(np.array([100.0, 110.0, 70.0, 100.0, 200.0, 50.0]), np.array([0, 0, 1, 2, 2, 3]), 4)
+    quiet, loud = float(times.log_deviation[0]) ** 2, float(times.log_deviation[2]) ** 2
+    variance, degrees = scatter_by(times, np.array([5, 5, 7, 7]), np.array([5, 7, 7, 9]))
+    assert variance == pytest.approx([quiet, loud, loud, (quiet + loud) / 2])
+    assert degrees == pytest.approx([1, 1, 1, 2]), "where nothing repeats on a cluster, that of all"
+    assert [len(found) for found in scatter_by(times, np.array([5, 5, 7, 7]), np.zeros(0, dtype=np.int64))] == [0, 0]
 
 
 def test_no_seed_moves_what_is_not_drawn() -> None:

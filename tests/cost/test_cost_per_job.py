@@ -15,7 +15,7 @@ from assay.cost.prices import run_price
 from assay.cost.tco import Runtime, cost_per_job, cost_ratio, jobs_over, jobs_per_day, tco
 from assay.errors import RepositoryError, SpecificationError
 from assay.model.price import LineItem, PriceBook
-from assay.model.run import RunStatus
+from assay.model.run import Run, RunStatus
 from assay.questions.job_cost import cost_ratios, cost_view, counts_of
 from builders import price_book, runs_with, study_runs
 
@@ -150,6 +150,23 @@ def test_costs_of_runs_use_the_same_runs_as_a_comparison_and_its_interval() -> N
         costs = {row.layout: row.cost_per_job for row in view.rows if row.workload == ratio.workload}
         assert ratio.ratio == pytest.approx(costs["SS2"] / costs["HD2"])
         assert (ratio.ratio_low or 9) < ratio.ratio < (ratio.ratio_high or 0)
+
+
+def test_a_cost_over_years_is_as_sure_whichever_runs_are_looked_at_beside_it() -> None:
+    single = runs_with({"HD2": [100.0]}, cluster="quiet")
+    again = runs_with({"SS2": [50.0, 51.0, 52.0]}, cluster="quiet")
+    elsewhere = runs_with({"SS2": [50.0, 80.0, 30.0]}, cluster="loud")
+
+    def interval(runs: list[Run], beside: list[Run]) -> tuple[float | None, float | None]:
+        rows = cost_view(runs, price_book(), beside=beside).rows
+        [found] = [row for row in rows if (row.layout, row.n) == ("HD2", 1)]
+        return found.cost_per_job_low, found.cost_per_job_high
+
+    known = interval([*single, *again], [])
+    assert None not in known
+    assert interval(single, [*single, *again]) == known
+    assert interval(single, [*single, *again, *elsewhere]) == known, "times of another cluster tell nothing of it"
+    assert interval(single, []) == (None, None)
 
 
 def test_without_a_valid_run_there_is_nothing_to_price() -> None:

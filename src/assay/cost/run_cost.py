@@ -13,7 +13,7 @@ Performance and Costs" (2015), table 2, and ALOJA's cost of an execution: second
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import numpy as np
@@ -63,14 +63,28 @@ def pooled_scatter(times: Times) -> tuple[float, float]:
     return (squares / degrees, degrees) if degrees else (math.nan, 0.0)
 
 
-def mean_errors(times: Times, variance: float, degrees: float) -> MeanErrors:
+def scatter_by(times: Times, kinds: Ints | Codes, wanted: Ints | Codes) -> tuple[Floats, Floats]:
+    """Return :func:`pooled_scatter` of each kind that is wanted; of all where nothing of a kind repeats.
+
+    ``kinds``: each configuration's, such as the cluster that it ran on: times of one may scatter more than of another.
+    """
+    whole, own = pooled_scatter(times), {}
+    for kind in np.unique(wanted).tolist():
+        of_kind = kinds == kind
+        found = pooled_scatter(replace(times, n=times.n[of_kind], log_deviation=times.log_deviation[of_kind]))
+        own[kind] = found if found[1] else whole
+    pooled = np.array([own[kind] for kind in wanted.tolist()], dtype=np.float64).reshape(-1, 2)
+    return pooled[:, 0], pooled[:, 1]
+
+
+def mean_errors(times: Times, variance: float | Floats, degrees: float | Floats) -> MeanErrors:
     """Return how sure each mean is: by the scatter of its own runs or, of few, by the pooled one of its kind.
 
     Few are less than :data:`OWN_SCATTER_MIN`. So one run never looks surer than two.
     """
     own = times.n - 1.0
     borrowed = (times.n < OWN_SCATTER_MIN) & (degrees > own)
-    scatter = np.where(borrowed, math.sqrt(variance), times.log_deviation)
+    scatter = np.where(borrowed, np.sqrt(variance), times.log_deviation)
     return MeanErrors(scatter / np.sqrt(np.maximum(times.n, 1)), np.where(borrowed, degrees, own), borrowed)
 
 

@@ -17,7 +17,7 @@ from assay.compare.summary import LevelSummary, summarise_set
 from assay.compare.verdict import RUNS_MIN
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
-from assay.cost.run_cost import mean_errors, mean_intervals, pooled_scatter, times_of
+from assay.cost.run_cost import Times, mean_errors, mean_intervals, pooled_scatter, times_of
 from assay.cost.storage import cost_per_performance
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.errors import RepositoryError, SpecificationError
@@ -27,6 +27,7 @@ from assay.repository import Repository
 from assay.statistics import RunTable, holm, levels_of, two_sided_p
 from assay.wording import workload_title
 
+_Timed = tuple[LevelSummary, Run]
 LAB_NOTE = (
     "Absolute times, jobs and costs are those of the scale model: the prices are of full-size hardware, the jobs "
     "are not. Read the ratios between layouts."
@@ -97,17 +98,32 @@ def unflagged(repository: Repository, table: RunTable) -> tuple[list[Run], int]:
     return repository.runs_at(table, np.flatnonzero(~odd).tolist()), int(odd.sum())
 
 
-def _runtimes(summaries: Sequence[tuple[LevelSummary, int | None]]) -> dict[tuple[str, str], Runtime]:
-    """Return how long each job takes; few runs have the pooled scatter of their work, as in ``assay cost``."""
-    work = [(one.workload, size, one.origin, one.lab_scale) for one, size in summaries]
+def _timed(runs: Sequence[Run]) -> list[_Timed]:
+    """Return a summary of each level of each set of runs, with a run of it."""
+    return [(level, one.example) for one in run_sets(runs, LAYOUT_FACTOR) for level in summarise_set(one) if level.n]
+
+
+def _work(one: LevelSummary, run: Run) -> tuple[object, ...]:
+    return one.workload, run.data_bytes, one.origin, one.lab_scale, run.cluster
+
+
+def _times(summaries: Sequence[LevelSummary]) -> Times:
+    durations = np.array([duration for one in summaries for duration in one.durations_s])
+    off = np.array([off for one in summaries for off in one.log_offsets])
+    return times_of(durations, np.repeat(np.arange(len(summaries)), [one.n for one in summaries]), len(summaries), off)
+
+
+def _runtimes(timed: Sequence[_Timed], beside: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
+    """Return how long each job takes.
+
+    Few runs have the pooled scatter of their work on their cluster ``beside`` them, as in ``assay cost``.
+    """
     found = {}
-    for kind in dict.fromkeys(work):
-        of_kind = [one for (one, _), own in zip(summaries, work, strict=True) if own == kind]
-        durations = np.array([duration for one in of_kind for duration in one.durations_s])
-        off = np.array([off for one in of_kind for off in one.log_offsets])
-        times = times_of(durations, np.repeat(np.arange(len(of_kind)), [one.n for one in of_kind]), len(of_kind), off)
-        low, high = mean_intervals(times, mean_errors(times, *pooled_scatter(times)))
-        for place, one in enumerate(of_kind):
+    for work in dict.fromkeys(_work(*one) for one in timed):
+        of_work = [one for one, run in timed if _work(one, run) == work]
+        times, pooled = _times(of_work), pooled_scatter(_times([one for one, run in beside if _work(one, run) == work]))
+        low, high = mean_intervals(times, mean_errors(times, *pooled))
+        for place, one in enumerate(of_work):
             known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])
             found[name_of(one), one.level] = Runtime(
                 mean_s, float(low[place]) if known else None, float(high[place]) if known else None, one.n
@@ -218,27 +234,32 @@ def cost_view(
     rounding: Rounding = "none",
     baseline: str | None = None,
     comparisons: Sequence[Comparison] = (),
+    beside: Sequence[Run] = (),
 ) -> CostView:
     """Return the cost tables of ``runs``; the first layout is the baseline unless one is named.
 
-    ``comparisons``: those of all layouts with one, where they are made already.
+    ``comparisons``: those of all layouts with one, where they are made already. ``beside``: the runs, with others of
+    the same work, that tell how times scatter where few do; left out: the runs alone.
 
     Raises RepositoryError when no run counts, SpecificationError when the book does not price a layout.
     """
-    sets = run_sets(runs, LAYOUT_FACTOR)
-    every = [(level, one.example.data_bytes) for one in sets for level in summarise_set(one) if level.n]
+    every = _timed(runs)
     if not every:
         raise RepositoryError("there is no valid run to price", hint="`assay runs` lists what there is, and why")
     counts = {layout: counts_of(runs, layout) for layout in dict.fromkeys(level.level for level, _ in every)}
     bills, unpriced = _bills(book, counts, years)
     layouts = list(bills)
     summaries = tuple(level for level, _ in every if level.level in bills)
-    runtimes = {key: found for key, found in _runtimes(every).items() if key[1] in bills}
+    runtimes = {
+        key: found for key, found in _runtimes(every, _timed(beside) if beside else every).items() if key[1] in bills
+    }
     prices = {layout: bill.total for layout, bill in bills.items()}
     first = (
         baseline if baseline in layouts else next(level for level in levels_of(runs, LAYOUT_FACTOR) if level in layouts)
     )
-    made = [one for one in comparisons if one.baseline == first] or compare_sets(sets, LAYOUT_FACTOR, first)
+    made = [one for one in comparisons if one.baseline == first] or compare_sets(
+        run_sets(runs, LAYOUT_FACTOR), LAYOUT_FACTOR, first
+    )
     priced = [one for one in made if one.baseline in bills and one.candidate in bills]
     ratios = cost_ratios(priced, {layout: bill.total for layout, bill in bills.items()}) if prices[first] else ()
     payable = [found for found in ratios if found.price_ratio > 0]

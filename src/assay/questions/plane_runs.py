@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from assay.cost.run_cost import pooled_scatter, times_of
+from assay.cost.run_cost import pooled_scatter, scatter_by, times_of
 from assay.quality.flagging import odd_times
-from assay.statistics import Groups, Ints, Mask, RunTable, groups_by, usable, warm_beside_cold
+from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, usable, warm_beside_cold
 
 Take = Literal["best", "all", "fastest"]
 
@@ -94,7 +94,18 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
     return ChosenRuns(counted[keep], code[keep], n_all, np.bincount(odd[odd >= 0], minlength=count), example)
 
 
-def scatter_of(table: RunTable, counted: Ints, by: Sequence[str], take: Take) -> tuple[float, float]:
-    """Return the variance of a log time within what rows are made of, of the whole job, and its degrees of freedom."""
-    groups = _grouped(table, counted, by if take == "all" else _varying(table))
-    return pooled_scatter(times_of(table.values["duration_s"][counted], groups.of_row, groups.count))
+def scatter_of(
+    table: RunTable, counted: Ints, by: Sequence[str], take: Take, examples: Ints
+) -> tuple[float | Floats, float | Floats]:
+    """Return the variance of a log time within what rows are made of, and its degrees of freedom.
+
+    Of the cluster that each row's run in ``examples`` is of, as far as something repeats there, so that a row is as
+    sure among other clusters as alone; of the whole job where rows are of several clusters.
+    """
+    names = by if take == "all" else _varying(table)
+    groups = _grouped(table, counted, names)
+    times = times_of(table.values["duration_s"][counted], groups.of_row, groups.count)
+    if "cluster" not in names:
+        return pooled_scatter(times)
+    clusters = table.columns["cluster"].codes
+    return scatter_by(times, clusters[counted][first_rows(groups)], clusters[examples])

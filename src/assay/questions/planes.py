@@ -340,7 +340,7 @@ def _plane_view(
     times = times_of(table.values["duration_s"][runs], code, len(kept), offsets_in(table, runs, sides=1))
     some = [rate for rate in rates if rate is not None]
     as_prices = priced(some)
-    found = plane(times, as_prices, _errors(table, counted, times, options), seed=options.seed)
+    found = plane(times, as_prices, _errors(table, counted, times, options, chosen.example[kept]), seed=options.seed)
     rows = _rows(found, times, some, levels, chosen, kept, options.by)
     labels = [row.label for row in rows]
     return replace(
@@ -351,11 +351,11 @@ def _plane_view(
     )
 
 
-def _errors(table: RunTable, counted: Ints, times: Times, options: PlaneOptions) -> MeanErrors:
+def _errors(table: RunTable, counted: Ints, times: Times, options: PlaneOptions, examples: Ints) -> MeanErrors:
     """Return how sure the rows' means are: not at all for the one fastest run of each, which chance chose."""
     if options.take == "fastest":
         return mean_errors(times, math.nan, 0.0)
-    return mean_errors(times, *scatter_of(table, counted, options.by, options.take))
+    return mean_errors(times, *scatter_of(table, counted, options.by, options.take, examples))
 
 
 def _empty_view(

@@ -16,7 +16,7 @@ from assay.campaign.status import CampaignStatus
 from assay.compare.comparison import Comparison
 from assay.cost.repricing import repriced
 from assay.errors import AssayError, SpecificationError
-from assay.model import LAYOUT_FACTOR, PriceBook
+from assay.model import LAYOUT_FACTOR, PriceBook, Run
 from assay.questions.campaigns import LISTED_MAX, campaigns, plans
 from assay.questions.comparison import comparisons
 from assay.questions.findings import FindingsView, findings_view
@@ -173,13 +173,22 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
 
 def tco_view(context: Context, asked: TcoQuestion) -> CostView:
     """Return jobs and money over years."""
+    repository = context.store.repository
+
+    def runs_of(chosen: RunTable) -> list[Run]:
+        every = asked.include_flagged
+        return repository.runs_at(chosen, range(len(chosen))) if every else unflagged(repository, chosen)[0]
 
     def make(table: RunTable) -> CostView:
-        chosen = few(selected(table, asked.where))
-        repository, book = context.store.repository, book_of(context, asked.prices, asked.changes)
-        every = asked.include_flagged
-        runs = repository.runs_at(chosen, range(len(chosen))) if every else unflagged(repository, chosen)[0]
-        return cost_view(runs, book, years=asked.years, rounding=asked.rounding, baseline=asked.baseline)
+        book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.beside)
+        return cost_view(
+            runs_of(few(selected(table, asked.where))),
+            book,
+            years=asked.years,
+            rounding=asked.rounding,
+            baseline=asked.baseline,
+            beside=runs_of(wider) if asked.beside and len(wider) <= RUNS_MAX else (),
+        )
 
     return context.store.answer(("tco", asked.model_dump_json()), make)
 

@@ -260,6 +260,7 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         prices=asked.book_text,
         changes=asked.changed_in(book),
         where=list(of_years.where),
+        beside=_where(asked),
         years=asked.state["years"],
         baseline=of_years.baseline,
         rounding=asked.state["rounding"],
