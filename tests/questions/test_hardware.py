@@ -57,6 +57,19 @@ def test_like_devices_are_one_row_with_the_median_of_what_they_reached(tmp_path:
     assert "not measured" in texts
 
 
+def test_what_a_maker_calls_a_device_is_told_and_sets_it_apart(tmp_path: Path) -> None:
+    text = LAB.read_text().replace("{kind: hdd, ", "{kind: hdd, model: Maker HD-500, ")
+    assert "Maker" in text
+    repository = kept(tmp_path / "r", text=text)
+    view = hardware_of(repository, repository.runs())
+    assert [row.product for row in view.devices] == ["Maker HD-500", ""]
+    chapter = hardware_chapter(view)
+    assert chapter is not None
+    texts = [plain_text(c) for block in chapter.blocks if isinstance(block, Table) for row in block.rows for c in row]
+    assert "2 × HDD (hdd1, hdd2), Maker HD-500" in texts
+    assert sum("Maker" in one for one in texts) == 1
+
+
 @pytest.mark.parametrize("text", [None, "cluster: [", "cluster: other\nnodes: 3\n"])
 def test_a_cluster_without_a_readable_description_is_named_as_unknown(tmp_path: Path, text: str | None) -> None:
     repository = kept(tmp_path / "r", described=False, text=text)

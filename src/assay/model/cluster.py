@@ -42,6 +42,8 @@ class Device:
     price: Money | None = None
     directory: str | None = None
     """Where the device is mounted on a real host; None in a lab, which mounts it itself."""
+    product: str = ""
+    """What its maker calls it; empty where nobody says."""
     hdd: HddModel | None = None
     """How an HDD works inside; None: as most of its kind do."""
     flash: FlashModel | None = None

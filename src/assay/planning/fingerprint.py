@@ -14,7 +14,7 @@ from assay.model import Address, Plan
 
 _DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
 _DECIDING_IF_GIVEN = ("only",)
-_NOT_COUNTED = ("price", "home", "cpu_model")
+_NOT_COUNTED = ("price", "home", "cpu_model", "product")
 _COUNTED_IF_GIVEN = (
     "policy",
     "settings",

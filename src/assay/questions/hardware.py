@@ -55,6 +55,8 @@ class DeviceRow:
     devices: tuple[str, ...]
     """Their names on every such node."""
     kind: str
+    product: str
+    """What its maker calls it; empty where the description does not say."""
     capacity_bytes: int
     read_bytes_per_s: float
     write_bytes_per_s: float
@@ -134,7 +136,7 @@ def _nodes(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list
 
 
 def _alike(device: Device) -> tuple[object, ...]:
-    return (device.kind, device.capacity_bytes, device.read_bytes_per_s, device.write_bytes_per_s)
+    return (device.kind, device.product, device.capacity_bytes, device.read_bytes_per_s, device.write_bytes_per_s)
 
 
 def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> list[DeviceRow]:
@@ -151,6 +153,7 @@ def _devices(name: str, cluster: Cluster, measured: Sequence[Measurement]) -> li
                     kind,
                     tuple(device.name for device in members),
                     first.kind.value,
+                    first.product,
                     first.capacity_bytes,
                     first.read_bytes_per_s,
                     first.write_bytes_per_s,

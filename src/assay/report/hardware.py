@@ -47,7 +47,8 @@ def hardware_chapter(view: HardwareView) -> Chapter | None:
     devices: Rows = [
         (
             f"{row.cluster}: {row.node}" if several else row.node,
-            f"{len(row.devices)} × {row.kind.upper()} ({', '.join(row.devices)})",
+            f"{len(row.devices)} × {row.kind.upper()} ({', '.join(row.devices)})"
+            + (f", {row.product}" if row.product else ""),
             numbers.size(float(row.capacity_bytes)),
             f"{_rate(row.read_bytes_per_s)}, {_rate(row.write_bytes_per_s)}",
             _reached(row.read),

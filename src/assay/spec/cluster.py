@@ -153,6 +153,7 @@ def device_of(name: str, keys: DeviceKeys) -> Device:
         read_iops=keys.iops or keys.read_iops,
         write_iops=keys.iops or keys.write_iops,
         capacity_bytes=keys.capacity,
+        product=keys.model or "",
         hdd=_hdd(keys),
         flash=_flash(keys),
     )

@@ -55,6 +55,8 @@ class DeviceKeys(Section):
 
     kind: KindName
     """What the device is; layout codes choose by it."""
+    model: Text | None = None
+    """What its maker calls it; reports and the cluster's page show it."""
     read: ByteRate
     """Sequential read bandwidth of one device."""
     write: ByteRate
