@@ -121,7 +121,7 @@ def test_next_writes_a_plan_that_run_takes(tmp_path: Path) -> None:
     assert load_plan(out).parameters["mapreduce.task.io.sort.mb"] == "16"
     assert (tmp_path / "next-cluster.yaml").read_text() == plan.cluster_source
     dry = CliRunner().invoke(assay, ["run", str(out), "--dry-run", "--repository", str(tmp_path / "none")])
-    assert "1 configurations" in dry.output
+    assert "1 configuration " in dry.output
     refused = CliRunner().invoke(
         assay, ["next", "--budget", "1runs", "--like", str(LAB), "--repository", str(tmp_path)]
     )
