@@ -25,6 +25,8 @@ _PREFIXES = {
     "Ti": 2**40,
     "Pi": 2**50,
 }
+_PRINTED_PREFIXES = {"E": 10**18, "P": 10**15, "T": 10**12, "G": 10**9, "M": 10**6, "k": 10**3}
+"""Decimal prefixes of printed amounts, largest first."""
 _NUMBER = r"(?P<number>\d+(?:\.\d+)?)\s*"
 _PREFIX = r"(?P<prefix>Ki|Mi|Gi|Ti|Pi|[kKMGTP])?"
 BYTES_PATTERN = rf"^{_NUMBER}{_PREFIX}B$"
@@ -117,11 +119,13 @@ def parse_money(text: str) -> Money:
 
 
 def _format_scaled(value: float, suffix: str) -> str:
-    rounded = float(f"{value:.3g}")  # first, as 999.9 MB is 1 GB and not 1e+03 MB
-    for prefix in ("T", "G", "M", "k"):
-        if 1e15 > abs(rounded) >= _PREFIXES[prefix]:
-            return f"{rounded / _PREFIXES[prefix]:.3g} {prefix}{suffix}"
-    return f"{value:.3g} {suffix}"
+    """Return ``value`` with three digits and the largest decimal prefix that leaves at least 1 before it."""
+    rounded = float(f"{value:.3g}")  # Round first: 999.9 MB is 1 GB, not 1,000 MB.
+    for prefix, factor in _PRINTED_PREFIXES.items():
+        if abs(rounded) >= factor:
+            number = rounded / factor
+            return f"{number:.0f} {prefix}{suffix}" if number >= 1000 else f"{number:.3g} {prefix}{suffix}"
+    return f"{rounded:.3g} {suffix}"
 
 
 def format_bytes(value: float) -> str:

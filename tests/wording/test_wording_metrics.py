@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from assay.units import format_bytes
+from assay.units import format_bytes, parse_bytes
 from assay.wording.metrics import METRIC_GROUPS, UNITS, metric_group, metric_text
 
 
@@ -67,8 +69,17 @@ def test_no_ending_hides_a_longer_one() -> None:
         (999.9e6, "1 GB"),
         (1.5e9, "1.5 GB"),
         (9.994e14, "999 TB"),
-        (2e15, "2e+15 B"),
+        (9.996e14, "1 PB"),
+        (1.2e15, "1.2 PB"),
+        (-2e15, "-2 PB"),
+        (9.99e17, "999 PB"),
+        (2e18, "2 EB"),
     ],
 )
 def test_a_size_that_rounds_up_to_a_thousand_takes_the_next_prefix(size_bytes: float, told: str) -> None:
     assert format_bytes(size_bytes) == told
+
+
+@given(st.integers(0, 999_000_000_000_000_000))
+def test_a_printed_size_is_read_back_within_its_three_digits(size_bytes: int) -> None:
+    assert abs(parse_bytes(format_bytes(size_bytes)) - size_bytes) <= 0.005 * size_bytes

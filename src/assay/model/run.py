@@ -14,9 +14,9 @@ from assay.model.environment import Environment
 from assay.model.warning import CodedWarning
 
 RUN_SCHEMA_VERSION = 2
+"""Version of a stored run's form. In version 1 warnings are words without codes."""
 SIMULATED_LOW_S, SIMULATED_HIGH_S = "duration_low_s", "duration_high_s"
-"""Metrics of a simulated run: nine of ten run times lie between them, s."""
-"""1: warnings are words without codes."""
+"""Metrics of a simulated run: the bounds between which nine of ten run times lie, in seconds."""
 
 
 class Origin(StrEnum):

@@ -1,7 +1,7 @@
 """What is learned from a table of runs: expected times for configurations, how sure, and what is outside.
 
 In: runs as a table. Out: a :class:`Model`, frozen arrays. Learned are logarithms of times, of the median of each
-configuration's repetitions, by extremely randomised trees; ten-fold by configuration, so that repetitions never stand
+configuration's repetitions, by extremely randomised trees; eight-fold by configuration, so that repetitions never stand
 on both sides and every error that an interval rests on is of a configuration that its trees had not seen (cross-
 conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout that nobody measured
 other trees answer, which do not know these names but hardware and devices.
