@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from assay.cli.compare import compare as compare_command
 from assay.compare.comparison import compare
 from assay.questions.comparison import comparisons
 from assay.questions.overview import leaders
@@ -15,7 +17,7 @@ from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport
 from assay.questions.speedup import speedup_view
 from assay.questions.why import of_leader, of_speedup, pair_of
-from builders import build_repository, price_book, study_runs
+from builders import build_repository, make_run, price_book, study_runs
 
 pytestmark = pytest.mark.slow
 
@@ -60,3 +62,32 @@ def test_a_leader_and_its_speedup_lead_to_the_same_two_runs(tmp_path: Path) -> N
     assert pair is not None
     layouts = [repository.run(run_id).layout for run_id in pair.runs]
     assert layouts == [leader.speedup.baseline, leader.speedup.candidate]
+
+
+def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:
+    """A kernel change after the fiftieth of 99 runs gave no warning: only the first 50 were looked at."""
+    runs = [
+        make_run(n, layout=layout, levels={"layout": layout}, environment={"kernel": "6.1" if n < 180 else "6.12"})
+        for n in range(198)
+        for layout in [("HD2", "SS2")[n % 2]]
+    ]
+    repository = build_repository(tmp_path / "r", runs)
+    view = speedup_view(repository, repository.table(), ["layout"], "HD2")
+    assert "kernel was not the same in all runs: 6.1 or 6.12" in [str(warning) for warning in view.warnings]
+
+
+def test_levels_and_times_of_a_comparison_stand_in_the_same_order(tmp_path: Path) -> None:
+    """ "16MiB to 64MiB" stood beside "60.0 → 30.0", of which 60.0 s was the time of 64MiB."""
+    times = {"64MiB": (60.0, 61.0, 62.0), "16MiB": (30.0, 31.0, 32.0)}
+    runs = [
+        make_run(10 * at + n, parameters={"dfs.blocksize": size}, duration_s=seconds)
+        for at, (size, made) in enumerate(times.items())
+        for n, seconds in enumerate(made)
+    ]
+    folder = tmp_path / "r"
+    build_repository(folder, runs)
+    told = CliRunner().invoke(compare_command, ["--by", "dfs.blocksize", "--repository", str(folder)])
+    assert told.exit_code == 0, told.output
+    row = next(line for line in told.output.splitlines() if "→" in line)
+    assert "64MiB → 16MiB" in row
+    assert "61.0 → 31.0" in row

@@ -102,6 +102,15 @@ def test_too_few_bytes_and_imbalance_are_read_from_metrics() -> None:
     assert reasons[Kind.IMBALANCE].startswith("node time imbalance: the busiest node did 1.90 times")
 
 
+def test_few_bytes_that_hardly_matter_to_the_runs_traffic_are_not_flagged() -> None:
+    """A job that writes 300 MB reads some 171 kB; a run that read 80 kB was flagged."""
+    runs = [make_run(i, metrics={"disk_read_bytes": 171e3, "disk_write_bytes": 3e8}) for i in range(5)]
+    runs.append(make_run(5, metrics={"disk_read_bytes": 80e3, "disk_write_bytes": 3e8}))
+    assert positions(table_of(runs), Kind.FEW_BYTES) == []
+    runs.append(make_run(6, metrics={"disk_read_bytes": 171e3, "disk_write_bytes": 1e8}))
+    assert positions(table_of(runs), Kind.FEW_BYTES) == [6]
+
+
 def test_only_valid_runs_are_looked_at_unless_others_are_named() -> None:
     runs = jobs([100.0] * 10) + jobs([1.0], status=RunStatus.INVALID, cause="x")
     table = table_of(runs)

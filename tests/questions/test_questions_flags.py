@@ -15,6 +15,7 @@ from assay.formats.source import Source
 from assay.model.imported import Found
 from assay.model.run import Run
 from assay.quality.anomalies import Kind
+from assay.quality.flagging import odd_times
 from assay.questions.flags import FlagCount, flag_count, flags, flags_in, flags_of_run
 from assay.questions.job_cost import cost_view, unflagged
 from assay.questions.planes import Certainty, PlaneOptions, PlaneView, cost_planes, plane_views
@@ -93,13 +94,55 @@ def test_runs_can_be_filtered_by_what_is_odd_about_them(repository: Repository) 
     assert "anomaly" not in table.factors
 
 
-def test_a_flagged_run_does_not_make_a_layout_cheap(repository: Repository) -> None:
-    (view,) = planes(repository, by=("layout",))
+def test_a_flagged_run_counts_unless_it_is_excluded(repository: Repository) -> None:
+    (every,) = planes(repository, by=("layout",))
+    assert [(row.label, row.n, row.flagged) for row in every.rows] == [("HDD", 13, 1), ("SSD", 12, 0)]
+    assert (every.flagged, every.flagged_count) == (1, True)
+    (view,) = planes(repository, by=("layout",), exclude_flagged=True)
     assert [(row.label, row.n, row.flagged) for row in view.rows] == [("HDD", 12, 1), ("SSD", 12, 0)]
     assert view.rows[0].time_s == pytest.approx(100, rel=0.01)
     assert (view.flagged, view.flagged_count) == (1, False)
-    (every,) = planes(repository, by=("layout",), take="fastest", include_flagged=True)
-    assert (every.rows[0].label, every.rows[0].time_s, every.flagged_count) == ("HDD", 20.0, True)
+
+
+def test_a_flag_about_bytes_excludes_no_time(tmp_path: Path) -> None:
+    store = Repository.create(tmp_path / "r")
+    for number in range(6):
+        read = 2e8 if number == 5 else 1e9
+        store.publish(make_run(number, layout="HDD", levels={"layout": "HDD"}, metrics={"disk_read_bytes": read}))
+    known = flags_in(store)
+    assert flag_count(known.table).kinds == (("too few bytes", 1),)
+    assert not odd_times(known.table).any()
+    (view,) = cost_planes(store, known.table, BOOK, PlaneOptions(exclude_flagged=True), ("layout",))
+    assert (view.rows[0].n, view.flagged) == (6, 0)
+
+
+def test_a_cluster_whose_data_size_is_implausible_wins_no_ranking() -> None:
+    """A suite named 1 TB that ended after 513 s, where every other cluster takes hours, was the cheapest of all."""
+
+    def suites(number: int, cluster: str, seconds: dict[str, float]) -> list[Run]:
+        return [
+            replace(run, workload_parameters={"suite": name}, data_bytes=None)
+            for at, (name, s) in enumerate(seconds.items())
+            for run in times_of(number + 10 * at, "HDD", [s, 1.01 * s], cluster=cluster)
+        ]
+
+    runs = []
+    for number, factor in enumerate((1.0, 1.2, 0.8, 1.1)):
+        times = {"HiBench-100GB": 900 * factor, "HiBench-1TB": 9100 * factor}
+        runs += suites(100 * number, f"al-1{number}", times)
+    runs += suites(900, "al-05", {"HiBench-100GB": 500.0, "HiBench-1TB": 513.0})
+    small, large = plane_views(table_of(runs), {}, BOOK, PlaneOptions(by=("layout", "cluster")))
+    assert len(small.rows) == 5
+    assert small.set_apart == {}
+    assert [row.levels["cluster"] for row in large.rows] == ["al-12", "al-10", "al-13", "al-11"]
+    assert large.set_apart == {
+        "HDD al-05": "19 times as fast per worker as the same work on other clusters: "
+        "the recorded data size is implausible"
+    }
+    fast = [replace(run, duration_s=run.duration_s / 3) if run.cluster == "al-05" else run for run in runs[:-2]]
+    fast += suites(950, "al-05", {"HiBench-1TB": 3200.0})
+    _, plausible = plane_views(table_of(fast), {}, BOOK, PlaneOptions(by=("layout", "cluster")))
+    assert plausible.rows[0].levels["cluster"] == "al-05"
 
 
 def test_another_clusters_runs_are_left_out_with_the_reason_and_do_not_refuse_the_rest(repository: Repository) -> None:
@@ -168,7 +211,7 @@ def test_alojas_k_means_winner_is_no_run_that_is_flagged() -> None:
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     first = {}
     for include in (True, False):
-        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, include_flagged=include))
+        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, exclude_flagged=not include))
         first[include] = (view.rows[0].label, round(view.rows[0].time_s), view.rows[0].flagged, view.certainty)
     assert first[True] == ("HDD ETH m1000-01", 344, 5, Certainty.SINGLE_RUN)
     assert first[False] == ("HDD ETH m1000-01", 785, 5, Certainty.SINGLE_RUN)

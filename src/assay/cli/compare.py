@@ -28,7 +28,7 @@ def _print_ratios(comparisons: Sequence[Comparison]) -> None:
     rows = [
         (
             _name(c),
-            f"{c.candidate} to {c.baseline}",
+            f"{c.baseline} → {c.candidate}",
             ratio(c.ratio),
             interval(c.ratio_low, c.ratio_high),
             f"{c.n_baseline}, {c.n_candidate}",

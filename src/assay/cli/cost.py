@@ -84,7 +84,7 @@ def _remarks(view: PlaneView) -> Iterator[str]:
             "scatter of all that was repeated of this work."
         )
     if view.flagged:
-        how = "; they count here" if view.flagged_count else ", and left out; --include-flagged lets them count"
+        how = "; they count, --exclude-flagged leaves them out" if view.flagged_count else ", and left out"
         yield f"{runs_flagged(view.flagged)}{how}."
     if not view.size_told:
         yield "The source does not tell how much data these runs were on: other sizes may be among them."
@@ -138,7 +138,7 @@ def _print(view: PlaneView) -> None:
     if view.left_out:
         left_out = plural(view.left_out, "run does", "runs do")
         click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
-    for label, why in view.unpriced.items():
+    for label, why in (view.set_apart | view.unpriced).items():
         click.echo(f"left out: {label}: {why}")
 
 
@@ -155,7 +155,7 @@ def _print(view: PlaneView) -> None:
 )
 @click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
 @click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")
-@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the draws.")
 @repository_option
@@ -167,7 +167,7 @@ def cost(
     take: Take,
     on: str | None,
     currency: str | None,
-    include_flagged: bool,
+    exclude_flagged: bool,
     where: tuple[str, ...],
     seed: int,
     repository: Path,
@@ -187,7 +187,7 @@ def cost(
             "day, but those that the book does not date",
             err=True,
         )
-    asked = PlaneOptions((), take, day, currency, seed, include_flagged)
+    asked = PlaneOptions((), take, day, currency, seed, exclude_flagged)
     views = cost_planes(opened, table, book, asked, factors)
     if as_json:
         print_json([_as_json(view) for view in views])

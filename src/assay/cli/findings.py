@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 @click.option(
     "--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): what pays is judged by it."
 )
-@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @json_option
 @repository_option
 def findings(
-    prices: Path | None, include_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
+    prices: Path | None, exclude_flagged: bool, where: tuple[str, ...], as_json: bool, repository: Path
 ) -> None:
     """What the runs say to the field's common claims: supported, contradicted or undecided, with the numbers."""
     from assay.questions.findings import findings_view
@@ -40,7 +40,7 @@ def findings(
 
         book = load_prices(prices)
     opened, _, table = read_flagged(repository, where)
-    view = findings_view(opened, table, book, include_flagged=include_flagged)
+    view = findings_view(opened, table, book, exclude_flagged=exclude_flagged)
     if as_json:
         print_json(json_value(view.by_origin))
         _tell_flagged(view, to_stderr=True)
@@ -60,7 +60,7 @@ def findings(
 
 def _tell_flagged(view: FindingsView, *, to_stderr: bool = False) -> None:
     if view.flagged:
-        how = "they count here" if view.flagged_count else "left out; --include-flagged lets them count"
+        how = "they count; --exclude-flagged leaves them out" if view.flagged_count else "left out"
         click.echo(f"{runs_flagged(view.flagged)}: {how}.", err=to_stderr)
 
 

@@ -111,7 +111,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
     scale = f", lab at scale {item.lab_scale}" if item.lab_scale else ""
     return (
         item.group,
-        f"{item.candidate} to {item.baseline}",
+        f"{item.baseline} → {item.candidate}",
         f"{format_ratio(item.ratio)}×",
         interval(item.low, item.high),
         item.holds_for.words if item.low is not None else NOTHING,

@@ -120,7 +120,7 @@ def _print_performance(view: CostView) -> None:
     help="paper: whole jobs and whole cents, truncated as in SanDisk's paper.",
 )
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
-@click.option("--include-flagged", is_flag=True, help="Let runs count that are flagged as odd in their times.")
+@click.option("--exclude-flagged", is_flag=True, help="Leave out runs whose times are flagged as outliers.")
 @where_option
 @repository_option
 @json_option
@@ -129,7 +129,7 @@ def tco(
     years: float,
     rounding: Rounding,
     baseline: str | None,
-    include_flagged: bool,
+    exclude_flagged: bool,
     where: tuple[str, ...],
     repository: Path,
     as_json: bool,
@@ -139,7 +139,7 @@ def tco(
 
     book = load_prices(prices)
     opened, _, table = read_flagged(repository, where)
-    runs, flagged = (opened.runs_at(table, range(len(table))), 0) if include_flagged else unflagged(opened, table)
+    runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
     first = baseline_among(runs, LAYOUT_FACTOR, baseline)
     view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
     if as_json:
@@ -150,4 +150,4 @@ def tco(
         for layout, why in view.unpriced.items():
             click.echo(f"left out: {layout}: {why}")
         if flagged:
-            click.echo(f"{runs_flagged(flagged)}, and left out; --include-flagged lets them count.")
+            click.echo(f"{runs_flagged(flagged)}, and left out.")

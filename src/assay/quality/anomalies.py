@@ -5,7 +5,8 @@ found is off what was expected, whatever the kind), of these kinds:
 
 - *did not do its work*: faster than its workload's learned floor, so a failed run that was recorded as a success;
 - *too fast*, *too slow*: far from its repetitions' median, or, with fewer than three of them, from a log-linear model;
-- *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved;
+- *too few bytes*: a byte metric far below what its repetitions, or runs of the same work, moved, by at least 1 % of the
+  run's usual traffic;
 - *imbalance*: one node did much more than the mean one (metrics named ``…_imbalance``: maximum over mean), and more so
   than in its repetitions, or in runs of the same work: tasks that are few lie unevenly by chance in all of them.
 
@@ -13,7 +14,7 @@ How expectations come about is in ``scatter.py``. Nothing is learned from a run'
 caller's choice. docs/anomalies.md has precision and recall against ALOJA's own label.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -40,6 +41,9 @@ MODELLED_RATIO = 1.5
 FEW_BYTES_OWN = 0.5
 FEW_BYTES_WORK = 0.25
 """Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
+FEW_BYTES_TRAFFIC_SHARE = 0.01
+"""Bytes that are missing must be at least this share of the run's usual traffic (all byte metrics together): a job that
+only writes reads a few kilobytes, and by chance reads half as many."""
 RUNS_OF_WORK_MIN = 10
 _NO_BYTES = 1e-9
 IMBALANCE_MIN = 1.5
@@ -211,8 +215,22 @@ def _medians(logs: Floats, groups: Groups, runs_min: int) -> Floats:
     return medians[groups.of_row]
 
 
-def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str, learn: Mask) -> _Flags:
-    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``."""
+def _traffic(table: RunTable, names: Sequence[str]) -> Floats:
+    """Return the bytes of all metrics ``names`` of each run; metrics that a run lacks count as none."""
+    total = np.zeros(len(table))
+    for name in names:
+        values = table.values[name]
+        total += np.where(np.isfinite(values) & (values > 0), values, 0.0)
+    return total
+
+
+def _few_bytes(
+    table: RunTable, configurations: Groups, alike: Groups, name: str, traffic: Floats, learn: Mask
+) -> _Flags:
+    """Return the runs whose bytes are far below those of their repetitions or, without enough, of runs ``alike``.
+
+    ``traffic``: of each run, over all byte metrics. What is missing must matter to it.
+    """
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
     logs = np.log(np.maximum(values, _NO_BYTES))
@@ -221,8 +239,16 @@ def _few_bytes(table: RunTable, configurations: Groups, alike: Groups, name: str
     repeated = np.isfinite(own)
     with np.errstate(invalid="ignore"):
         least = np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work)
-        few = np.flatnonzero((values < least) & (least > _NO_BYTES))  # what moves none can't move fewer
-    expected = np.where(repeated[few], own[few], work[few])
+        usual = np.where(repeated, own, work)
+        total = np.log(np.maximum(traffic[rows], _NO_BYTES))
+        usual_traffic = np.where(
+            repeated,
+            _medians(total, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN),
+            _medians(total, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN),
+        )
+        matters = usual - values >= FEW_BYTES_TRAFFIC_SHARE * usual_traffic
+        few = np.flatnonzero((values < least) & (least > _NO_BYTES) & matters)  # what moves none can't move fewer
+    expected = usual[few]
     nothing = np.full(len(few), np.nan)
     return _Flags(Kind.FEW_BYTES, name, rows[few], values[few], expected, nothing, ~repeated[few])
 
@@ -266,10 +292,11 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     imbalances = [name for name in table.values if name.endswith(IMBALANCE_SUFFIX)]
     same = [name for name in _ALIKE if name in table.columns]
     alike = coarser(table, configurations, same, first) if byte_metrics or imbalances else works
+    traffic = _traffic(table, byte_metrics)
     looked_for = (
         _not_done(table, floors),
         *_off_pace(table, expected),
-        *(_few_bytes(table, configurations, alike, name, done) for name in byte_metrics),
+        *(_few_bytes(table, configurations, alike, name, traffic, done) for name in byte_metrics),
         *(_imbalanced(table, configurations, alike, name, done) for name in imbalances),
     )
     parts = [part for part in looked_for if len(part.positions)]

@@ -9,8 +9,8 @@ import numpy as np
 from assay.quality.anomalies import Anomalies, Kind
 from assay.statistics import ABSENT, ANOMALY, NOT_ODD, Column, Mask, RunTable
 
-TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW, Kind.FEW_BYTES)
-"""The kinds by which a run's time is not what its configuration takes; one busy node is part of that time."""
+TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
+"""The kinds that concern a run's time. Neither a flag about bytes nor one about imbalance does."""
 
 
 def flagged(table: RunTable, found: Anomalies, looked_at: Mask) -> RunTable:

@@ -36,15 +36,15 @@ class FindingsView:
 
 
 def findings_view(
-    repository: Repository, table: RunTable, book: PriceBook | None = None, *, include_flagged: bool = False
+    repository: Repository, table: RunTable, book: PriceBook | None = None, *, exclude_flagged: bool = False
 ) -> FindingsView:
     """Return what the runs of ``table`` say to every claim."""
     odd = odd_times(table)
-    kept = table if include_flagged or not odd.any() else table.taken(~odd)
+    kept = table.taken(~odd) if exclude_flagged and odd.any() else table
     rate_of = partial(_rates_per_h, facts_of_places(repository, kept), book) if book is not None else None
     found = findings(kept, rate_of)
     told = {origin: tuple(items) for origin, items in found.items()}
-    return FindingsView(told, int(odd.sum()), include_flagged, book.name if book else None)
+    return FindingsView(told, int(odd.sum()), not exclude_flagged, book.name if book else None)
 
 
 def _rates_per_h(facts: PlaceFacts, book: PriceBook, configurations: RunTable) -> Floats:

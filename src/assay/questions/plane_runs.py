@@ -40,12 +40,12 @@ class ChosenRuns:
     """A table row of each."""
 
 
-def counted_runs(table: RunTable, jobs: Groups, *, include_flagged: bool) -> CountedRuns:
-    """Return the runs that count: valid, with a time, not warm beside cold ones, and not flagged unless asked for."""
+def counted_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> CountedRuns:
+    """Return the runs that count: valid, with a time, and not warm where others are cold."""
     counts = usable(table)
     counts &= ~warm_beside_cold(table, jobs, counts)
     flagged = odd_times(table) & counts
-    return CountedRuns(counts if include_flagged else counts & ~flagged, flagged)
+    return CountedRuns(counts & ~flagged if exclude_flagged else counts, flagged)
 
 
 def _grouped(table: RunTable, rows: Ints, names: Sequence[str]) -> Groups:

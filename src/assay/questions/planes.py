@@ -4,9 +4,9 @@ In: a :class:`RunTable`, what runs said of their clusters, a price book. Out: on
 workload with its size, origin and scale: only those have comparable times). A row of it is one combination of levels of
 the factors asked for, such as a layout with a network.
 
-Which runs stand for a row is said by ``take`` (``plane_runs.py``). Runs that are flagged as odd in their times do not
-count, unless asked for, and are counted in each row. What the book does not price is left out with its reason: other
-clusters' runs are often beside those that it is of.
+``take`` chooses the runs that stand for a row (``plane_runs.py``). Runs whose times are flagged as outliers count,
+unless they are excluded. Runs whose data size is implausible are set apart before ranking (``quality/data_sizes.py``).
+What the book does not price is left out with its reason.
 """
 
 import math
@@ -25,12 +25,14 @@ from assay.cost.rate import Price, Rate, exchanged, hourly_rate
 from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ranks, times_of
 from assay.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, ClusterFacts, Environment, PriceBook
+from assay.quality.data_sizes import ImplausibleSizes, implausible_sizes
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
 from assay.statistics import (
     ABSENT,
     FACTOR_SYNONYMS,
     SIZE_OPTIONS,
+    Floats,
     Ints,
     RunTable,
     first_rows,
@@ -56,8 +58,8 @@ class PlaneOptions:
     """The day whose prices count; None: the book's date."""
     currency: str | None = None
     seed: int = 0
-    include_flagged: bool = False
-    """Let runs count whose times are flagged as odd."""
+    exclude_flagged: bool = False
+    """Leave out runs whose times are flagged as outliers."""
 
 
 class Certainty(StrEnum):
@@ -83,7 +85,7 @@ class PlaneRow:
     n_all: int
     """Runs that count in this row, of which ``n`` stand for it."""
     flagged: int
-    """Runs of this row that are flagged as odd in their times: left out, unless asked for."""
+    """Runs of this row whose times are flagged as outliers."""
     time_s: float
     time_low_s: float | None
     time_high_s: float | None
@@ -138,12 +140,14 @@ class PlaneView:
     flips: tuple[FlipRow, ...]
     unpriced: dict[str, str]
     """What was left out because the book does not price it, and why."""
+    set_apart: dict[str, str]
+    """What is not ranked because its recorded data size is implausible, and why."""
     left_out: int
     """Runs that do not count: invalid, failed, without a time, or warm beside cold ones."""
     flagged: int
-    """Runs whose times are flagged as odd."""
+    """Runs whose times are flagged as outliers."""
     flagged_count: bool
-    """Whether these count all the same."""
+    """Whether these count, as they do unless they are excluded."""
     draws: int
 
     @property
@@ -375,11 +379,32 @@ def _empty_view(
         rows=(),
         flips=(),
         unpriced=unpriced,
+        set_apart={},
         left_out=0,
         flagged=0,
-        flagged_count=options.include_flagged,
+        flagged_count=not options.exclude_flagged,
         draws=0,
     )
+
+
+def _workers(table: RunTable, facts: PlaceFacts) -> Floats:
+    """Return the number of workers of each row's cluster, as far as any run there recorded it; NaN elsewhere."""
+    column = table.columns.get("cluster")
+    if column is None:
+        return np.full(len(table), np.nan)
+    known = {cluster: told.workers for (cluster, _), told in facts.items() if told.workers}
+    by_level = np.array([*(float(known.get(level, np.nan)) for level in column.levels), np.nan])
+    workers: Floats = by_level[column.codes]  # ABSENT is -1: the last
+    return workers
+
+
+def _set_apart(table: RunTable, rows: Ints, found: ImplausibleSizes, by: Sequence[str]) -> dict[str, str]:
+    """Return why the rows of one job are set apart, by the levels that would have made their row of the view."""
+    labels: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        levels = [table.columns[name].text(row) for name in by]
+        labels.setdefault(" ".join(level for level in levels if level), []).append(row)
+    return {label: found.reason(np.array(at)) for label, at in labels.items()}
 
 
 def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: PlaneOptions) -> list[PlaneView]:
@@ -394,11 +419,12 @@ def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: Pl
                 hint=f"{did_you_mean(name, table.factors, FACTOR_SYNONYMS)}there is {', '.join(table.factors)}",
             )
     jobs = groups_by(table, same_work(table))
-    counted = counted_runs(table, jobs, include_flagged=options.include_flagged)
-    rows = np.flatnonzero(counted.counts)
+    counted = counted_runs(table, jobs, exclude_flagged=options.exclude_flagged)
+    implausible = implausible_sizes(table, counted.counts, _workers(table, facts))
+    rows = np.flatnonzero(counted.counts & ~implausible.rows)
     if not len(rows):
         raise RepositoryError(
-            "there is no valid run to price" + (" that is not flagged as odd" if counted.flagged.any() else ""),
+            "there is no valid run to price" + (" that is not flagged" if options.exclude_flagged else ""),
             hint="`assay runs` lists what there is, and why",
         )
     all_runs, job_of_row = np.bincount(jobs.of_row, minlength=jobs.count), jobs.of_row[rows]
@@ -410,8 +436,10 @@ def plane_views(table: RunTable, facts: PlaceFacts, book: PriceBook, options: Pl
     for part in parts:
         job = jobs.of_row[part[0]]
         flagged = odd[jobs.of_row[odd] == job]
-        shown = 0 if options.include_flagged else len(flagged)
-        views.append(_plane_view(table, part, (int(all_runs[job]) - len(part) - shown, flagged), facts, book, options))
+        apart = np.flatnonzero(implausible.rows & (jobs.of_row == job))
+        shown = len(apart) + (len(flagged) if options.exclude_flagged else 0)
+        view = _plane_view(table, part, (int(all_runs[job]) - len(part) - shown, flagged), facts, book, options)
+        views.append(replace(view, set_apart=_set_apart(table, apart, implausible, options.by)))
     if not any(view.rows for view in views):
         raise SpecificationError(next(iter(views[0].unpriced.values())))
     return views

@@ -208,6 +208,7 @@ def matched_report(
     overall = [s for s in over_groups(found) if s.ratio is not None]
     shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
     answer, detail = in_simulation(_answer(overall, sections, baseline), overall)
+    left_out = (f"{label}: {why}" for view in costs for label, why in (view.set_apart | view.unpriced).items())
     return MatchedReport(
         title=f"{view.factor} against {baseline}",
         answer=answer,
@@ -227,6 +228,6 @@ def matched_report(
         method=_method(table, found),
         warnings=view.warnings,
         threats=tuple(threats(table, found, view.warnings)),
-        unpriced=tuple(dict.fromkeys(f"{label}: {why}" for view in costs for label, why in view.unpriced.items())),
+        unpriced=tuple(dict.fromkeys(left_out)),
         assay_version=__version__,
     )

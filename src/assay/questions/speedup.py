@@ -7,6 +7,8 @@ and report show; and the published studies' own figures.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from assay.compare.compression import moves_with, with_factors
 from assay.compare.differences import environment_warnings, host_facts
 from assay.compare.matched import baseline_of, combined_or_named, match, stratify
@@ -20,7 +22,7 @@ from assay.repository import Repository
 from assay.statistics import RunTable
 
 SAMPLED = 50
-"""Of how many runs of each level the hosts' records are compared."""
+"""Number of runs of each level whose host records are compared, evenly spaced from its first run to its last."""
 
 
 def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
@@ -41,8 +43,9 @@ def differences(repository: Repository, table: RunTable, factor: str, found: Seq
     valid = status.codes == status.code("valid")
 
     def sample(level: str) -> list[int]:
-        at = ((column.codes == column.code(level)) & valid).nonzero()[0]
-        positions: list[int] = at[:: max(1, len(at) // SAMPLED)][:SAMPLED].tolist()
+        rows = ((column.codes == column.code(level)) & valid).nonzero()[0]
+        evenly = np.linspace(0, len(rows) - 1, min(len(rows), SAMPLED)).round().astype(np.int64)
+        positions: list[int] = rows[evenly].tolist()
         return positions
 
     compared = [item for item in found if item.ratio is not None]

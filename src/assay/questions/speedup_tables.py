@@ -100,7 +100,7 @@ def _spread(speedups: Sequence[Speedup], named: Callable[[Speedup], str]) -> Tex
         rows.append(
             (
                 named(item),
-                f"{item.candidate} to {item.baseline}",
+                f"{item.baseline} → {item.candidate}",
                 *(_mean(one.ratio, one.low, one.high) if one else NOTHING for one in (these, here)),
                 interval(here.one_low, here.one_high),
                 _mean(elsewhere.ratio, elsewhere.low, elsewhere.high) if elsewhere else NOTHING,
@@ -136,7 +136,7 @@ def _pairs(compared: Sequence[ComparedLevels], named: Callable[[ComparedLevels],
                 both = pair.together
                 yield (
                     named(levels_here),
-                    f"{pair.candidate} to {pair.baseline}",
+                    f"{pair.baseline} → {pair.candidate}",
                     f"{pair.sets:,}",
                     _mean(pair.ratio, pair.low, pair.high),
                     (_mean(both.value, both.low, both.high) if both else NOTHING) + (" !" if pair.contradicted else ""),

@@ -115,7 +115,7 @@ def findings_chapter(frame: ReportFrame) -> Chapter | None:
             assert all(f.answer is ClaimAnswer.UNDECIDED for f in found if f not in told)
             blocks.append(Paragraph(line(f"These runs can't tell: {'; '.join(silent)}. {_EVIDENCE_NONE}"), "soft"))
     if frame.findings.flagged:
-        blocks.append(Paragraph(line(f"{runs_flagged(frame.findings.flagged)}, and left out here."), "soft"))
+        blocks.append(Paragraph(line(f"{runs_flagged(frame.findings.flagged)}, and count."), "soft"))
     return Chapter("findings", "Findings", tuple(blocks))
 
 

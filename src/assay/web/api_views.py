@@ -116,14 +116,14 @@ def speedup_published(
 def findings(
     context: ContextOf,
     where: Where = [],  # noqa: B006
-    include_flagged: Annotated[bool, Query(description="Let runs count that are flagged as odd.")] = False,
+    exclude_flagged: Annotated[bool, Query(description="Leave out runs whose times are outliers.")] = False,
 ) -> FindingsView:
     """Tell what the runs say to the field's common claims, by origin."""
     # what pays is judged by the server's own price book
     return context.ask(
-        lambda repository, table: findings_view(repository, table, context.book, include_flagged=include_flagged),
+        lambda repository, table: findings_view(repository, table, context.book, exclude_flagged=exclude_flagged),
         where,
-        ("findings", include_flagged),
+        ("findings", exclude_flagged),
     )
 
 
@@ -161,7 +161,7 @@ def cost(context: ContextOf, asked: CostQuestion) -> list[CostPlane]:
     day = checked_date(asked.on, "on") if asked.on else None
 
     def make(table: RunTable) -> list[CostPlane]:
-        question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.include_flagged)
+        question = PlaneOptions((), asked.take, day, asked.currency, asked.seed, asked.exclude_flagged)
         chosen, book = selected(table, asked.where), book_of(context, asked.prices, asked.changes)
         return [
             CostPlane.model_validate(view)
@@ -176,8 +176,9 @@ def tco_view(context: Context, asked: TcoQuestion) -> CostView:
     repository = context.store.repository
 
     def runs_of(chosen: RunTable) -> list[Run]:
-        every = asked.include_flagged
-        return repository.runs_at(chosen, range(len(chosen))) if every else unflagged(repository, chosen)[0]
+        if asked.exclude_flagged:
+            return unflagged(repository, chosen)[0]
+        return repository.runs_at(chosen, range(len(chosen)))
 
     def make(table: RunTable) -> CostView:
         book, wider = book_of(context, asked.prices, asked.changes), selected(table, asked.beside)

@@ -15,7 +15,7 @@ from assay.model import PriceBook
 
 PRICE = "price."
 YEARS = "3"
-_NAMES = ("view", "workload", "job", "cluster", "by", "take", "years", "rounding", "flagged")
+_NAMES = ("view", "workload", "job", "cluster", "by", "take", "years", "rounding", "unflagged")
 _USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "best", "years": YEARS, "rounding": "none"}
 _LONGEST = 300
 _PRICES_MAX = 200

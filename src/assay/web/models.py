@@ -119,7 +119,7 @@ class CostQuestion(Model):
     take: Literal["best", "all", "fastest"] = "best"
     on: ShortText | None = Field(None, description="The day whose prices count.")
     currency: ShortText | None = None
-    include_flagged: bool = Field(False, description="Let runs count that are flagged as odd in their times.")
+    exclude_flagged: bool = Field(False, description="Leave out runs whose times are flagged as outliers.")
     seed: int = Field(0, ge=0, le=2**31)
 
 
@@ -132,7 +132,7 @@ class CostRow(Model):
     configuration: dict[str, str]
     runs: int = Field(validation_alias="n")
     runs_all: int = Field(validation_alias="n_all")
-    flagged: int = Field(description="Runs that are flagged as odd in their times: left out, unless asked for.")
+    flagged: int = Field(description="Runs whose times are flagged as outliers.")
     time_s: float
     time_low_s: float | None
     time_high_s: float | None
@@ -174,6 +174,7 @@ class CostPlane(Model):
     flips: list[FlipPrice]
     quadrants: Quadrants | None = Field(description="Where fast ends and slow begins, and cheap and dear.")
     unpriced: dict[str, str]
+    set_apart: dict[str, str] = Field(description="Not ranked, as the recorded data size is implausible; and why.")
     left_out: int
     flagged: int
     flagged_count: bool
@@ -191,7 +192,7 @@ class TcoQuestion(Model):
     where: list[ShortText] = Field(default_factory=list, max_length=50)
     beside: list[ShortText] = Field(default_factory=list, max_length=50)
     """Conditions of more runs of the same work, which tell how times scatter where few do."""
-    include_flagged: bool = False
+    exclude_flagged: bool = False
     years: float = Field(3, gt=0, le=100, allow_inf_nan=False)
     rounding: Literal["none", "paper"] = "none"
     baseline: ShortText | None = None

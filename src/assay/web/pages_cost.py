@@ -195,7 +195,7 @@ def _planes(context: Context, asked: CostAsked) -> dict[str, Any]:
         by=[state["by"]] if state.get("by") else [],
         where=_where(asked),
         take=state["take"],
-        include_flagged=bool(state.get("flagged")),
+        exclude_flagged=bool(state.get("unflagged")),
     )
     own = {job_text(plane): plane for plane in api_views.cost(context, question)}
     now = (
@@ -264,7 +264,7 @@ def _years(context: Context, asked: CostAsked) -> dict[str, Any]:
         years=asked.state["years"],
         baseline=of_years.baseline,
         rounding=asked.state["rounding"],
-        include_flagged=bool(asked.state.get("flagged")),
+        exclude_flagged=bool(asked.state.get("unflagged")),
     )
     view = api_views.tco_view(context, question)
     shown = replace(view, rows=view.rows[:ROWS_OF_YEARS_MAX], ratios=view.ratios[:ROWS_OF_YEARS_MAX])
