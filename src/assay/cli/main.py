@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "export": ("assay.cli.exchange", "export", "Write runs as CSV, Parquet, JSON lines, or samples for other tools."),
     "pull": ("assay.cli.exchange", "pull", "Take every run of another repository that is not here yet."),
     "push": ("assay.cli.exchange", "push", "Give another repository every run that it lacks."),
+    "decide": ("assay.cli.decide", "decide", "Decide which option is faster, and what it costs."),
     "compare": ("assay.cli.compare", "compare", "Compare a factor's levels: speedups with their intervals."),
     "speedup": ("assay.cli.speedup", "speedup", "How much faster a factor's levels are, over all matched runs."),
     "findings": ("assay.cli.findings", "findings", "What the runs say to the field's common claims."),

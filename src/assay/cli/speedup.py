@@ -62,7 +62,7 @@ def speedup(
     else:
         table = _dataset_table(dataset, on, where)
     names = [name.strip() for name in factors.split(",")]
-    from assay.compare.compression import with_factors
+    from assay.compare.derived_factors import with_factors
     from assay.questions.speedup import speedup_view, speedups_over
 
     table = with_factors(table, names)

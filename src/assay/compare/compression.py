@@ -6,7 +6,6 @@ compared by itself: runs with and without are never equal in all else. Runs of p
 level already.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -46,11 +45,6 @@ def with_compression(table: RunTable) -> RunTable:
         codes[on] = numbers[table.columns[codec].codes[on]]
     rest = {name: column for name, column in table.columns.items() if name not in (switch, codec, COMPRESSION)}
     return RunTable(table.rows, {**rest, COMPRESSION: Column(codes, tuple(levels))}, table.values, table.source)
-
-
-def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
-    """Return the table with the factors that are made of several parameters, where they are asked for."""
-    return with_compression(table) if COMPRESSION in names else table
 
 
 def _has(column: Column, level: str) -> Mask:

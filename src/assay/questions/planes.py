@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from assay.compare.compression import with_factors
+from assay.compare.derived_factors import with_factors
 from assay.cost.flip import Flip, flips
 from assay.cost.pareto import Plane, Quadrants, plane, priced, quadrants
 from assay.cost.parts import counts_from_facts

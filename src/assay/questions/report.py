@@ -10,7 +10,7 @@ from functools import partial
 
 from assay import __version__
 from assay.campaign.plan_texts import plan_texts
-from assay.compare.compression import with_factors
+from assay.compare.derived_factors import with_factors
 from assay.compare.matched import match, pairs_with
 from assay.model import PriceBook, Run
 from assay.planning.altered import parse_changes

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.compare.compression import moves_with, with_factors
+from assay.compare.compression import moves_with
+from assay.compare.derived_factors import with_factors
 from assay.compare.differences import environment_warnings, host_facts
 from assay.compare.matched import baseline_of, combined_or_named, match, stratify
 from assay.compare.published import AVERAGE, PublishedFigure, aloja, lisa14

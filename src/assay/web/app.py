@@ -24,6 +24,7 @@ from assay.repository.transfer import RefusedBundleError
 from assay.web import (
     api_bundles,
     api_compare,
+    api_decisions,
     api_plan,
     api_predict,
     api_quality,
@@ -107,6 +108,7 @@ def create_app(
         api_runs,
         api_views,
         api_compare,
+        api_decisions,
         api_plan,
         api_quality,
         api_bundles,

@@ -16,7 +16,7 @@ def meanings(names: Iterable[str]) -> dict[str, str]:
 
 
 def _meaning(code: LayoutCode) -> str:
-    devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} a worker"
+    devices = f"{code.disks} {_DEVICES[code.kind]}{'s' if code.disks != 1 else ''} per worker"
     if code.more is None:
         return f"{devices}, for everything" if code.kind == REMOTE else devices
     one = f"one {'local ' if code.kind == REMOTE else ''}{_DEVICES[code.more]}"

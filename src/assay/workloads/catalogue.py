@@ -27,6 +27,15 @@ def known_name(told: str) -> str:
     return name if name in workloads() else told
 
 
+def generates_input(name: str) -> bool:
+    """Return whether a workload's runs only generate another workload's input.
+
+    ALOJA records these under the benchmark's name with the prefix ``prep_`` (github Aloja/aloja,
+    ``common_benchmarks.sh``).
+    """
+    return name.startswith("prep_")
+
+
 @cache
 def _declared(folders: tuple[str, ...]) -> Mapping[str, Workload]:
     """Return the workloads of the modules in ``folders``.

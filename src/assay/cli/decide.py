@@ -1,0 +1,136 @@
+"""``assay decide``: which option is faster, and what does it cost? The answer first, then the evidence."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.reading import read_flagged
+from assay.errors import SpecificationError
+from assay.model import PriceBook
+from assay.questions.decisions.sentences import (
+    answer_of,
+    basis_text,
+    cost_headline,
+    headline,
+    interval_text,
+    option_text,
+    question,
+    scope_text,
+)
+from assay.questions.decisions.values import Decision, WorkloadResult
+from assay.questions.json_values import json_value
+from assay.wording import NOTHING, origin_badge, ratio, workload_title
+
+ROWS_SHOWN = 10
+"""Maximum rows of a table without ``--all``."""
+
+
+def print_decision(decision: Decision, *, rows: int | None = ROWS_SHOWN) -> None:
+    """Print the answer, one row for each workload and option, and the caveats."""
+    click.echo(headline(decision))
+    if money := cost_headline(decision):
+        click.echo(money)
+    click.echo()
+    results = sorted(decision.results, key=lambda result: result.time is None)
+    shown = results if rows is None else results[:rows]
+    priced = any(result.cost for result in results)
+    headers = ["Workload", "Option", "Verdict", f"Speedup vs {decision.baseline}", "95 % interval", "Runs", "Scope"]
+    print_table(
+        [*headers, *(["Cost ratio", "95 % interval"] if priced else [])],
+        [_cells(decision, result, priced=priced) for result in shown],
+    )
+    if len(shown) < len(results):
+        click.echo(f"… {len(results) - len(shown)} more (--all)")
+    click.echo()
+    for caveat in decision.caveats:
+        click.echo(f"caveat: {caveat.text}")
+    scale = origin_badge(decision.origin, decision.lab_scale)
+    click.echo(
+        f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "
+        f"means within {100 * decision.margin:g} %."
+    )
+
+
+def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:
+    time, cost = result.time, result.cost
+    cells = [workload_title(result.workload), option_text(decision.factor, result.option), result.verdict.value]
+    if time is None:
+        cells += [NOTHING] * 4
+    else:
+        interval = interval_text(time) if time.low is not None else NOTHING
+        cells += [ratio(time.ratio), interval, basis_text(time), scope_text(time.scope)]
+    if priced:
+        cells += [ratio(cost.ratio), interval_text(cost)] if cost else [NOTHING, NOTHING]
+    return cells
+
+
+def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN) -> None:
+    """Print each decision under its question and origin."""
+    for number, decision in enumerate(decisions):
+        if number:
+            click.echo()
+        if len(decisions) > 1:
+            options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
+            badge = origin_badge(decision.origin, decision.lab_scale)
+            click.secho(f"{question(decision)} {badge}: {options}", bold=True)
+        print_decision(decision, rows=rows)
+
+
+@click.command("decide")
+@click.argument("factor", required=False)
+@click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
+@click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
+@click.option(
+    "--ignore", multiple=True, metavar="FACTOR", help="Let this factor differ within matched groups; repeatable."
+)
+@click.option("--all", "every", is_flag=True, help="Print every row.")
+@where_option
+@json_option
+@repository_option
+def decide(
+    factor: str | None,
+    baseline: str | None,
+    prices: Path | None,
+    ignore: tuple[str, ...],
+    every: bool,
+    where: tuple[str, ...],
+    as_json: bool,
+    repository: Path,
+) -> None:
+    """Decide which option of FACTOR is faster, and what it costs.
+
+    FACTOR is device_class (SSDs or hard disks), layout, network, containers, or any other factor of the runs. Default:
+    device_class where runs have several.
+
+    \b
+    Examples:
+      assay decide
+      assay decide network --where workload=terasort --prices prices.yaml
+    """
+    from assay.questions.decisions.ask import decisions_of, default_factor
+    from assay.questions.decisions.values import DecisionRequest
+
+    opened, _, table = read_flagged(repository, where)
+    asked = factor or default_factor(table)
+    if asked is None:
+        raise SpecificationError(
+            "all runs have the same storage, network and containers", hint="name a factor: assay decide FACTOR"
+        )
+    request = DecisionRequest(asked, baseline, (), ignore, _book(prices))
+    decisions = decisions_of(opened, table, request)
+    if as_json:
+        print_json(json_value([answer_of(decision) for decision in decisions]))
+    elif decisions:
+        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+    else:
+        click.echo(f"Not compared: no two runs differ in {asked} and are equal in everything else.")
+
+
+def _book(prices: Path | None) -> PriceBook | None:
+    if prices is None:
+        return None
+    from assay.spec import load_prices  # imported here: the specification reader is slow to load
+
+    return load_prices(prices)

@@ -1,0 +1,17 @@
+"""Factors that are derived from several columns, added to a table of runs where a question names them."""
+
+from collections.abc import Sequence
+
+from assay.compare.compression import with_compression
+from assay.compare.device_classes import DEVICE_CLASS, with_device_class
+from assay.model import COMPRESSION
+from assay.statistics import RunTable
+
+
+def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
+    """Return the table with the derived factors among ``names``: ``compression`` and ``device_class``."""
+    if COMPRESSION in names:
+        table = with_compression(table)
+    if DEVICE_CLASS in names:
+        table = with_device_class(table)
+    return table

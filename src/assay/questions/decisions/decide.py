@@ -1,0 +1,156 @@
+"""Which option is faster, and what does it cost? The one place that answers it, for every interface.
+
+In: a table of runs and a :class:`DecisionRequest`. Out: one :class:`Decision` for each origin, lab scale and connected
+group of options, the one with most runs first.
+
+- *Runs*: every valid run counts. Outlier flags exclude nothing; a verdict that changes without them gets a caveat.
+- *Estimate*: one per workload and option (``compare/option_estimates.py``).
+- *Headline*: see ``headline.py``.
+- *Errors*: Holm's correction over every time estimate against the baseline in one decision, and separately over every
+  cost estimate, so that a price book never changes a verdict about time (S. Holm, Scand. J. Stat. 6, 1979).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from assay.compare.derived_factors import with_factors
+from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
+from assay.compare.matched import COUNTED, STRATA, combined_or_named, match
+from assay.compare.option_estimates import OptionEstimates
+from assay.errors import SpecificationError, did_you_mean
+from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.caveats import caveats_of
+from assay.questions.decisions.costs import RunCosts
+from assay.questions.decisions.headline import Row, headline_of
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.statistics import RunTable, hard_disk_layouts, require_factor, usable
+
+
+def decide(table: RunTable, request: DecisionRequest, costs: RunCosts | None = None) -> tuple[Decision, ...]:
+    """Return the decisions that the runs of ``table`` allow; empty where no two options can be compared.
+
+    ``costs``: money per hour of each run; None: no costs. Raises SpecificationError for a factor or a baseline that no
+    run has.
+    """
+    names = [name.strip() for name in request.factor.split(",")]
+    joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
+    column = require_factor(joined, factor)
+    if request.baseline is not None and request.baseline not in column.levels:
+        near = did_you_mean(request.baseline, column.levels)
+        raise SpecificationError(
+            f"no run has {factor} {request.baseline!r}", hint=f"{near}its levels: {', '.join(column.levels)}"
+        )
+    ignore = frozenset(request.ignore)
+    times = OptionEstimates.of(match(joined, factor, ignore))
+    money = None
+    if costs is not None:
+        per_run = costs.per_h * joined.values["duration_s"] / 3600
+        money = OptionEstimates.of(
+            match(replace(joined, values={**joined.values, "duration_s": per_run}), factor, ignore)
+        )
+    decisions = [
+        decision
+        for strata in strata_by_origin(times)
+        for options in connected_options(times, strata)
+        if (decision := _decision(times, money, strata, options, request, costs)) is not None
+    ]
+    return tuple(sorted(decisions, key=lambda decision: -decision.runs))
+
+
+def strata_by_origin(estimates: OptionEstimates) -> list[list[int]]:
+    """Return the strata (one per workload) of each origin and lab scale."""
+    groups: dict[tuple[str | None, ...], list[int]] = defaultdict(list)
+    for stratum in range(len(estimates.strata.counts)):
+        levels = estimates.strata.levels(estimates.matched.table, stratum)
+        groups[tuple(levels.get(name) for name in STRATA)].append(stratum)
+    return list(groups.values())
+
+
+def connected_options(estimates: OptionEstimates, strata: Sequence[int]) -> list[list[int]]:
+    """Return the groups of two or more options (codes of the factor) that matched groups of any workload connect."""
+    parts: list[set[int]] = []
+    for stratum in strata:
+        fit = estimates.joint[stratum]
+        for number in np.unique(fit.blocks.part):
+            merged = set(fit.codes[fit.blocks.part == number].tolist())
+            if len(merged) < 2:
+                continue
+            merged = merged.union(*(part for part in parts if part & merged))
+            parts = [part for part in parts if not part & merged] + [merged]
+    return [sorted(part) for part in parts]
+
+
+def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> str:
+    """Return the level of ``levels`` to compare with when the request names none.
+
+    Hard disks (of several hard-disk layouts, the one with the most valid runs); the smallest number; ``none``; else the
+    level with the most valid runs.
+    """
+    column = require_factor(table, factor)
+    counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
+    by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
+    if factor == DEVICE_CLASS:
+        preferred = [DeviceClass.HARD_DISKS.value]
+    elif factor == LAYOUT_FACTOR:
+        hard_disks = hard_disk_layouts(table)
+        preferred = [level for level in by_runs if level in hard_disks]
+    elif all(level.replace(".", "", 1).isdecimal() for level in levels):
+        preferred = [min(levels, key=float)]
+    else:
+        preferred = ["none"]
+    return next((level for level in preferred if level in levels), by_runs[0])
+
+
+def _decision(
+    times: OptionEstimates,
+    money: OptionEstimates | None,
+    strata: Sequence[int],
+    options: Sequence[int],
+    request: DecisionRequest,
+    costs: RunCosts | None,
+) -> Decision | None:
+    """Return the decision over one connected group of options; None where no workload has an estimate."""
+    table, factor = times.matched.table, times.matched.factor
+    levels = table.columns[factor].levels
+    names = [levels[code] for code in options]
+    baseline = request.baseline if request.baseline in names else baseline_of_options(table, factor, names)
+    code = table.columns[factor].code(baseline)
+    rows = [
+        Row(
+            stratum=stratum,
+            workload=times.strata.levels(table, stratum)["workload"] or "",
+            option=option,
+            time=times.between(stratum, code, option),
+            cost=money.between(stratum, code, option) if money else None,
+        )
+        for stratum in strata
+        for option in options
+        if option != code and times.strata.counts[stratum, [code, option], COUNTED].all()
+    ]
+    if not any(row.time for row in rows):
+        return None
+    headline = headline_of(times, rows, code, levels, request.margin)
+    example = times.strata.levels(table, strata[0])
+    decision = Decision(
+        factor=factor,
+        baseline=baseline,
+        options=headline.options,
+        results=headline.results,
+        shared_workloads=headline.shared_workloads,
+        leader=headline.leader,
+        ties=headline.ties,
+        origin=example.get("origin") or "",
+        lab_scale=example.get("lab_scale"),
+        runs=int(times.strata.counts[np.ix_(strata, options, [COUNTED])].sum()),
+        family=headline.family,
+        margin=request.margin,
+        currency=costs.currency if costs else None,
+        caveats=(),
+    )
+    matched = times.matched
+    of_decision = np.isin(times.strata.of_set[matched.sets.of_row], strata)
+    of_decision &= np.isin(matched.table.columns[factor].codes[matched.positions], options)
+    return replace(decision, caveats=caveats_of(decision, matched, matched.positions[of_decision], request, costs))

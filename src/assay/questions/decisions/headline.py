@@ -1,0 +1,203 @@
+"""From one estimate per workload and option to verdicts, the leading option and its ties.
+
+The headline is the geometric mean of an option's ratios over the workloads that all compared options share, each
+workload counted once, with independent errors; its scope is the narrowest of theirs. An option that shares fewer than
+half of these workloads is not part of the headline. Generated inputs are not workloads of a headline.
+
+The leader is the option with the best joint estimate. An option ties with it unless the leader is faster in a one-sided
+test at 5 % after Bonferroni's correction over the leader's rivals: the fastest option is then among leader and ties in
+at least 95 % of answers (subset selection: S. S. Gupta, Technometrics 7, 1965).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from assay.compare.matched import HoldsFor, combine
+from assay.compare.option_estimates import OptionEstimates, PairEstimate
+from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, Verdict, WorkloadResult
+from assay.statistics import holm
+from assay.workloads.catalogue import generates_input
+
+ALPHA = 0.05
+RUNS_MIN = 3
+"""Minimum runs per option of a single matched group for a verdict."""
+_SCOPES = (HoldsFor.THESE, HoldsFor.DEPLOYMENT, HoldsFor.HERE, HoldsFor.ELSEWHERE)
+"""Inference scopes, narrowest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One option on one workload, or over several, before correction. Logs are of baseline / option."""
+
+    stratum: int
+    workload: str
+    option: int
+    time: PairEstimate | None
+    cost: PairEstimate | None
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What :class:`~.values.Decision` takes from the estimates."""
+
+    options: tuple[OptionResult, ...]
+    results: tuple[WorkloadResult, ...]
+    shared_workloads: tuple[str, ...]
+    leader: str
+    ties: tuple[str, ...]
+    family: int
+
+
+def headline_of(
+    estimates: OptionEstimates, rows: Sequence[Row], baseline: int, levels: Sequence[str], margin: float
+) -> Headline:
+    """Return verdicts of all ``rows``, the options over their shared workloads, and the leader with its ties."""
+    options = list(dict.fromkeys(row.option for row in rows))
+    shared = _shared(rows)
+    strata = list(dict.fromkeys(row.stratum for row in shared))
+    overall = [_over_workloads([row for row in shared if row.option == option], option) for option in options]
+    compared = [row for row in overall if row.time is not None]
+    # A headline over one workload is the row of that workload: it is not tested a second time.
+    tested = [*rows, *(compared if len(strata) > 1 else [])]
+    time_p = _corrected([row.time for row in tested])
+    cost_p = _corrected([row.cost for row in tested])
+    position = {id(row): number for number, row in enumerate(tested)}
+
+    def judged(row: Row) -> tuple[Verdict, TimeRatio | None, CostRatio | None]:
+        number = position[id(row)]
+        time = _time_ratio(row.time, time_p[number]) if row.time else None
+        cost = _cost_ratio(row, cost_p[number]) if row.time and row.cost else None
+        return _verdict(time, margin), time, cost
+
+    results = tuple(WorkloadResult(row.workload, levels[row.option], *judged(row)) for row in rows)
+    leader = max(compared, key=lambda row: row.time.mean.mean if row.time else -math.inf, default=None)
+    if leader is not None and leader.time is not None and leader.time.mean.mean <= 0:
+        leader = None
+    leading = baseline if leader is None else leader.option
+    rivals = [option for option in (baseline, *(row.option for row in compared)) if option != leading]
+    ties = {
+        option: ratio
+        for option in rivals
+        if (ratio := _tie(estimates, strata, option, leading, len(rivals))) is not None
+    }
+    ordered = sorted(overall, key=lambda row: -row.time.mean.mean if row.time else math.inf)
+    return Headline(
+        options=tuple(
+            OptionResult(levels[row.option], *judged(row), len(strata), ties.get(row.option))
+            if row.time
+            else OptionResult(levels[row.option], Verdict.NOT_COMPARED, None, None, 0, None)
+            for row in ordered
+        ),
+        results=results,
+        shared_workloads=tuple(dict.fromkeys(row.workload for row in shared)),
+        leader=levels[leading],
+        ties=tuple(levels[option] for option in ties),
+        family=sum(p is not None for p in time_p),
+    )
+
+
+def _shared(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows that the headline rests on: of the workloads that its options share."""
+    usable = [row for row in rows if row.time is not None and not generates_input(row.workload)]
+    usable = usable or [row for row in rows if row.time is not None]
+    with_interval = [row for row in usable if row.time is not None and row.time.mean.p is not None]
+    usable = with_interval or usable
+    of_option = {
+        option: {row.stratum for row in usable if row.option == option}
+        for option in dict.fromkeys(row.option for row in usable)
+    }
+    shared: set[int] = set()
+    members: list[int] = []
+    for option, strata in sorted(of_option.items(), key=lambda item: -len(item[1])):
+        common = strata & shared if members else strata
+        if 2 * len(common) >= max(len(shared), 1):
+            shared, members = common, [*members, option]
+    return [row for row in usable if row.stratum in shared and row.option in members]
+
+
+def _over_workloads(rows: Sequence[Row], option: int) -> Row:
+    """Return one option over its workloads; no time where it has no row."""
+    if not rows:
+        return Row(-1, "", option, None, None)
+    if len(rows) == 1:
+        return rows[0]
+    times = [row.time for row in rows if row.time]
+    costs = [row.cost for row in rows if row.cost]
+    return Row(-1, "", option, _mean_of(times), _mean_of(costs) if len(costs) == len(rows) else None)
+
+
+def _mean_of(parts: Sequence[PairEstimate]) -> PairEstimate:
+    scope = min((part.mean.holds_for for part in parts), key=_SCOPES.index)
+    mean = replace(combine([part.mean for part in parts]), holds_for=scope)
+    runs = sum(part.runs[0] for part in parts), sum(part.runs[1] for part in parts)
+    return PairEstimate(
+        mean, sum(part.groups for part in parts), runs, np.concatenate([p.matched_groups for p in parts])
+    )
+
+
+def _corrected(estimates: Sequence[PairEstimate | None]) -> list[float | None]:
+    """Return the Holm-corrected p of each estimate; None for one without an interval."""
+    tested = [number for number, found in enumerate(estimates) if found is not None and found.mean.p is not None]
+    p_values = [estimate.mean.p or 0.0 for number in tested if (estimate := estimates[number]) is not None]
+    corrected = dict(zip(tested, holm(p_values).tolist(), strict=True))
+    return [corrected.get(number) for number in range(len(estimates))]
+
+
+def _time_ratio(estimate: PairEstimate, holm_p: float | None) -> TimeRatio:
+    ratio = estimate.mean.ratio
+    return TimeRatio(
+        ratio=ratio.value,
+        low=ratio.low,
+        high=ratio.high,
+        scope=estimate.mean.holds_for,
+        method=estimate.mean.method,
+        groups=estimate.groups,
+        runs_baseline=estimate.runs[0],
+        runs_option=estimate.runs[1],
+        p=estimate.mean.p,
+        holm_p=holm_p,
+    )
+
+
+def _cost_ratio(row: Row, holm_p: float | None) -> CostRatio | None:
+    """Return option cost / baseline cost; None where a run behind the time has no price."""
+    if row.time is None or row.cost is None or row.cost.runs != row.time.runs:
+        return None
+    inverse = row.cost.mean.ratio
+    return CostRatio(
+        ratio=1 / inverse.value,
+        low=None if inverse.high is None else 1 / inverse.high,
+        high=None if inverse.low is None else 1 / inverse.low,
+        price_ratio=math.exp(row.time.mean.mean - row.cost.mean.mean),
+        break_even_price_ratio=math.exp(row.time.mean.mean),
+        holm_p=holm_p,
+    )
+
+
+def _verdict(time: TimeRatio | None, margin: float) -> Verdict:
+    if time is None:
+        return Verdict.NOT_COMPARED
+    if time.low is None or time.high is None or time.holm_p is None:
+        return Verdict.NOT_ENOUGH_RUNS
+    if time.groups == 1 and min(time.runs_baseline, time.runs_option) < RUNS_MIN:
+        return Verdict.NOT_ENOUGH_RUNS
+    if time.holm_p < ALPHA:
+        within = max(time.high, 1 / time.low) <= 1 + margin
+        return Verdict.EQUIVALENT if within else Verdict.FASTER if time.ratio > 1 else Verdict.SLOWER
+    return Verdict.EQUIVALENT if max(time.high, 1 / time.low) <= 1 + margin else Verdict.NOT_DISTINGUISHABLE
+
+
+def _tie(estimates: OptionEstimates, strata: Sequence[int], option: int, leader: int, rivals: int) -> TimeRatio | None:
+    """Return the leader's speedup over ``option`` where the two are not distinguishable; else None."""
+    parts = [estimates.between(stratum, option, leader) for stratum in strata]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or not known:
+        return None
+    estimate = known[0] if len(known) == 1 else _mean_of(known)
+    p = estimate.mean.p
+    if p is not None and estimate.mean.mean > 0 and p / 2 * rivals < ALPHA:
+        return None
+    return _time_ratio(estimate, None)

@@ -1,0 +1,200 @@
+"""Decisions in sentences: the same words in the terminal, on pages, in the API and in reports."""
+
+from dataclasses import dataclass
+
+from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
+from assay.compare.matched import HoldsFor
+from assay.model import LAYOUT_FACTOR
+from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, Verdict, WorkloadResult
+from assay.wording import (
+    capitalised,
+    column_title,
+    count_runs,
+    format_interval,
+    format_ratio,
+    joined,
+    level_text,
+    meanings,
+    plural,
+    workload_title,
+)
+
+ALPHA = 0.05
+_CLASSES = {
+    DeviceClass.HARD_DISKS: "hard disks",
+    DeviceClass.SSD: "SSDs",
+    DeviceClass.NVME: "NVMe drives",
+    DeviceClass.HYBRID: "hybrid storage",
+    DeviceClass.REMOTE: "remote volumes",
+}
+_SCOPES = {
+    HoldsFor.THESE: "tested settings only",
+    HoldsFor.HERE: "similar settings on these clusters",
+    HoldsFor.ELSEWHERE: "other clusters",
+    HoldsFor.DEPLOYMENT: "other deployments",
+}
+_QUESTIONS = {
+    DEVICE_CLASS: "SSDs or hard disks?",
+    LAYOUT_FACTOR: "Which storage layout?",
+    "network": "Faster network?",
+    "compression": "Which compression?",
+    "workers": "More nodes?",
+    "containers": "More containers?",
+}
+
+
+def question(decision: Decision) -> str:
+    """Return the question that the decision answers."""
+    return _QUESTIONS.get(decision.factor, f"Which {column_title(decision.factor)}?")
+
+
+def option_text(factor: str, level: str) -> str:
+    """Return an option in words first, with its code second: ``2 SSDs per worker (SS2)``."""
+    if factor == DEVICE_CLASS:
+        return _CLASSES[DeviceClass(level)]
+    meaning = meanings([level]).get(level)
+    if factor == LAYOUT_FACTOR:
+        return f"{meaning} ({level})" if meaning else level
+    if factor == "network":
+        return meaning or level
+    return f"{column_title(factor)} {level_text(factor, level)}"
+
+
+def scope_text(scope: HoldsFor) -> str:
+    """Return what an interval holds for: ``tested settings only``."""
+    return _SCOPES[scope]
+
+
+def basis_text(time: TimeRatio) -> str:
+    """Return what an estimate rests on: ``3 runs each`` or ``214 matched groups, 495 runs``."""
+    if time.groups == 1:
+        return count_runs(time.runs_baseline, time.runs_option)
+    runs = f"{time.runs_baseline + time.runs_option:,} runs"
+    return f"{plural(time.groups, 'matched group')}, {runs}" if time.groups else f"through other options, {runs}"
+
+
+def interval_text(time: TimeRatio | CostRatio) -> str:
+    """Return the 95 % interval: ``1.57 to 1.79``; ``no interval`` without one."""
+    return "no interval" if time.low is None or time.high is None else format_interval(time.low, time.high)
+
+
+def time_text(time: TimeRatio) -> str:
+    """Return how sure a ratio is: ``95 % interval 1.57 to 1.79, 3 runs each, tested settings only``."""
+    if time.low is None:
+        return f"no interval, {basis_text(time)}"
+    return f"95 % interval {interval_text(time)}, {basis_text(time)}, {scope_text(time.scope)}"
+
+
+def _verb(factor: str, level: str) -> str:
+    if factor == DEVICE_CLASS:
+        return "is" if level == DeviceClass.HYBRID else "are"
+    meaning = meanings([level]).get(level, "1 ")
+    return "is" if factor != LAYOUT_FACTOR or meaning.startswith("1 ") else "are"
+
+
+def _where(workloads: tuple[str, ...]) -> str:
+    if len(workloads) == 1:
+        return f" on {workload_title(workloads[0])}"
+    return f" over {plural(len(workloads), 'workload')}"
+
+
+def _statement(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
+    option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
+    verb = _verb(decision.factor, level)
+    if time is None:
+        return capitalised(f"{option} {verb} not compared with {baseline}{where}.")
+    how, sure = f"{format_ratio(time.ratio)}×", time_text(time)
+    match verdict:
+        case Verdict.FASTER:
+            text = f"{option} {verb} {how} as fast as {baseline}{where} ({sure})."
+        case Verdict.SLOWER:
+            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast ({sure})."
+        case Verdict.EQUIVALENT:
+            margin = f"{100 * decision.margin:g} %"
+            text = f"{option} and {baseline} are equivalent within {margin}{where}: {how} ({sure})."
+        case Verdict.NOT_DISTINGUISHABLE:
+            excludes_one = time.low is not None and time.high is not None and not time.low <= 1 <= time.high
+            after = f" after correction for {decision.family} comparisons" if excludes_one else ""
+            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how} ({sure})."
+        case _:
+            text = f"Not enough runs to compare {option} with {baseline}{where}: {how} ({sure})."
+    return capitalised(text)
+
+
+def result_sentence(decision: Decision, result: WorkloadResult) -> str:
+    """Return one option on one workload as a sentence."""
+    where = f" on {workload_title(result.workload)}"
+    return _statement(decision, result.option, result.verdict, result.time, where)
+
+
+def headline(decision: Decision) -> str:
+    """Return the answer in one sentence, or two where other options tie with the leader."""
+    where, text = _where(decision.shared_workloads), ""
+    compared = [option for option in decision.options if option.time]
+    if decision.leader == decision.baseline:
+        baseline = option_text(decision.factor, decision.baseline)
+        first = compared[0]
+        if len(compared) == 1:
+            return _statement(decision, first.option, first.verdict, first.time, where)
+        text = f"No option was measured to be faster than {baseline}{where}. "
+        return text + "The next: " + _statement(decision, first.option, first.verdict, first.time, where)
+    leader = decision.option(decision.leader)
+    text = _statement(decision, leader.option, leader.verdict, leader.time, where)
+    ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
+    if ties:
+        names = joined([_tie_text(decision, option) for option in ties])
+        text += f" Not distinguishable from {option_text(decision.factor, decision.leader)}: {names}."
+    return text
+
+
+def _tie_text(decision: Decision, option: OptionResult) -> str:
+    tie = option.tied_with_leader
+    assert tie is not None
+    sure = f", {interval_text(tie)}" if tie.low is not None else ""
+    return f"{option_text(decision.factor, option.option)} ({format_ratio(tie.ratio)}×{sure})"
+
+
+def cost_sentence(decision: Decision, level: str, cost: CostRatio) -> str:
+    """Return what a job costs on an option, and at which price that changes, as a sentence."""
+    option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
+    amount = f"{format_ratio(cost.ratio)}× ({interval_text(cost)}) at {format_ratio(cost.price_ratio)}× the price"
+    break_even = f"{format_ratio(cost.break_even_price_ratio)}× the price of {baseline}"
+    if cost.holm_p is None or cost.holm_p >= ALPHA:
+        return capitalised(
+            f"the cost per job of {option} and {baseline} is not distinguishable: {amount}. "
+            f"It is equal at {break_even}."
+        )
+    if cost.ratio < 1:
+        return capitalised(
+            f"a job on {option} costs less than on {baseline}: {amount}. It stays cheaper below {break_even}."
+        )
+    return capitalised(
+        f"a job on {option} costs more than on {baseline}: {amount}. It becomes cheaper below {break_even}."
+    )
+
+
+def cost_headline(decision: Decision) -> str | None:
+    """Return what the leading option costs, or else the first other option; None without prices."""
+    compared = [option for option in decision.options if option.cost]
+    chosen = next((option for option in compared if option.option == decision.leader), None)
+    chosen = chosen or next(iter(compared), None)
+    return cost_sentence(decision, chosen.option, chosen.cost) if chosen and chosen.cost else None
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionAnswer:
+    """A decision with its sentences: what ``--json`` and the REST API return."""
+
+    question: str
+    headline: str
+    cost: str | None
+    """What the leading option costs; None without prices."""
+    sentences: tuple[str, ...]
+    """One sentence for each result."""
+    decision: Decision
+
+
+def answer_of(decision: Decision) -> DecisionAnswer:
+    """Return the decision with its sentences."""
+    sentences = tuple(result_sentence(decision, result) for result in decision.results)
+    return DecisionAnswer(question(decision), headline(decision), cost_headline(decision), sentences, decision)

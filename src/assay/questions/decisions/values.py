@@ -1,0 +1,168 @@
+"""The answer to "which option is faster, and what does it cost?": one frozen object for every interface.
+
+A :class:`Decision` compares the options of one factor (device classes, layouts, networks, numbers of workers) with one
+baseline. It covers runs of one origin and lab scale, and options that matched groups connect. Ratios are baseline time
+/ option time: above 1, the option is faster. Cost ratios are option cost / baseline cost: below 1, the option is
+cheaper.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from assay.compare.matched import HoldsFor
+from assay.model import PriceBook
+
+MARGIN: Final = 0.05
+"""Options whose times differ by at most this share count as equivalent."""
+
+
+class Verdict(StrEnum):
+    """What one estimate comes to, after Holm's correction over all estimates of its decision."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    EQUIVALENT = "equivalent"
+    """The 95 % interval lies within the margin."""
+    NOT_DISTINGUISHABLE = "not distinguishable"
+    NOT_ENOUGH_RUNS = "not enough runs"
+    NOT_COMPARED = "not compared"
+    """No two runs of the option and the baseline are equal in everything else, directly or through other options."""
+
+
+class CaveatKind(StrEnum):
+    """What limits a decision, ordered by how much harm it can do."""
+
+    CONFOUNDED = "confounded"
+    SIMULATED = "simulated"
+    SESSIONS = "sessions"
+    OUTLIERS = "outliers"
+    TESTED_ONLY = "tested settings only"
+    ONE_WORKLOAD = "one workload"
+    ONE_CLUSTER = "one cluster"
+    LAB_SCALE = "lab scale"
+    CACHES = "caches"
+    EXCLUDED = "excluded runs"
+    UNPRICED = "unpriced"
+    HOSTS_DIFFER = "hosts differ"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionRequest:
+    """One question: which level of ``factor`` is faster and cheaper?"""
+
+    factor: str
+    baseline: str | None = None
+    """The option to compare with. None: hard disks, the smallest number, ``none``, or the first that ran."""
+    where: tuple[str, ...] = ()
+    """Conditions ``COLUMN=LEVEL`` on runs."""
+    ignore: tuple[str, ...] = ()
+    """Factors that may differ within a matched group: the answer is then confounded by them."""
+    prices: PriceBook | None = None
+    years: float | None = None
+    """Years of use that a job's cost is spread over. None: the price book's amortisation, or three."""
+    margin: float = MARGIN
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRatio:
+    """Baseline time / option time, with its 95 % interval and what it rests on."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+    """Ends of the 95 % interval; None with too few runs for one."""
+    scope: HoldsFor
+    method: str
+    groups: int
+    """Matched groups that hold both options; 0 where other options connect the two."""
+    runs_baseline: int
+    runs_option: int
+    p: float | None
+    """Two-sided p of no difference, before correction."""
+    holm_p: float | None
+    """The same after Holm's correction over all estimates of the decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class CostRatio:
+    """Option cost / baseline cost of a job, from the same runs as the time ratio."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+    price_ratio: float
+    """Price per hour of the option / of the baseline."""
+    break_even_price_ratio: float
+    """The option is cheaper per job while its price per hour is below this multiple of the baseline's."""
+    holm_p: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadResult:
+    """One option against the baseline on one workload."""
+
+    workload: str
+    option: str
+    verdict: Verdict
+    time: TimeRatio | None
+    cost: CostRatio | None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionResult:
+    """One option against the baseline over the workloads that all compared options share."""
+
+    option: str
+    verdict: Verdict
+    time: TimeRatio | None
+    cost: CostRatio | None
+    workloads: int
+    """Workloads behind ``time``."""
+    tied_with_leader: TimeRatio | None
+    """The leading option's speedup over this option, where the two are not distinguishable; else None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caveat:
+    """One limit of the decision, with its numbers."""
+
+    kind: CaveatKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to one request, for runs of one origin and lab scale and for options that runs connect."""
+
+    factor: str
+    baseline: str
+    options: tuple[OptionResult, ...]
+    """Every other option, best joint estimate first; those not compared on the shared workloads last."""
+    results: tuple[WorkloadResult, ...]
+    """One row for each workload and option."""
+    shared_workloads: tuple[str, ...]
+    """The workloads that the headline rests on."""
+    leader: str
+    """The option with the best joint estimate; the baseline where no option has a better one."""
+    ties: tuple[str, ...]
+    """Options that are not distinguishable from the leader."""
+    origin: str
+    lab_scale: str | None
+    runs: int
+    """Valid runs of these options."""
+    family: int
+    """Number of estimates that Holm's correction covers."""
+    margin: float
+    currency: str | None
+    """Currency of costs; None without a price book."""
+    caveats: tuple[Caveat, ...]
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        """Every workload with a comparison, in the order of the results."""
+        return tuple(dict.fromkeys(result.workload for result in self.results))
+
+    def option(self, name: str) -> OptionResult:
+        """Return the result of one option. Raises KeyError for an unknown one."""
+        return {result.option: result for result in self.options}[name]

@@ -1,0 +1,50 @@
+"""The API of decisions: which option is faster, and what does it cost?"""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from assay.questions.decisions.ask import decisions_of, default_factor
+from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.runs import selected
+from assay.statistics import RunTable
+from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
+
+router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["views"])
+
+
+def decisions_on(
+    context: Context,
+    factor: str | None,
+    baseline: str | None = None,
+    ignore: Sequence[str] = (),
+    where: Sequence[str] = (),
+) -> tuple[Decision, ...]:
+    """Return the decisions on a factor under the server's own price book; kept until the runs change."""
+
+    def make(table: RunTable) -> tuple[Decision, ...]:
+        chosen = selected(table, where)
+        asked = factor or default_factor(chosen)
+        if asked is None:
+            return ()
+        request = DecisionRequest(asked, baseline, (), tuple(ignore), context.book)
+        return decisions_of(context.store.repository, chosen, request)
+
+    return context.store.answer(("decisions", factor, baseline, tuple(ignore), tuple(where)), make)
+
+
+@router.get("/decisions")
+def decisions(
+    context: ContextOf,
+    factor: Annotated[
+        str | None,
+        Query(max_length=300, description="device_class, layout, network, or any factor. Default: device_class."),
+    ] = None,
+    baseline: Annotated[str | None, Query(max_length=300)] = None,
+    ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a matched group.")] = [],  # noqa: B006
+    where: Where = [],  # noqa: B006
+) -> list[DecisionAnswer]:
+    """Decide which option of a factor is faster, and what it costs: one decision per origin and connected group."""
+    return [answer_of(decision) for decision in decisions_on(context, factor, baseline, ignore, where)]

@@ -1,0 +1,242 @@
+"""One decision per question: estimates, verdicts, the leading option, ties, costs and caveats."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.main import assay
+from assay.compare.device_classes import DeviceClass, device_class_of
+from assay.errors import SpecificationError
+from assay.model.run import Origin, Run, RunStatus
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.sentences import answer_of, cost_headline, headline, option_text
+from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
+from assay.questions.json_values import json_value
+from assay.statistics import table_of
+from builders import PRICES_YAML, build_repository, make_run, price_book, study_runs
+from web_support import client_of
+
+pytestmark = pytest.mark.slow
+
+
+def group(times_s: Mapping[str, Sequence[float]], first: int = 0, **changes: object) -> list[Run]:
+    """Return one matched group: runs with these times by layout."""
+    return [
+        make_run(first + number, layout=layout, levels={"layout": layout}, duration_s=duration_s, **changes)
+        for number, (layout, duration_s) in enumerate(
+            (layout, duration_s) for layout, times in times_s.items() for duration_s in times
+        )
+    ]
+
+
+def decided(runs: Sequence[Run], factor: str = "layout", **request: object) -> Decision:
+    """Return the only decision on ``factor``."""
+    (decision,) = decide(table_of(list(runs)), DecisionRequest(factor, **request))  # type: ignore[arg-type]
+    return decision
+
+
+def test_one_group_gives_welchs_ratio_for_the_tested_settings_only() -> None:
+    decision = decided(group({"HD2": [60.0, 63.0, 57.0], "SS2": [30.0, 31.0, 29.5]}))
+    (result,) = decision.results
+    assert result.time is not None
+    expected = math.exp(np.log([60.0, 63.0, 57.0]).mean() - np.log([30.0, 31.0, 29.5]).mean())
+    assert result.time.ratio == pytest.approx(expected)
+    assert (result.verdict, decision.leader, decision.family) == (Verdict.FASTER, "SS2", 1)
+    assert result.time.groups == 1
+    assert CaveatKind.TESTED_ONLY in {caveat.kind for caveat in decision.caveats}
+    assert headline(decision).startswith("2 SSDs per worker (SS2) are 1.99×")
+
+
+def test_equal_options_are_equivalent_only_where_the_interval_lies_within_the_margin() -> None:
+    near = decided(group({"HD2": [60.0, 60.2, 59.9, 60.1], "SS2": [60.1, 60.0, 60.2, 59.8]}))
+    wide = decided(group({"HD2": [60.0, 75.0, 50.0, 66.0], "SS2": [61.0, 52.0, 70.0, 63.0]}))
+    assert near.results[0].verdict is Verdict.EQUIVALENT
+    assert wide.results[0].verdict is Verdict.NOT_DISTINGUISHABLE
+
+
+def test_two_runs_an_option_are_not_enough() -> None:
+    decision = decided(group({"HD2": [60.0, 61.0], "SS2": [30.0, 30.5]}))
+    assert decision.results[0].verdict is Verdict.NOT_ENOUGH_RUNS
+    assert headline(decision).startswith("Not enough runs to compare 2 SSDs per worker (SS2)")
+
+
+def test_disjoint_clusters_have_baselines_of_their_own() -> None:
+    one = group({"HD2": [60.0, 61.0, 59.0], "SS2": [44.0, 45.0, 43.0]}, cluster="lab")
+    other = group({"HD5": [30.0, 31.0, 29.0], "SS1": [40.0, 41.0, 39.0]}, 100, cluster="azure")
+    decisions = decide(table_of([*one, *other]), DecisionRequest("layout"))
+    assert sorted((decision.baseline, decision.leader) for decision in decisions) == [("HD2", "SS2"), ("HD5", "HD5")]
+    text = headline(next(decision for decision in decisions if decision.baseline == "HD5"))
+    assert text.startswith("1 SSD per worker (SS1) is slower than 5 hard disks per worker (HD5)")
+
+
+def test_a_headline_uses_only_the_workloads_that_all_options_share() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0], "HS5": [40.0, 41.0, 39.0]})
+    runs += group(
+        {"HD2": [20.0, 21.0, 20.0], "SS2": [10.0, 10.5, 9.7], "HS5": [15.0, 16.0, 14.0]}, 100, workload="sort"
+    )
+    runs += group({"HD2": [90.0, 91.0, 92.0], "HS5": [10.0, 10.1, 9.8]}, 200, workload="wordcount")
+    decision = decided(runs)
+    assert decision.shared_workloads == ("terasort", "sort")
+    assert decision.leader == "SS2"
+    assert decision.option("HS5").workloads == 2
+    assert {result.workload for result in decision.results} == {"terasort", "sort", "wordcount"}
+
+
+def test_generated_inputs_are_no_workloads_of_a_headline() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
+    runs += group({"HD2": [10.0, 10.1, 10.2], "SS2": [90.0, 91.0, 92.0]}, 100, workload="prep_terasort")
+    decision = decided(runs)
+    assert decision.shared_workloads == ("terasort",)
+    assert decision.leader == "SS2"
+
+
+def test_a_tie_with_the_leader_is_named_with_its_ratio() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 32.0, 29.0], "HS5": [31.0, 30.0, 32.5]})
+    decision = decided(runs)
+    assert decision.leader == "SS2"
+    assert decision.ties == ("HS5",)
+    tie = decision.option("HS5").tied_with_leader
+    assert tie is not None
+    assert tie.low is not None
+    assert tie.high is not None
+    assert tie.low < 1 < tie.high
+    assert "Not distinguishable from 2 SSDs per worker (SS2): 5 hard disks per worker" in headline(decision)
+
+
+def test_device_classes_come_from_recorded_devices_before_names() -> None:
+    assert device_class_of("fast", "2 ssd") is DeviceClass.SSD
+    assert device_class_of("HD5", "5 hdd + 1 ssd") is DeviceClass.HYBRID
+    assert device_class_of("RL3", None) is DeviceClass.REMOTE
+    assert device_class_of("NVE2", None) is DeviceClass.NVME
+    assert device_class_of("something", None) is None
+
+
+def test_layouts_of_a_class_are_compared_as_one_option() -> None:
+    runs = group({"HD2": [60.0, 61.0], "HD5": [50.0, 51.0], "SS2": [30.0, 31.0], "SS1": [35.0, 36.0]})
+    decision = decided(runs, "device_class")
+    assert (decision.baseline, decision.leader) == ("hard disks", "SSD")
+    time = decision.option("SSD").time
+    assert time is not None
+    assert (time.runs_baseline, time.runs_option) == (4, 4)
+    assert headline(decision).startswith("SSDs are 1.6")
+
+
+def test_origins_and_lab_scales_are_decided_apart() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
+    runs += group({"HD2": [60.0, 61.0, 59.0], "SS2": [80.0, 81.0, 79.0]}, 100, origin=Origin.SIMULATED)
+    decisions = decide(table_of(runs), DecisionRequest("layout"))
+    assert {decision.origin: decision.leader for decision in decisions} == {"measured": "SS2", "simulated": "HD2"}
+
+
+def test_costs_come_from_the_same_runs_and_a_price_book_changes_no_verdict_about_time(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    table = repository.table()
+    (plain,) = decisions_of(repository, table, DecisionRequest("layout"))
+    (priced,) = decisions_of(repository, table, DecisionRequest("layout", prices=price_book()))
+    assert [result.time for result in priced.results] == [result.time for result in plain.results]
+    assert [result.verdict for result in priced.results] == [result.verdict for result in plain.results]
+    price_ratio = 46567 / 37561
+    for result in priced.results:
+        assert result.time is not None
+        assert result.cost is not None
+        assert result.cost.price_ratio == pytest.approx(price_ratio)
+        assert result.cost.ratio == pytest.approx(price_ratio / result.time.ratio)
+        assert result.cost.low == pytest.approx(price_ratio / (result.time.high or 0))
+        assert result.cost.break_even_price_ratio == pytest.approx(result.time.ratio)
+    assert cost_headline(plain) is None
+    assert "costs less" in (cost_headline(priced) or "")
+
+
+def test_what_a_book_does_not_price_has_no_cost_and_a_caveat(tmp_path: Path) -> None:
+    runs = [*study_runs(), *group({"HS5": [50.0, 51.0, 52.0]}, 500, data_bytes=500_000_000)]
+    repository = build_repository(tmp_path / "r", runs)
+    (decision,) = decisions_of(repository, repository.table(), DecisionRequest("layout", prices=price_book()))
+    of_hybrid = [result for result in decision.results if result.option == "HS5" and result.time]
+    assert all(result.cost is None for result in of_hybrid)
+    assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
+
+
+def test_ignored_factors_are_named_first() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0]}, cluster="a") + group({"SS2": [30.0, 31.0, 29.0]}, 100, cluster="b")
+    assert decide(table_of(runs), DecisionRequest("layout")) == ()
+    decision = decided(runs, ignore=("cluster",))
+    assert decision.caveats[0].kind is CaveatKind.CONFOUNDED
+    assert "Confounded by cluster" in decision.caveats[0].text
+
+
+def test_every_option_of_one_decision_is_corrected_together() -> None:
+    options = {"HD2": [60.0, 61.0, 59.0], "SS2": [56.0, 57.5, 57.0]}
+    alone = decided(group(options))
+    among = decided(group(options | {f"HD{n}": [60.0 + n / 10, 61.0, 59.0] for n in range(3, 9)}))
+    of = {decision.family: next(r.time for r in decision.results if r.option == "SS2") for decision in (alone, among)}
+    assert set(of) == {1, 7}
+    assert of[1] is not None
+    assert of[7] is not None
+    assert of[1].p == of[7].p
+    assert of[7].holm_p == pytest.approx(7 * (of[7].p or 0))
+
+
+def test_a_verdict_that_changes_without_outliers_says_so(tmp_path: Path) -> None:
+    times = {"HD2": [60.0, 60.5, 59.5, 60.2, 59.8, 60.1], "SS2": [50.0, 50.4, 49.6, 50.2, 49.8, 300.0]}
+    repository = build_repository(tmp_path / "r", group(times))
+    from assay.questions.flags import flags_in
+
+    (decision,) = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout"))
+    outliers = [caveat.text for caveat in decision.caveats if caveat.kind is CaveatKind.OUTLIERS]
+    assert decision.results[0].time is not None
+    assert decision.results[0].time.runs_option == 6
+    assert len(outliers) == 1
+    assert "without 1 outlier" in outliers[0]
+    assert "faster without" in outliers[0]
+
+
+def test_failed_and_invalid_runs_do_not_count() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
+    bad = [replace(run, run_id=f"{run.run_id[:-1]}x", status=RunStatus.FAILED, duration_s=1.0) for run in runs]
+    assert decided([*runs, *bad]).results == decided(runs).results
+
+
+def test_unknown_names_are_refused_with_the_nearest() -> None:
+    runs = group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]})
+    with pytest.raises(SpecificationError, match="no run has layout 'SS3'") as error:
+        decided(runs, baseline="SS3")
+    assert "SS2" in (error.value.hint or "")
+    with pytest.raises(SpecificationError, match="no run has a factor 'layuot'"):
+        decided(runs, "layuot")
+
+
+def test_options_are_named_in_words() -> None:
+    assert option_text("device_class", "NVMe") == "NVMe drives"
+    assert option_text("layout", "SS2") == "2 SSDs per worker (SS2)"
+    assert option_text("network", "IB") == "InfiniBand"
+    assert option_text("dfs.blocksize", "67108864") == "HDFS block size 64 MiB"
+
+
+def test_terminal_json_and_api_give_the_same_decision(tmp_path: Path) -> None:
+    repository = build_repository(tmp_path / "r")
+    prices = tmp_path / "prices.yaml"
+    prices.write_text(PRICES_YAML)
+    from assay.questions.flags import flags_in
+    from assay.spec import load_prices
+
+    book = load_prices(prices)
+    (decision,) = decisions_of(repository, flags_in(repository).table, DecisionRequest("layout", prices=book))
+    expected = json_value([answer_of(decision)])
+    arguments = ["decide", "layout", "--repository", str(tmp_path / "r"), "--prices", str(prices)]
+    assert json.loads(CliRunner().invoke(assay, [*arguments, "--json"]).output) == expected
+    answered = client_of(tmp_path / "r", book=book).get("/api/v1/decisions", params={"factor": "layout"})
+    assert answered.json() == expected
+    shown = CliRunner().invoke(assay, arguments).output
+    assert shown.startswith(f"{headline(decision)}\n{cost_headline(decision)}\n")
+    for result in decision.results:
+        assert result.time is not None
+        assert f"{result.time.ratio:.2f}×" in shown
