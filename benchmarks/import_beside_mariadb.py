@@ -32,6 +32,7 @@ from assay.compare.published import aloja
 from assay.formats.catalogue import formats
 from assay.formats.source import Source
 from assay.repository import Repository
+from assay.repository.tables import rows_of_table
 
 WIDE_ROWS = 37_000
 REPEATS = 3
@@ -120,7 +121,7 @@ def cpu_of(pid: int) -> float:
 def by_assay(table: Path, folder: Path) -> tuple[float, float, float, float]:
     """Return the seconds of an import, its CPU seconds, those of the first view, and of the same again."""
     repository = Repository.create(folder / "repository")
-    format_ = formats()["aloja"]
+    format_ = formats(rows_of_table)["aloja"]
     source = Source(table, table.name)
 
     def take() -> None:

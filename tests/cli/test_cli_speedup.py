@@ -130,7 +130,7 @@ def test_a_file_of_no_known_format_and_a_word_that_is_none_are_said(tmp_path: Pa
     repository = ["--repository", str(tmp_path / "repository")]
     done = invoke(import_results, str(strange), *repository)
     assert done.exit_code == 7
-    assert "in no format that is known" in done.output
+    assert "Unrecognised format" in done.output
     assert isinstance(invoke(import_results, "nothing", str(strange), *repository).exception, AssayError)
     assert isinstance(invoke(import_results, *repository).exception, AssayError)
     assert isinstance(invoke(import_results, str(strange), "--map", "a=b", *repository).exception, AssayError)

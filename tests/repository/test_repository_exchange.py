@@ -18,9 +18,10 @@ from assay.errors import RepositoryError
 from assay.formats.source import Source
 from assay.formats.tables.table import table_format
 from assay.model.imported import Found
+from assay.model.run_columns import columns_of_runs
 from assay.model.spreadsheet import harmless_cell, meant_text
 from assay.repository import Repository
-from assay.repository.exchange import copy_bundles, perfkit_samples, wide, write_csv, write_otava
+from assay.repository.exchange import copy_bundles, perfkit_samples, write_csv, write_otava
 from builders import make_run, runs_with
 
 
@@ -125,7 +126,7 @@ def test_a_run_is_found_by_what_its_source_calls_it_and_keeps_that_on_its_way(tm
 
 
 def test_the_wide_table_has_a_value_or_nothing_for_every_run() -> None:
-    kinds, columns = wide([make_run(1), make_run(2, metrics={"job_s": 1.0}, parameters={}, cold=None)])
+    kinds, columns = columns_of_runs([make_run(1), make_run(2, metrics={"job_s": 1.0}, parameters={}, cold=None)])
     rows = dict(zip(kinds, columns, strict=True))
     assert rows["metric:job_s"] == [None, 1.0]
     assert rows["parameter:dfs.blocksize"] == ["64MiB", None]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from assay.errors import RepositoryError
 from assay.model.imported import Found, foreign_run
+from assay.model.run_columns import columns_of_runs
 from assay.repository import Repository
 from assay.repository.coded import read_before
-from assay.repository.exchange import wide
 from assay.repository.tables import connection
 from assay.wording.titles import workload_named
 from builders import make_run
@@ -158,6 +158,6 @@ def test_a_workload_has_one_name_whatever_an_import_called_it(tmp_path: Path) ->
     assert [run.workload for run in repository.runs(workload="dfsioe-write")] == ["dfsioe-write"] * 2
     assert [run.workload for run in repository.runs(workload="own_job")] == ["own_job"]
     assert repository.run(make_run(1).run_id).workload == "dfsioe-write"
-    assert {row[1] for row in zip(*wide(repository.runs())[1], strict=True)} == {"dfsioe-write", "own_job"}
+    assert {row[1] for row in zip(*columns_of_runs(repository.runs())[1], strict=True)} == {"dfsioe-write", "own_job"}
     for told in ("dfsioe_write", "DFSIOE-Write", "enhanced dfsio write"):
         assert workload_named(told, workload.levels) == "dfsioe-write"

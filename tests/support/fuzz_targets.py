@@ -17,11 +17,12 @@ from assay.errors import AssayError
 from assay.formats.catalogue import formats
 from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
-from assay.model import Left, Origin
+from assay.model import Left, Origin, RunStatus
 from assay.repository import Repository
 from assay.repository.bundle import encode_run, write_sums
 from assay.repository.exchange import copy_bundles
 from assay.repository.package import pull_package
+from assay.repository.tables import rows_of_table
 from assay.statistics.found_rows import FoundRows, Item
 from paths import TESTS
 
@@ -58,7 +59,7 @@ Target = Callable[[bytes], int]
 
 def parsers() -> list[str]:
     """Return the names of all that is fuzzed."""
-    return [*formats(), TABLE, PACKAGE, BUNDLE]
+    return [*formats(rows_of_table), TABLE, PACKAGE, BUNDLE]
 
 
 def seeds(name: str) -> list[bytes]:
@@ -82,7 +83,7 @@ def target(name: str, folder: Path, *, stored: bool = True) -> Target:
         return _bundle(folder)
     if name == FOLDERS:
         return _folders(folder, stored)
-    form = table_format(COLUMNS, {}, Origin.MEASURED) if name == TABLE else formats()[name]
+    form = table_format(COLUMNS, {}, Origin.MEASURED) if name == TABLE else formats(rows_of_table)[name]
     path = folder / FILE_NAMES.get(name, "input")
 
     def read(content: bytes) -> int:
@@ -104,7 +105,8 @@ def _all(items: Iterable[Item], stored: bool) -> int:
                 assert (item.duration_s > 0).all(), "runs that took no time"
                 found += len(item)
             else:
-                assert 0 < item.run.duration_s < math.inf, "a run that took no time, or for ever"
+                assert 0 <= item.run.duration_s < math.inf, "a run that took less than no time, or for ever"
+                assert item.run.duration_s or item.run.status is not RunStatus.VALID, "a valid run that took no time"
                 found += 1
                 if stored:
                     encode_run(item.run)
@@ -172,7 +174,7 @@ def _folders(folder: Path, stored: bool) -> Target:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text)
     (folder / LATER_FOLDER / "terasort").mkdir()
-    form = formats()[FOLDERS]
+    form = formats(rows_of_table)[FOLDERS]
 
     def read(content: bytes) -> int:
         name = RUN_FILES[content[0] % len(RUN_FILES) if content else 0]

@@ -18,6 +18,7 @@ from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
 from assay.model import Left, Origin
 from assay.repository import ImportSummary, Repository
+from assay.repository.tables import rows_of_table
 
 _LEFT_SHOWN = 20
 
@@ -99,7 +100,7 @@ class _Job:
 
 def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], origin: Origin) -> _Job:
     """Return what to import. Raises SpecificationError for words that make no sense, FormatError for bad paths."""
-    known = formats()
+    known = formats(rows_of_table)
     named = bool(words) and words[0] in (*known, TABLE) and not Path(words[0]).exists()
     paths = [Path(word) for word in (words[1:] if named else words)]
     if not paths:
@@ -108,12 +109,12 @@ def _job(words: Sequence[str], mapping: Sequence[str], defaults: Sequence[str], 
         )
     missing = next((path for path in paths if not path.exists()), None)
     if missing is not None and len(paths) > 1 and missing == paths[0] and not named and "/" not in str(missing):
-        chosen(str(missing))  # a word that is neither: say which formats there are
+        chosen(str(missing), known)  # a word that is neither: say which formats there are
     sources, doubled = _distinct(sources_in(paths))
     if (mapping or defaults) and not (named and words[0] == TABLE):
         raise SpecificationError("--map and --set are for tables", hint="assay import table FILE --map COLUMN=FIELD …")
     if named:
-        format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else chosen(words[0])
+        format_ = table_format(_pairs(mapping), _pairs(defaults), origin) if words[0] == TABLE else known[words[0]]
         return _Job([(format_, sources)], doubled)
     found, unknown = sorted_by_format(sources, known)
     return _Job([(known[name], files) for name, files in found.items()], {**doubled, **unknown})
@@ -219,7 +220,9 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
 
 
 def _list(as_json: bool) -> None:
-    rows = [(item.name, item.title) for item in formats().values()] + [(TABLE, "any CSV or TSV table, with --map")]
+    rows = [(item.name, item.title) for item in formats(rows_of_table).values()] + [
+        (TABLE, "any CSV or TSV table, with --map")
+    ]
     if as_json:
         print_json([{"name": name, "title": title} for name, title in rows])
     else:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from assay.errors import FormatError, SpecificationError
 from assay.formats.importing import Format
 from assay.formats.source import Source
+from assay.formats.tables.exported import ParquetRows, own_format
 
 _MODULES = (
     "aloja.execs",
@@ -28,16 +29,17 @@ _MODULES = (
 TABLE = "table"
 """The name of the format that needs a mapping: see :func:`~table.table_format`."""
 
-
-def formats() -> dict[str, Format]:
-    """Return the formats by name, in the order in which they are tried."""
-    found = [importlib.import_module(f"assay.formats.{name}").FORMAT for name in _MODULES]
-    return {item.name: item for item in found}
+UNRECOGNISED = "Unrecognised format. For a table: `assay import table FILE --map COLUMN=FIELD …`"
 
 
-def chosen(name: str) -> Format:
+def formats(parquet_rows: ParquetRows) -> dict[str, Format]:
+    """Return the formats by name, in the order in which they are tried. ``parquet_rows`` reads a Parquet file."""
+    foreign = [importlib.import_module(f"assay.formats.{name}").FORMAT for name in _MODULES]
+    return {item.name: item for item in (own_format(parquet_rows), *foreign)}
+
+
+def chosen(name: str, known: Mapping[str, Format]) -> Format:
     """Return the format of this name. Raises :class:`SpecificationError` with those that there are."""
-    known = formats()
     if name not in known:
         raise SpecificationError(f"there is no format {name!r}", hint=f"one of: {', '.join([*known, TABLE])}")
     return known[name]
@@ -57,7 +59,7 @@ def sorted_by_format(
             continue
         name = next((name for name, item in known.items() if item.recognises(source.name, head)), None)
         if name is None:
-            unknown[source.name] = "is empty" if not head else "is in no format that is known here"
+            unknown[source.name] = "is empty" if not head else UNRECOGNISED
         else:
             found.setdefault(name, []).append(source)
     return found, unknown

@@ -16,7 +16,7 @@ from assay.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One run of a foreign file. The import gives ``run`` its id, its campaign and its place."""
+    """One run of an imported file. The import gives ``run`` its id, its campaign and its place, unless it has an id."""
 
     key: str
     """What makes it this run within its format: a job id, a table's row as text. The same in a longer copy of the file,

@@ -26,7 +26,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from assay.errors import RepositoryError
-from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace, warning
+from assay.model import RUN_SCHEMA_VERSION, Run, Task, Trace, run_json
 from assay.repository import queries
 from assay.repository.tables import Reading, add_columns, check_table, connection, read_table, write_table
 from assay.workloads.catalogue import known_name
@@ -98,24 +98,11 @@ def encode_run(run: Run) -> bytes:
 def run_of_json(encoded: bytes | str) -> Run:
     """Return a run that any version of assay wrote. Raises ValueError, MsgspecError or RecursionError when it is none.
 
-    Warnings of schema 1 are words; which codes they are is recognised here. A workload has the one name that is
-    declared, whatever an import of an older version called it.
+    A workload has the one name that is declared, whatever an import of an older version called it.
     """
-    run = _run_of_json(encoded)
+    run = run_json.run_of_json(encoded)
     name = known_name(run.workload)
     return run if name == run.workload else replace(run, workload=name)
-
-
-def _run_of_json(encoded: bytes | str) -> Run:
-    try:
-        return msgspec.json.decode(encoded, type=Run)
-    except msgspec.ValidationError:
-        value = msgspec.json.decode(encoded)
-        warnings = value.get("warnings") if isinstance(value, dict) else None
-        if not isinstance(warnings, list) or not any(isinstance(told, str) for told in warnings):
-            raise
-        told = [warning.recognised(words) if isinstance(words, str) else words for words in warnings]
-        return msgspec.convert(value | {"warnings": told}, type=Run)
 
 
 def decode_run(encoded: bytes) -> Run:

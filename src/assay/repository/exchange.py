@@ -3,9 +3,10 @@
 Bundles never change and their ids are unique, so two repositories are merged by copying. Every bundle is checked
 against its checksums before it is taken.
 
-Forms of figures: a wide table (CSV, Parquet) with one row a run, whose columns are named as ``assay import table``
-names fields where it has such a field; JSON lines of whole runs; PerfKitBenchmarker's samples (one JSON object a line,
-as its ``NewlineDelimitedJSONPublisher`` writes them); and Apache Otava's CSV (a time, attributes, a column per metric).
+Forms of figures: a table with one row per run (CSV, Parquet; :mod:`assay.model.run_columns`); JSON lines of whole runs;
+PerfKitBenchmarker's samples (one JSON object a line, as its ``NewlineDelimitedJSONPublisher`` writes them); and Apache
+Otava's CSV (a time, attributes, a column per metric). ``assay import`` reads the first three back
+(:mod:`assay.formats.tables.exported`).
 """
 
 import csv
@@ -19,28 +20,13 @@ import msgspec
 
 from assay.errors import RepositoryError
 from assay.model import Run, harmless_cell
+from assay.model.run_columns import columns_of_runs
 from assay.repository.bundle import SIGNATURE_FILE, Problem, ProblemKind, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
 from assay.repository.signatures import trouble_with
 from assay.repository.tables import Engine, write_table
 from assay.statistics import circumstances, started_unix_s
-
-_FIELDS = (
-    "run_id",
-    "workload",
-    "layout",
-    "cluster",
-    "engine",
-    "engine_version",
-    "status",
-    "origin",
-    "started_at",
-    "duration_s",
-    "data_bytes",
-)
-_KINDS = {"duration_s": "DOUBLE", "data_bytes": "BIGINT", "cold": "BOOLEAN", "repetition": "INTEGER"}
-_MORE = ("source_id", "cold", "repetition", "plan", "campaign_id", "lab_scale")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +61,9 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     return Copied(copied, len(names) - len(missing), tuple(refused))
 
 
-def wide(runs: Sequence[Run]) -> tuple[dict[str, str], list[list[Any]]]:
-    """Return the columns of a wide table with their SQL types, and their values; a run without a value has None."""
-    levels = sorted({name for run in runs for name in run.levels if name != "layout"})
-    parameters = sorted({name for run in runs for name in run.parameters})
-    options = sorted({name for run in runs for name in run.workload_parameters})
-    metrics = sorted({name for run in runs for name in run.metrics})
-    kinds = {name: _KINDS.get(name, "VARCHAR") for name in (*_FIELDS, *_MORE)} | {"lab_scale": "DOUBLE"}
-    columns: list[list[Any]] = [[_plain(getattr(run, name)) for run in runs] for name in (*_FIELDS, *_MORE)]
-    groups = (
-        ("level", levels, "levels", "VARCHAR"),
-        ("parameter", parameters, "parameters", "VARCHAR"),
-        ("option", options, "workload_parameters", "VARCHAR"),
-        ("metric", metrics, "metrics", "DOUBLE"),
-    )
-    for kind, names, attribute, sql in groups:
-        for name in names:
-            kinds[f"{kind}:{name}"] = sql
-            columns.append([getattr(run, attribute).get(name) for run in runs])
-    return kinds, columns
-
-
-def _plain(value: Any) -> Any:
-    return str(value) if isinstance(value, str) else value
-
-
 def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
     """Write the wide table as CSV (RFC 4180, UTF-8), in cells that no spreadsheet runs (:func:`harmless_cell`)."""
-    kinds, columns = wide(runs)
+    kinds, columns = columns_of_runs(runs)
     writer = csv.writer(file)
     writer.writerow(map(harmless_cell, kinds))
     writer.writerows(map(harmless_cell, row) for row in zip(*columns, strict=True))
@@ -110,7 +71,7 @@ def write_csv(runs: Sequence[Run], file: IO[str]) -> None:
 
 def write_parquet(runs: Sequence[Run], path: Path) -> None:
     """Write the wide table as Parquet."""
-    kinds, columns = wide(runs)
+    kinds, columns = columns_of_runs(runs)
     write_table(path, kinds, columns)
 
 

@@ -11,7 +11,7 @@
 
 Ids are made from content. An import's comes from its format and files, so the same files make the same bundle, wherever
 that is done. A run's comes from its format and what makes it this run there (:class:`Found`'s key), so a longer copy of
-a file adds only what is new.
+a file adds only what is new. A run that assay exported keeps its own id.
 """
 
 from __future__ import annotations
@@ -166,6 +166,8 @@ def gathered(
     ids = RunIds(format_name)
     found: list[tuple[Found, str] | FoundRows] = []
     left: list[Left] = []
+    own_ids: set[str] = set()
+    """Ids of runs that bring their own: those that assay exported."""
     buffer = bytearray()
     for item in _storable(items, progress):
         if isinstance(item, Left):
@@ -174,9 +176,14 @@ def gathered(
             found.append(replace(item, keys=ids.of_each(item.keys)))  # the ids are all that is asked for from here on
         elif mistake := _unstorable(item.run, buffer):
             left.append(Left(item.where, mistake))
-        else:
+        elif not item.run.run_id:
             found.append((item, ids.of(item.key)))
-    there = known(ids.given)
+        elif item.run.run_id in own_ids:
+            left.append(Left(item.where, "has the run_id of a run above"))
+        else:
+            own_ids.add(item.run.run_id)
+            found.append((item, item.run.run_id))
+    there = known([*ids.given, *own_ids])
     batch = Batch(bundle_id, format_name, [], [], [], [], left, sorted(there), sources)
     position = 0
     blocks: list[PlacedRows] = []
@@ -195,9 +202,11 @@ def gathered(
 
 
 def _add(batch: Batch, item: Found, run_id: str, *, position: int, plan: str) -> None:
-    """Add a single run to a batch."""
-    own = {"run_id": run_id, "campaign_id": batch.import_id, "plan": item.run.plan or plan}
-    batch.runs.append(imported.like(item.run, **own, block=position, position=position))
+    """Add a single run to a batch. A run that assay exported keeps its campaign and its place there."""
+    run = imported.like(item.run, plan=item.run.plan or plan)
+    if not run.run_id:
+        run = imported.like(run, run_id=run_id, campaign_id=batch.import_id, block=position, position=position)
+    batch.runs.append(run)
     batch.tasks.extend((run_id, task) for task in item.tasks)
     if item.trace:
         batch.traces.append((run_id, item.trace))

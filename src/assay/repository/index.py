@@ -380,7 +380,7 @@ class _Stock:
     """The older index's files, with how many rows each has."""
     covered: set[str] = field(default_factory=set)
     may_repeat: bool = False
-    """Whether several bundles may hold the same run: only imports that overlap do."""
+    """Whether several bundles may hold the same run: imports that overlap, and a run and its own exported figures."""
 
     def settle(self, opened: DuckDBPyConnection) -> list[tuple[str, int]]:
         """Decide which files stay, and return these; the rows of the others become parts."""
@@ -444,7 +444,7 @@ def _gathered(
         stock.parts.append(f"SELECT * FROM {_NEW}_{number}")  # noqa: S608 - a constant and a number
     for name, file, own in imports:
         stock.parts.append(recoded(queries.parquet(str(file.absolute())), own, stock.coding, bundle=name))
-    stock.may_repeat = bool(imports or recoding)
+    stock.may_repeat = bool(imports or recoding or singles)
     return stock
 
 

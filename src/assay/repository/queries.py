@@ -167,9 +167,12 @@ def all_rows(parts: Sequence[str], *, without_repeated: bool) -> str:
 
 
 def repeated_runs(parts: Sequence[str]) -> str:
-    """Return the statement that makes ``repeated``: runs that several bundles hold, with each bundle but the first."""
+    """Return the statement that makes ``repeated``: runs that several bundles hold, with each bundle but one.
+
+    A run's own bundle counts before an import of its exported figures, which lack its tasks and traces.
+    """
     united = " UNION ALL ".join(f"SELECT run_id, bundle FROM ({part})" for part in parts)
-    firsts = "min(bundle) OVER (PARTITION BY run_id)"
+    firsts = "first_value(bundle) OVER (PARTITION BY run_id ORDER BY bundle <> run_id, bundle)"
     return f"CREATE OR REPLACE TEMP TABLE repeated AS SELECT run_id, bundle FROM ({united}) QUALIFY bundle <> {firsts}"
 
 

@@ -27,6 +27,9 @@ _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
 }
 
 
+_ROWS_AT_ONCE = 1_000
+
+
 @contextmanager
 def connection() -> Iterator[DuckDBPyConnection]:
     """Open DuckDB in memory. Its errors leave the block as :class:`RepositoryError`."""
@@ -111,6 +114,15 @@ def read_table(paths: Sequence[Path], kinds: Mapping[str, str], reading: Reading
     with reading() as opened:
         rows = opened.execute(queries.selected(kinds), [[str(path.absolute()) for path in paths]]).fetchall()
     return [list(column) for column in zip(*rows, strict=True)] or [[] for _ in kinds]
+
+
+def rows_of_table(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a Parquet file, column name to value."""
+    with connection() as opened:
+        found = opened.execute(f"SELECT * FROM {queries.READ}", [str(path.absolute())])  # noqa: S608 - a constant
+        names = [name for name, *_ in found.description or []]
+        while rows := found.fetchmany(_ROWS_AT_ONCE):
+            yield from (dict(zip(names, row, strict=True)) for row in rows)
 
 
 def check_table(opened: DuckDBPyConnection, path: Path, kinds: Mapping[str, str]) -> None:
