@@ -14,6 +14,7 @@ WATCHING = "campaign/test_campaign_watching.py::"
 READINESS = "engines/test_engines_readiness.py::"
 HOSTILE = "repository/test_repository_hostile.py::"
 LOOP = "campaign/test_campaign_loop.py::"
+CANCELLATION = "campaign/test_campaign_cancellation.py::"
 DISK = "faults/test_disk_errors.py::"
 DOCUMENTS = "spec/test_spec_documents.py::"
 UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
@@ -145,6 +146,16 @@ SERVER = (
 )
 
 DURING = (
+    Claim(
+        "work that ends, or is cancelled, in any tick of the watcher while the event loop is busy",
+        "the attempt ends in that tick; what loses a cancellation is cancelled again, up to three times, then named",
+        (
+            f"{CANCELLATION}test_guarded_work_ends_in_whichever_tick_of_the_watcher_it_ends",
+            f"{CANCELLATION}test_a_wait_that_is_cancelled_is_cancelled_in_every_tick",
+            f"{CANCELLATION}test_a_watcher_that_loses_two_cancellations_is_cancelled_again",
+            f"{CANCELLATION}test_what_never_ends_is_named_and_no_longer_waited_for",
+        ),
+    ),
     Claim(
         "a ResourceManager, NameNode or history server that died during a job",
         "the attempt is ended within 15 s, class `engine`, cause `HOST: DAEMON died`",

@@ -17,6 +17,7 @@ import msgspec
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
 from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
+from assay.cancellation import end_tasks, finish
 from assay.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
 from assay.model import Baseline, FailureClass, Fitness, Plan, Run, RunStatus
 from assay.planning.estimate import expected, remaining_s, time_limit
@@ -130,7 +131,7 @@ class Loop:
             stopped = error.message
             raise
         finally:
-            await asyncio.shield(self._settle())
+            await finish(self._settle(), "storing the last run", None)
             self._journal.write("stop", why=stopped)
             unpublished = self._publish_error()
         if unpublished is not None:
@@ -248,8 +249,7 @@ class Loop:
                 raise unpublished
             return task.result()
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await end_tasks(task)
 
     async def _publish(
         self, planned: PlannedRun, published: Published, room: ExitStack, ended: Callable[[str, float, float], None]

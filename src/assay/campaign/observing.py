@@ -8,12 +8,15 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from assay.cancellation import finish
 from assay.hosts.transport import Transport
 from assay.model import CacheState, Cluster, CodedWarning, WarningCode
 from assay.observe.caches import drop_caches
 from assay.observe.sampling import Sampler, SamplerOptions
 
 _CACHE_TIMEOUT_S = 120.0
+STOP_S = 60.0
+"""Maximum time for ending every sampler; each node has twice its own limit."""
 
 
 def sampler_options(cluster: Cluster, name: str, cgroup: Mapping[str, str] | None) -> SamplerOptions:
@@ -83,4 +86,4 @@ async def sampling(
     try:
         yield samplers
     finally:
-        keep(await asyncio.shield(samplers.stop()))
+        keep(await finish(samplers.stop(), "ending the samplers", STOP_S))

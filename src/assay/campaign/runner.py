@@ -20,6 +20,7 @@ from assay.campaign.loop import Loop, Watcher, Work
 from assay.campaign.observing import sampler_options
 from assay.campaign.prepare import Prepared, taken_in
 from assay.campaign.setting import Around, Published, Setting
+from assay.cancellation import finish
 from assay.engines.contract import EngineFacts, MakeProvider, Provider
 from assay.errors import HostError, LabLostError
 from assay.hosts import LocalTransport, Transport, connect_ssh
@@ -36,6 +37,8 @@ from assay.repository import Repository
 
 _ANSWER_TIMEOUT_S = 15.0
 _NOW_INTERVAL_S = 1.0
+CLOSE_S = 300.0
+"""Maximum time for stopping the daemons; those left are ended by the next campaign on the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +202,7 @@ async def carry_out(
             await hands.open(with_baseline=with_baseline)
             made = await Loop(Work(plan, repository, todo, told), hands).run()
         finally:
-            await asyncio.shield(asyncio.ensure_future(hands.close()))
+            await finish(hands.close(), "closing the cluster", 2 * CLOSE_S)
     return Summary(
         todo.journal.campaign_id,
         len(todo.runs),
@@ -226,7 +229,7 @@ def added_up(summaries: Sequence[Summary]) -> Summary:
 
 async def _finish(provider: Provider) -> None:
     """Stop the daemons even when this task is being cancelled."""
-    await asyncio.shield(asyncio.ensure_future(provider.close()))
+    await finish(provider.close(), "stopping the daemons", CLOSE_S)
 
 
 async def connect(cluster: Cluster, stack: AsyncExitStack) -> dict[str, Transport]:

@@ -18,6 +18,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from assay.campaign.setting import Setting
+from assay.cancellation import end_tasks, finish
 from assay.engines.contract import Engine
 from assay.errors import AssayError, EngineError, HostError, LabError
 from assay.hosts.transport import Transport
@@ -33,6 +34,8 @@ GONE_S = 3.0
 """For so long a lab whose node lost its connection is asked whether the node is there."""
 ENGINE_INTERVAL_S = 4.0
 ENGINE_ANSWER_S = 6.0
+STOP_S = 60.0
+"""Maximum time for ending the watch of every node; each node has twice its own limit."""
 PAIR_S = 2 * INTERVAL_S
 """A node whose last look is younger is in reach."""
 _POLL_S = 0.5
@@ -53,7 +56,7 @@ async def watching(setting: Setting, engine: Engine) -> AsyncIterator[Vigil]:
                 raise result
         yield vigil
     finally:
-        await asyncio.shield(vigil.stop())
+        await finish(vigil.stop(), "ending the watch of the nodes", STOP_S)
 
 
 def watch_options(setting: Setting, engine: Engine) -> dict[str, WatchOptions]:
@@ -98,15 +101,13 @@ class Vigil:
         try:
             await asyncio.wait({task, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not task.done():
-                noticed(watch.result().message)
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                raise watch.result()
+                error = watch.result()
+                noticed(error.message)
+                await end_tasks(task)
+                raise error
             return task.result()
         finally:
-            for one in (task, watch):
-                one.cancel()
-            await asyncio.gather(task, watch, return_exceptions=True)
+            await end_tasks(task, watch)
 
     async def last_look(self) -> None:
         """Look once more at every node: what has just ended may have ended by what is only to be seen now."""
@@ -176,7 +177,8 @@ class Vigil:
         if self._engine.pid_files or time.monotonic() - self._asked_s < ENGINE_INTERVAL_S:
             return None
         try:
-            words = await asyncio.wait_for(self._engine.trouble(), ENGINE_ANSWER_S) or ""
+            async with asyncio.timeout(ENGINE_ANSWER_S):
+                words = await self._engine.trouble() or ""
         except TimeoutError:
             words = f"{self._engine.facts.name} does not answer"
         except AssayError as error:

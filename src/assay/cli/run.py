@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from assay.cancellation import end_tasks
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import SpecificationError
 from assay.process import ENDING, terminable
@@ -308,7 +309,10 @@ def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
 
         for number in ENDING:
             loop.add_signal_handler(number, cancel)
-        return await work
+        try:
+            return await work
+        finally:
+            await end_tasks(*(asyncio.all_tasks() - {task}))
 
     try:
         return asyncio.run(main())

@@ -21,6 +21,7 @@ from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from assay.cancellation import end_tasks
 from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show, Storage
 from assay.errors import AssayError, EngineError, HostError, HostTimeoutError
 from assay.model import (
@@ -277,10 +278,10 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
             return task.result()
         finally:
             if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                await end_tasks(task)
                 with contextlib.suppress(TimeoutError, AssayError):
-                    await asyncio.wait_for(self.cut_short(), _CUT_SHORT_S)
+                    async with asyncio.timeout(_CUT_SHORT_S):
+                        await self.cut_short()
 
 
 EngineT = TypeVar("EngineT", bound=Engine)

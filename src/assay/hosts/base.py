@@ -90,7 +90,8 @@ class ForegroundProcess:
     async def started(self, timeout_s: float) -> int | None:
         """Return the pid as soon as the node has told it; None when it ended, or was lost, without telling."""
         with contextlib.suppress(TimeoutError):
-            return await asyncio.wait_for(asyncio.shield(self._pid), timeout_s)
+            async with asyncio.timeout(timeout_s):
+                return await asyncio.shield(self._pid)
         return None
 
     @property
@@ -219,7 +220,8 @@ class BaseTransport:
             channel = await asyncio.shield(opening)
         except asyncio.CancelledError:  # the node may have started it by now, so it must be ended there
             with contextlib.suppress(HostError, TimeoutError):
-                channel = await asyncio.wait_for(opening, START_TIMEOUT_S)
+                async with asyncio.timeout(START_TIMEOUT_S):
+                    channel = await opening
                 await ForegroundProcess(self, argv, channel, token).terminate()
             raise
         return ForegroundProcess(self, argv, channel, token)

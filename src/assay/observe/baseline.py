@@ -20,6 +20,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Se
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from assay.cancellation import end_tasks, finish
 from assay.devices import rates as device_rates
 from assay.devices.rates import Expected, Measured
 from assay.errors import FormatError, HostError
@@ -90,9 +91,7 @@ async def _all(awaitables: Iterable[Awaitable[T]]) -> list[T]:
     try:
         return list(await asyncio.gather(*tasks))
     except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await end_tasks(*tasks)
         raise
 
 
@@ -118,7 +117,8 @@ async def _measure_devices(
         reads = await _fio(transport, jobs)
     finally:
         with contextlib.suppress(HostError):
-            await asyncio.shield(transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S))
+            removing = transport.run(["rm", "-rf", "--", *folders], timeout_s=COMMAND_TIMEOUT_S)
+            await finish(removing, "removing the test files", 2 * COMMAND_TIMEOUT_S)
     found = [value for device in devices for value in _found(cluster, node, device, writes, reads)]
     return {"fio": reads.version.removeprefix("fio-")}, found
 

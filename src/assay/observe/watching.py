@@ -199,4 +199,5 @@ class NodeWatch(NodeStream):
         self._came.clear()
         if self.lost is None:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._came.wait(), timeout_s)
+                async with asyncio.timeout(timeout_s):
+                    await self._came.wait()
