@@ -5,15 +5,15 @@ is there, and it never changes. Otherwise the newest older one is taken, the bun
 runs are written aside, as one more file that names those before it, and renamed into place. Small files at the end are
 written again with the new one, so that there are few: each is more than twice as long as the next. When a bundle has
 vanished, or runs are there twice, all is written again. Readers and writers need no lock: whoever finds no current
-index makes it. One that can't be read is made anew; where none can be kept, it is made in a temporary folder for the
-query at hand.
+index makes it. One that can't be read is made anew. Where the repository can't be written (read-only, or its disk is
+full), the last file is written to a temporary folder and kept until the process ends.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
-import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -41,7 +41,7 @@ from assay.repository.bundle import (
 from assay.repository.coded import Coding, OtherVersionError, load_table, read_coding, recoded, rows_of, write_runs
 from assay.repository.folders import Folders
 from assay.repository.places import IndexFile, IndexFiles, Memory
-from assay.repository.staging import staging, sync
+from assay.repository.staging import TemporaryFolders, not_stored, staging, sync
 from assay.repository.tables import Reading, connection
 from assay.statistics import RunTable
 from assay.workloads.catalogue import known_name
@@ -89,6 +89,8 @@ class Index:
     problems: list[Problem] = field(default_factory=list)
     reading: Reading = connection
     memory: Memory = field(default_factory=Memory)
+    temporary: TemporaryFolders = field(default_factory=TemporaryFolders)
+    """Where the last file of the index is kept when the repository can't be written."""
 
     def runs(self, filters: Filters, *, environment: bool) -> list[Run]:
         """Return the matching runs, newest last; without ``environment`` theirs are left empty, which is faster."""
@@ -173,9 +175,9 @@ class Index:
         """Give the files of the index that a table was read from: its last file's name."""
         with self.reading() as opened:
             files = self.memory.files.get(source)
-            if files is None and self._is_there(source):
+            if files is None and (last := self._located(source)) is not None:
                 with suppress(RepositoryError):
-                    files = IndexFiles.of(opened, self.folders.index / source, self.folders.index)
+                    files = IndexFiles.of(opened, last, self.folders.index)
             if files is None or not files.are_there():
                 raise RepositoryError(
                     "the repository has changed since its runs were read",
@@ -185,17 +187,19 @@ class Index:
             self.memory.note(source, files)
             yield opened, files
 
-    def _is_there(self, source: str) -> bool:
-        return bool(source) and (self.folders.index / source).exists()
+    def _located(self, name: str) -> Path | None:
+        """Return the path of an index file: a temporary one first, since it replaces a damaged one elsewhere."""
+        folders = (*self.temporary.paths(), self.folders.index.absolute()) if name else ()
+        return next((folder / name for folder in folders if (folder / name).exists()), None)
 
     def holds(self, table: RunTable) -> bool:
         """Say whether the index that a table was read from is there."""
         files = self.memory.files.get(table.source)
-        return files.are_there() if files is not None else self._is_there(table.source)
+        return files.are_there() if files is not None else self._located(table.source) is not None
 
     def covers_all(self, table: RunTable) -> bool:
         """Say whether a table was read from the index over the bundles that there are now."""
-        return self._path(bundle_names(self.folders.bundles)).name == table.source
+        return _index_name(bundle_names(self.folders.bundles)) == table.source
 
     def known(self, run_ids: Sequence[str]) -> set[str]:
         """Return which of some ids are those of runs."""
@@ -261,8 +265,10 @@ class Index:
                 path.unlink()
 
     def _files(self) -> list[Path]:
+        folders = (self.folders.index.absolute(), *self.temporary.paths())
         try:
-            return sorted(self.folders.index.glob("runs*.parquet"), key=lambda path: path.stat().st_mtime)
+            files = [path for folder in folders for path in folder.glob("runs*.parquet")]
+            return sorted(files, key=lambda path: path.stat().st_mtime)
         except OSError:  # one was replaced in between
             return []
 
@@ -272,45 +278,35 @@ class Index:
 
     def _answer(self, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
         try:
-            with self._current() as last, self.reading() as opened:
-                return query(opened, IndexFiles.of(opened, last, self.folders.index))
-        except RepositoryError:  # damaged where opening it did not show it, or thrown away just now: make it anew, once
-            with self._current(anew=True) as last, self.reading() as opened:
-                return query(opened, IndexFiles.of(opened, last, self.folders.index))
+            return self._answer_from(self._current(), query)
+        except RepositoryError:  # a file is damaged inside, or was removed just now: make the index again, once
+            return self._answer_from(self._current(anew=True), query)
 
-    @contextmanager
-    def _current(self, *, anew: bool = False) -> Iterator[Path]:
-        """Yield the last file of an index that covers all bundles; ``anew``: made from nothing but them."""
+    def _answer_from(self, last: Path, query: Callable[[DuckDBPyConnection, IndexFiles], Queried]) -> Queried:
+        with self.reading() as opened:
+            return query(opened, IndexFiles.of(opened, last, self.folders.index))
+
+    def _current(self, *, anew: bool = False) -> Path:
+        """Return the last file of an index that covers all bundles; ``anew``: made from nothing but them."""
         self.problems.clear()
         names = bundle_names(self.folders.bundles)
-        path = self._path(names)
-        if path.exists() and not anew:
-            yield path
-            return
-        with tempfile.TemporaryDirectory(prefix="assay-index-") as temporary:
-            with connection() as opened:  # one of its own: it is given settings
-                made = self._make(opened, names, [] if anew else self._files(), Path(temporary))
-            yield made
+        path = self._located(_index_name(names))
+        if path is not None and not anew:
+            return path
+        with connection() as opened:  # a separate connection: it is given settings
+            return self._make(opened, names, [] if anew else self._files())
 
-    def _path(self, names: Iterable[str]) -> Path:
-        covers = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *names])
-        digest = hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()
-        return (self.folders.index / f"runs-{digest}.parquet").absolute()
-
-    def _make(self, opened: DuckDBPyConnection, names: list[str], older: Sequence[Path], temporary: Path) -> Path:
-        """Write the index over ``names`` and return its path; one that can't be kept goes into ``temporary``."""
-        import duckdb
-
-        stock = _gathered(opened, older, self.folders.bundles, names, self.problems)
+    def _make(self, opened: DuckDBPyConnection, names: list[str], older: Sequence[Path]) -> Path:
+        """Write the index over ``names`` and return its path, which is temporary where the repository can't hold it."""
+        stock = _gathered(opened, older, self.folders, names, self.problems)
         if stock.kept and not stock.parts:  # what it lacks can't be read
             return stock.kept[-1][0]
         replaced = {path for path, _ in stock.kept}
-        before = stock.settle(opened)
+        before = stock.settle(opened, self.folders.index)
         for path in replaced - {path for path, _ in stock.kept}:
             with suppress(OSError):
                 os.utime(path, ns=(time.time_ns(), path.stat().st_mtime_ns))  # outdated from now on: see below
         unread = {problem.run_id for problem in self.problems}
-        path = self._path(name for name in names if name not in unread)
         write = partial(
             write_runs,
             opened,
@@ -319,19 +315,27 @@ class Index:
             before=before,
             row_group=queries.ROW_GROUP_LOOKED_UP,
         )
-        try:
-            path.parent.mkdir(exist_ok=True)
-            with staging(self.folders.partial, "index") as folder:
-                aside = folder / path.name
-                write(aside)
-                sync(aside)
-                aside.rename(path)
-        except (OSError, duckdb.Error):
-            path = temporary / path.name
-            write(path)
-            return path
+        path = self._write(_index_name(name for name in names if name not in unread), write)
         self._remove_outdated({path.name, *(name for name, _ in before)})
         return path
+
+    def _write(self, name: str, write: Callable[[Path], object]) -> Path:
+        """Write a file of the index whole and return its path: in the repository, or in a temporary folder."""
+        import duckdb
+
+        temporary = ((folder, folder) for folder in self.temporary.made())
+        for folder, partial_folder in itertools.chain([(self.folders.index, self.folders.partial)], temporary):
+            path = folder.absolute() / name
+            try:
+                folder.mkdir(exist_ok=True)
+                with staging(partial_folder, "index") as aside:
+                    write(aside / name)
+                    sync(aside / name)
+                    (aside / name).rename(path)
+                return path
+            except (OSError, duckdb.Error) as error:
+                failure = error
+        raise not_stored(path, failure) if isinstance(failure, OSError) else failure
 
     def _remove_outdated(self, current: Collection[str]) -> None:
         """Remove files of older indexes, but not while somebody may look up runs in them.
@@ -342,6 +346,12 @@ class Index:
             with suppress(OSError):
                 if file.name not in current and time.time() - file.stat().st_atime > _OUTDATED_AFTER_S:
                     file.unlink()
+
+
+def _index_name(bundles: Iterable[str]) -> str:
+    """Return the name of the last file of an index over these bundles."""
+    covers = "\n".join([str(queries.INDEX_VERSION), queries.INDEX_PARTS, *bundles])
+    return f"runs-{hashlib.blake2b(covers.encode(), digest_size=8).hexdigest()}.parquet"
 
 
 def _run(run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None) -> Run:
@@ -382,8 +392,11 @@ class _Stock:
     may_repeat: bool = False
     """Whether several bundles may hold the same run: imports that overlap, and a run and its own exported figures."""
 
-    def settle(self, opened: DuckDBPyConnection) -> list[tuple[str, int]]:
-        """Decide which files stay, and return these; the rows of the others become parts."""
+    def settle(self, opened: DuckDBPyConnection, folder: Path) -> list[tuple[str, int]]:
+        """Decide which files stay, and return these; the rows of the others become parts.
+
+        A file outside the index's ``folder`` is temporary and never stays: other processes can't read it.
+        """
         files = [str(path) for path, _ in self.kept]
         if self.may_repeat and files:
             ((again,),) = opened.execute(queries.again_there(files, self.parts)).fetchall()
@@ -391,7 +404,7 @@ class _Stock:
             if again:
                 self._take(len(self.kept))
         rows = sum(opened.execute(queries.count_of(part)).fetchall()[0][0] for part in self.parts)
-        while self.kept and self.kept[-1][1] <= _LONGER * rows:
+        while self.kept and (self.kept[-1][1] <= _LONGER * rows or self.kept[-1][0].parent != folder.absolute()):
             rows += self.kept[-1][1]
             self._take(1)
         return [(path.name, count) for path, count in self.kept]
@@ -409,12 +422,17 @@ class _Stock:
 
 
 def _gathered(
-    opened: DuckDBPyConnection, older: Sequence[Path], bundles: Path, names: Sequence[str], problems: list[Problem]
+    opened: DuckDBPyConnection, older: Sequence[Path], folders: Folders, names: Sequence[str], problems: list[Problem]
 ) -> _Stock:
-    """Return what an index over ``names`` is made from; note the bundles that can't be read."""
+    """Return what an index over ``names`` is made from; note the bundles that can't be read.
+
+    It begins with the newest older index that can be read and covers no bundle that has vanished.
+    """
     import duckdb
 
-    stock = _base(opened, older, set(names))
+    usable = (_usable(opened, path, folders.index) for path in reversed(older))
+    stock = next((found for found in usable if found and found.covered <= set(names)), _Stock())
+    bundles = folders.bundles
     singles: list[Run] = []
     recoding: dict[str, list[Run]] = {}
     imports: list[tuple[str, Path, Coding]] = []
@@ -457,15 +475,6 @@ def _single(bundle: Path) -> Run:
     return run
 
 
-def _base(opened: DuckDBPyConnection, older: Sequence[Path], names: set[str]) -> _Stock:
-    """Return the newest older index that can be read and covers nothing that has vanished; else nothing."""
-    for path in reversed(older):
-        found = _usable(opened, path)
-        if found and found.covered <= names:
-            return found
-    return _Stock()
-
-
 def _import_file(bundle: Path) -> Path:
     """Return an import's file of runs. Raises :class:`RepositoryError` when it was changed."""
     changed = check_files(bundle, (IMPORT_RUNS_FILE,))
@@ -474,13 +483,13 @@ def _import_file(bundle: Path) -> Path:
     return bundle / IMPORT_RUNS_FILE
 
 
-def _usable(opened: DuckDBPyConnection, path: Path) -> _Stock | None:
-    """Return what an older index has; None when it can't be read or is of another version."""
+def _usable(opened: DuckDBPyConnection, path: Path, folder: Path) -> _Stock | None:
+    """Return what an older index has, with earlier files in ``folder``; None when it can't be read or is outdated."""
     import duckdb
 
     try:
         coding = read_coding(opened, path)
-        files = IndexFiles.of(opened, path.absolute(), path.parent)
+        files = IndexFiles.of(opened, path.absolute(), folder)
         kept = {name for (name,) in opened.execute(queries.BUNDLES_OF, [files.names]).fetchall()}
         counts = [int(opened.execute(queries.COUNT_OF, [name]).fetchall()[0][0]) for name in files.names]
     except (duckdb.Error, RepositoryError):

@@ -88,6 +88,10 @@ class Repository:
         clear_dead(Folders(root).partial)
         return cls(root, reading)
 
+    def close(self) -> None:
+        """Remove temporary files. A process that a signal ends calls it; otherwise they go when the process ends."""
+        self._index.temporary.close()
+
     @staticmethod
     def is_at(root: Path) -> bool:
         """Say whether there is a repository in ``root``, of whichever version."""

@@ -9,28 +9,76 @@ can't be judged from here and is removed when it is a day old, which no writer e
 import os
 import secrets
 import shutil
+import tempfile
+import threading
 import time
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from assay.errors import RepositoryError
 from assay.process import scope, start_ticks
 
 FOREIGN_AGE_MAX_S = 86_400.0
+_TEMPORARY = "assay-index"
+"""Prefix of folders in the system's temporary folder."""
+
+
+def _own_name(label: str) -> str:
+    pid = os.getpid()
+    return f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
 
 
 @contextmanager
 def staging(partial: Path, label: str) -> Iterator[Path]:
     """Make a folder in ``partial`` to write in; it is gone afterwards unless it was renamed into place."""
     partial.mkdir(exist_ok=True)
-    pid = os.getpid()
-    path = partial / f"{label}~{scope()}~{pid}~{start_ticks(pid)}~{secrets.token_hex(4)}"
+    path = partial / _own_name(label)
     path.mkdir()
     try:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+
+
+class TemporaryFolders:
+    """Temporary folders for what the repository can't hold, removed by ``close`` or when the process ends.
+
+    Those of a process that was killed are removed by the next one that makes some.
+    """
+
+    def __init__(self) -> None:
+        self._folders: dict[str, Path] = {}
+        self._lock = threading.Lock()
+        self.close = weakref.finalize(self, _remove, self._folders)
+        """Removes the folders; called at the latest when the process ends."""
+
+    def paths(self) -> list[Path]:
+        """Return the folders that were made."""
+        return list(self._folders.values())
+
+    def made(self) -> Iterator[Path]:
+        """Yield a folder on disk (TMPDIR), then one in memory: the disk may be full. Each is made once."""
+        for where in (tempfile.gettempdir, lambda: "/dev/shm"):  # noqa: S108 - a folder of this process is made in it
+            with suppress(OSError):
+                yield self._made_in(where())
+
+    def _made_in(self, parent: str) -> Path:
+        with self._lock:
+            if parent not in self._folders:
+                for entry in os.scandir(parent):
+                    if entry.name.startswith(f"{_TEMPORARY}~{scope()}~") and _is_dead(entry, time.time()):
+                        shutil.rmtree(entry.path, ignore_errors=True)
+                path = Path(parent, _own_name(_TEMPORARY))
+                path.mkdir(mode=0o700)
+                self._folders[parent] = path
+            return self._folders[parent]
+
+
+def _remove(folders: dict[str, Path]) -> None:
+    while folders:
+        shutil.rmtree(folders.popitem()[1], ignore_errors=True)
 
 
 def clear_dead(partial: Path, *, now_unix_s: float | None = None) -> list[str]:

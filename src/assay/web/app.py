@@ -142,10 +142,11 @@ def create_app(
 
 @asynccontextmanager
 async def _while_serving(app: FastAPI) -> AsyncIterator[None]:
-    """End the simulators with the server."""
+    """End the simulators and remove temporary files with the server."""
     yield
     app.state.context.searches.close()
     app.state.context.simulators.close()
+    app.state.context.store.repository.close()  # the signal that ends the server ends the process without clean-up
 
 
 class Compressed:
