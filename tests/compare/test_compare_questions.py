@@ -10,13 +10,14 @@ from click.testing import CliRunner
 from assay.cli.compare import compare as compare_command
 from assay.compare.comparison import compare
 from assay.questions.comparison import comparisons
-from assay.questions.overview import leaders
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.values import DecisionRequest
 from assay.questions.report import report_of
 from assay.questions.report_matched import MatchedReport
 from assay.questions.report_parts import ReportQuestion
 from assay.questions.report_single import SingleReport
 from assay.questions.speedup import speedup_view
-from assay.questions.why import of_leader, of_speedup, pair_of
+from assay.questions.why import of_decision, of_result, pair_of
 from builders import build_repository, make_run, price_book, study_runs
 
 pytestmark = pytest.mark.slow
@@ -49,19 +50,17 @@ def test_costs_of_a_report_stand_on_its_comparisons(tmp_path: Path) -> None:
     assert gains == [round(c.ratio or 0, 12) for section in report.sections for c in section.comparisons]
 
 
-def test_a_leader_and_its_speedup_lead_to_the_same_two_runs(tmp_path: Path) -> None:
+def test_a_decision_leads_to_two_runs_that_show_why(tmp_path: Path) -> None:
     repository = build_repository(tmp_path / "r")
     table = repository.table(("disk_read_bytes",))
-    leader = next(one for one in leaders(table) if one.workload == "terasort")
-    asked = of_leader(leader)
-    assert asked is not None
+    (decision,) = decide(table, DecisionRequest("layout"))
+    result = next(result for result in decision.results if result.workload == "terasort")
+    asked = of_result(decision, result)
+    assert asked in of_decision(decision)
     assert dict(asked.pairs)["where"] == "workload=terasort"
-    assert leader.speedup is not None
-    assert asked == of_speedup(leader.speedup, ["workload=terasort"])
     pair = pair_of(repository, table, asked)
     assert pair is not None
-    layouts = [repository.run(run_id).layout for run_id in pair.runs]
-    assert layouts == [leader.speedup.baseline, leader.speedup.candidate]
+    assert [repository.run(run_id).layout for run_id in pair.runs] == [decision.baseline, result.option]
 
 
 def test_hosts_are_sampled_evenly_over_all_runs(tmp_path: Path) -> None:

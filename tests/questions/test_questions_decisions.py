@@ -17,7 +17,7 @@ from assay.compare.device_classes import DeviceClass, device_class_of
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
-from assay.questions.decisions.decide import decide
+from assay.questions.decisions.decide import baseline_of_options, decide
 from assay.questions.decisions.sentences import answer_of, cost_headline, headline, option_text
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
 from assay.questions.json_values import json_value
@@ -163,6 +163,16 @@ def test_what_a_book_does_not_price_has_no_cost_and_a_caveat(tmp_path: Path) -> 
     of_hybrid = [result for result in decision.results if result.option == "HS5" and result.time]
     assert all(result.cost is None for result in of_hybrid)
     assert any(caveat.kind is CaveatKind.UNPRICED and "HS5" in caveat.text for caveat in decision.caveats)
+
+
+def test_the_default_baseline_is_hard_disks_then_the_smallest_number_then_the_most_run() -> None:
+    table = table_of(group({"SS2": [1.0] * 5, "HD2": [2.0], "HD5": [2.0] * 2}))
+    assert baseline_of_options(table, "layout", ["SS2", "HD2", "HD5"]) == "HD5"
+    assert baseline_of_options(table, "layout", ["SS2", "HD2"]) == "HD2"
+    sizes = [make_run(n, parameters={"containers": str(c)}) for n, c in enumerate((12, 12, 6, 9))]
+    assert baseline_of_options(table_of(sizes), "containers", ["12", "6", "9"]) == "6"
+    codecs = [make_run(n, levels={"network": name}) for n, name in enumerate(("IB", "ETH", "ETH"))]
+    assert baseline_of_options(table_of(codecs), "network", ["IB", "ETH"]) == "ETH"
 
 
 def test_ignored_factors_are_named_first() -> None:

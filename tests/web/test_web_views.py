@@ -16,7 +16,6 @@ from assay.campaign.plan_texts import PlanText, plan_texts
 from assay.errors import SpecificationError
 from assay.explain.series import rates, series_of, thinned
 from assay.model.trace import Trace
-from assay.questions.overview import leaders, usual_baseline
 from assay.repository import Repository
 from assay.statistics.facets import conditions_of, facets, matching, page_of
 from assay.statistics.run_table import table_of
@@ -86,20 +85,6 @@ def test_counters_become_rates_and_a_restart_is_no_negative_one() -> None:
         trace.append(t, "n", "memory", "cached_bytes", counter=False, value=value)
     units = {series.metric: (series.unit, series.values) for series in series_of(trace)}
     assert units == {"read_bytes": ("MB/s", (2.0,)), "cached_bytes": ("MB", (0.0, 2.0))}
-
-
-def test_the_leader_of_a_workload_is_not_mixed_over_origins_or_scales() -> None:
-    runs = runs_with({"HD2": [60.0, 61, 62, 60, 61], "SS2": [30.0, 31, 32, 30, 31]})
-    full = [
-        make_run(100 + n, lab_scale=None, layout=layout, levels={"layout": layout}, duration_s=t)
-        for n, (layout, t) in enumerate((("HD2", 10.0), ("HD2", 11.0), ("SS2", 50.0), ("SS2", 51.0)))
-    ]
-    found = {leader.lab_scale: leader for leader in leaders(table_of(runs + full))}
-    assert {scale: leader.front for scale, leader in found.items()} == {"0.05": "SS2", None: "HD2"}
-    speedup = found["0.05"].speedup
-    assert speedup is not None
-    assert speedup.ratio == pytest.approx(61 / 31, rel=0.02)
-    assert usual_baseline(table_of(runs), "layout") == "HD2"
 
 
 def test_an_unknown_column_is_told_with_the_choices() -> None:

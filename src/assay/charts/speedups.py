@@ -4,16 +4,49 @@ In: comparisons, of one matched set each or of many, with their names. Out: a Ve
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from assay.charts.style import FULL_PX, INK, Spec, chart, colour_scale
-from assay.compare.compared import Compared
 from assay.compare.speedups import Speedup
+from assay.compare.verdict import Basis
 from assay.wording import format_ratio, scale_text, workload_title
 
 _ROW_PX = 30
 _WIDE = 6.0
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
+
+
+class Compared(Protocol):
+    """A ratio with its interval, of whatever comparison."""
+
+    @property
+    def candidate(self) -> str:
+        """The option."""
+
+    @property
+    def baseline(self) -> str:
+        """What it is compared with."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Baseline time / option time."""
+
+    @property
+    def low(self) -> float | None:
+        """Lower end of the 95 % interval."""
+
+    @property
+    def high(self) -> float | None:
+        """Upper end of the 95 % interval."""
+
+    @property
+    def basis(self) -> Basis:
+        """What it rests on, as text."""
+
+    @property
+    def origin(self) -> str:
+        """Measured, simulated, predicted or published."""
 
 
 def speedup_domain(compared: Sequence[Compared]) -> tuple[float, float]:

@@ -7,7 +7,6 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
-from assay.errors import SpecificationError
 from assay.model import PriceBook
 from assay.questions.decisions.sentences import (
     answer_of,
@@ -101,31 +100,26 @@ def decide(
 ) -> None:
     """Decide which option of FACTOR is faster, and what it costs.
 
-    FACTOR is device_class (SSDs or hard disks), layout, network, containers, or any other factor of the runs. Default:
-    device_class where runs have several.
+    FACTOR is layout (SSDs or hard disks, then each layout), device_class, network, containers, or any other factor of
+    the runs. Default: layout, or else the first of these that the runs vary.
 
     \b
     Examples:
       assay decide
       assay decide network --where workload=terasort --prices prices.yaml
     """
-    from assay.questions.decisions.ask import decisions_of, default_factor
+    from assay.questions.decisions.ask import decisions_of
     from assay.questions.decisions.values import DecisionRequest
 
     opened, _, table = read_flagged(repository, where)
-    asked = factor or default_factor(table)
-    if asked is None:
-        raise SpecificationError(
-            "all runs have the same storage, network and containers", hint="name a factor: assay decide FACTOR"
-        )
-    request = DecisionRequest(asked, baseline, (), ignore, _book(prices))
-    decisions = decisions_of(opened, table, request)
+    decisions = decisions_of(opened, table, DecisionRequest(factor or "", baseline, (), ignore, _book(prices)))
     if as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:
         print_decisions(decisions, rows=None if every else ROWS_SHOWN)
     else:
-        click.echo(f"Not compared: no two runs differ in {asked} and are equal in everything else.")
+        differ = factor or "storage, network, nodes, containers or compression"
+        click.echo(f"Not compared: no two runs differ in {differ} and are equal in everything else.")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

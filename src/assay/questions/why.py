@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.compare.derived_factors import with_factors
 from assay.compare.example_pair import example_pair
 from assay.compare.speedups import Speedup
-from assay.questions.overview import Leader
+from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.runs import selected
 from assay.repository import Repository
 from assay.statistics import OWN_VALUES, Mask, RunTable
@@ -50,9 +51,19 @@ class ExamplePair:
     """Whether more than the times of both is known."""
 
 
-def of_leader(leader: Leader) -> WhyQuestion | None:
-    """Return the question why a leader leads; None where nothing was compared."""
-    return None if leader.speedup is None else of_speedup(leader.speedup, ())
+def of_result(decision: Decision, result: WorkloadResult) -> WhyQuestion:
+    """Return the question why an option is faster or slower than the baseline on one workload."""
+    where = (f"workload={result.workload}",)
+    return WhyQuestion(
+        decision.factor, decision.baseline, result.option, where, decision.origin, decision.lab_scale or ""
+    )
+
+
+def of_decision(decision: Decision) -> list[WhyQuestion]:
+    """Return the question why for the leading option (or the first other one), on each workload that compares it."""
+    compared = [option.option for option in decision.options if option.time]
+    chosen = decision.leader if decision.leader in compared else next(iter(compared), None)
+    return [of_result(decision, item) for item in decision.results if item.option == chosen and item.time]
 
 
 def of_speedup(item: Speedup, where: Sequence[str]) -> WhyQuestion:
@@ -64,7 +75,7 @@ def of_speedup(item: Speedup, where: Sequence[str]) -> WhyQuestion:
 
 def pair_of(repository: Repository, table: RunTable, asked: WhyQuestion) -> ExamplePair | None:
     """Return the two runs to look at; None when no two match."""
-    chosen = _of_stratum(selected(table, asked.where), asked)
+    chosen = _of_stratum(with_factors(selected(table, asked.where), asked.by.split(",")), asked)
     observed = _observed(chosen)
     rows = example_pair(chosen, asked.by, asked.baseline, asked.candidate, observed) if len(chosen) else None
     if rows is None:

@@ -5,10 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from assay.questions.decisions.ask import decisions_of, default_factor
+from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.values import Decision, DecisionRequest
-from assay.questions.runs import selected
 from assay.statistics import RunTable
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 
@@ -16,21 +15,13 @@ router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, t
 
 
 def decisions_on(
-    context: Context,
-    factor: str | None,
-    baseline: str | None = None,
-    ignore: Sequence[str] = (),
-    where: Sequence[str] = (),
+    context: Context, factor: str, baseline: str | None = None, ignore: Sequence[str] = (), where: Sequence[str] = ()
 ) -> tuple[Decision, ...]:
     """Return the decisions on a factor under the server's own price book; kept until the runs change."""
 
     def make(table: RunTable) -> tuple[Decision, ...]:
-        chosen = selected(table, where)
-        asked = factor or default_factor(chosen)
-        if asked is None:
-            return ()
-        request = DecisionRequest(asked, baseline, (), tuple(ignore), context.book)
-        return decisions_of(context.store.repository, chosen, request)
+        request = DecisionRequest(factor, baseline, tuple(where), tuple(ignore), context.book)
+        return decisions_of(context.store.repository, table, request)
 
     return context.store.answer(("decisions", factor, baseline, tuple(ignore), tuple(where)), make)
 
@@ -39,9 +30,8 @@ def decisions_on(
 def decisions(
     context: ContextOf,
     factor: Annotated[
-        str | None,
-        Query(max_length=300, description="device_class, layout, network, or any factor. Default: device_class."),
-    ] = None,
+        str, Query(max_length=300, description="layout, device_class, network, or any factor. Default: layout.")
+    ] = "",
     baseline: Annotated[str | None, Query(max_length=300)] = None,
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a matched group.")] = [],  # noqa: B006
     where: Where = [],  # noqa: B006

@@ -10,7 +10,7 @@ from assay.explain.run_detail import RunDetail
 from assay.explain.series import WINDOWS_MAX, names_of, series_of
 from assay.model import Run, Task
 from assay.questions.limits import limits_of_seen
-from assay.questions.overview import counts_of, leaders
+from assay.questions.overview import counts_of
 from assay.questions.runs import NEWEST_FIRST, RunPage, run_page
 from assay.questions.whole_run import WholeRun, whole_run
 from assay.repository.transfer import bundle_ids
@@ -36,11 +36,11 @@ def about(context: ContextOf, roles: RolesOf) -> About:
 
 @router.get("/summary")
 def summary(context: ContextOf) -> Summary:
-    """Tell what the repository holds, and which storage leads on each workload."""
+    """Tell what the repository holds."""
 
     def make(table: RunTable) -> Summary:
         bundles = len(bundle_ids(context.store.repository))
-        return Summary(counts=counts_of(table), bundles=bundles, leaders=leaders(table))
+        return Summary(counts=counts_of(table), bundles=bundles)
 
     return context.store.answer(("summary",), make)
 

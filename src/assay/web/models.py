@@ -12,7 +12,7 @@ from assay.cost.tco import CostRatio
 from assay.explain.series import Series, SeriesName
 from assay.model import Run, Task
 from assay.questions.job_cost import CostPerformance
-from assay.questions.overview import Leader, RunCounts
+from assay.questions.overview import RunCounts
 from assay.questions.planes import Certainty
 
 _TASK_FIELDS: Any = {name: (kind, ...) for name, kind in get_type_hints(Task).items() if name in Task.__struct_fields__}
@@ -50,7 +50,6 @@ class Summary(Model):
 
     counts: RunCounts
     bundles: int
-    leaders: list[Leader] = Field(description="Which storage leads on each workload.")
 
 
 class RunParts(Model):

@@ -12,25 +12,27 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from assay.charts.network import comparison_network
-from assay.charts.speedups import named_speedups, speedup_forest
 from assay.compare.side_by_side import SIDES_MAX
 from assay.compare.speedups import Speedup
 from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
-from assay.questions.overview import counts_of, usual_baseline
+from assay.questions.decisions.ask import factors_asked
+from assay.questions.decisions.decide import baseline_of_options
+from assay.questions.overview import counts_of
 from assay.questions.run_quality import NO_PLAN, PRECISION
 from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
 from assay.questions.speedup_tables import foremost, tables_of
 from assay.questions.tuning import is_tuning
-from assay.questions.why import of_leader
-from assay.statistics import FACTOR_SYNONYMS
+from assay.repository import Repository
+from assay.statistics import FACTOR_SYNONYMS, RunTable
 from assay.web import api_plan, api_quality, api_runs, api_views, pages_why
 from assay.web.answering import Text, Texts, error_page, page_of, palette
 from assay.web.context import READERS, Context, ContextOf, get_context, tried
 from assay.web.kept_pages import kept_page
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
+from assay.web.shown_decisions import ShownDecision, shown_decisions
 from assay.wording import workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -59,8 +61,7 @@ def overview(request: Request, context: ContextOf) -> Response:
     started = api_plan.list_started(context)
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
-    speedups = [leader.speedup for leader in summary.leaders if leader.speedup is not None]
-    chart = speedup_forest(named_speedups(speedups), palette(table, "layout")) if speedups else None
+    factors = context.ask(lambda _, runs: factors_asked(runs), (), "factors asked") if len(table) else ()
     cheapest, unpriced = api_views.cheapest(context)
     return page_of(
         request,
@@ -69,8 +70,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         findings=found,
         campaigns=listed,
         tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
-        chart=chart,
-        whys=[of_leader(leader) for leader in summary.leaders],
+        decisions=[shown for factor in factors for shown in shown_decisions(context, factor)],
         colours=palette(table, "layout"),
         cheapest=cheapest,
         unpriced=unpriced,
@@ -116,10 +116,13 @@ def runs(
 
 
 def _choices(context: Context, factor: str, where: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the levels of a factor among the runs that match, and the one that others are usually compared with."""
-    return context.ask(
-        lambda _, table: (levels_in(table, factor), usual_baseline(table, factor)), where, ("choices", factor)
-    )
+    """Return the levels of a factor among the runs that match, and the default baseline."""
+
+    def levels_and_baseline(_: Repository, table: RunTable) -> tuple[list[str], str | None]:
+        levels = levels_in(table, factor)
+        return levels, baseline_of_options(table, factor, levels) if levels else None
+
+    return context.ask(levels_and_baseline, where, ("choices", factor))
 
 
 @router.get("/speedup", dependencies=READERS)
@@ -148,14 +151,14 @@ def speedup(
         )
     levels, usual = _choices(context, names[0], where) if len(names) == 1 else ([], None)
     first = usual if not baseline or (levels and baseline not in levels) else baseline
-    view, figures, chart, network = None, [], None, None
+    view, figures, network = None, [], None
     shown: list[Speedup] = []
+    decisions: list[ShownDecision] = []
     if method == "matched":
         view = api_views.speedup(context, names, first, group or "workload", where=where)
         network = network_of(view.compared)
         shown = foremost(view.speedups, len(view.speedups) if every else SPEEDUPS_SHOWN)
-        if shown:
-            chart = speedup_forest(named_speedups(shown), palette(table, names[0]))
+        decisions = shown_decisions(context, factor, baseline, (), where)
     else:
         figures = api_views.speedup_published(
             context, method, names[0], first if method == "lisa14" else baseline, where
@@ -166,7 +169,7 @@ def speedup(
         empty=False,
         view=view,
         figures=figures,
-        chart=chart,
+        decisions=decisions,
         network=comparison_network(network, palette(table, names[0]), NETWORK_PX) if network else None,
         factor=factor,
         tables=tables_of(view.speedups, view.compared, view.best, workload_title) if view else [],

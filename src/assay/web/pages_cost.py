@@ -24,8 +24,8 @@ from assay.cost.repricing import amounts_of, price_names, repriced
 from assay.errors import AssayError, SpecificationError
 from assay.model import LAYOUT_FACTOR, PriceBook, price
 from assay.quality.flagging import TIME_ODD
+from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.job_cost import CostView, name_of
-from assay.questions.overview import usual_baseline
 from assay.questions.runs import comparable, levels_in, selected
 from assay.statistics import RunTable, counts_by
 from assay.web import api_views
@@ -307,7 +307,9 @@ def _runs_of_years(table: RunTable, where: Sequence[str], book: PriceBook) -> _O
     all_of_it += [f"{name}={level}" for name, level in narrowed.items()]
     chosen = selected(table, all_of_it)
     levels = {name: levels_in(chosen, name) for item in book.items for name in item.when if name in chosen.columns}
-    return _OfYears(tuple(all_of_it), narrowed, usual_baseline(chosen, LAYOUT_FACTOR), levels)
+    return _OfYears(
+        tuple(all_of_it), narrowed, baseline_of_options(chosen, LAYOUT_FACTOR, levels_in(chosen, LAYOUT_FACTOR)), levels
+    )
 
 
 def _short_titles(view: CostView) -> tuple[dict[str, str], tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -12,8 +12,9 @@ from fastapi import APIRouter, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from assay.compare.speedups import Speedup
-from assay.questions.why import WhyQuestion, of_leader, of_speedup
-from assay.web import api_runs
+from assay.questions.decisions.sentences import option_text
+from assay.questions.why import WhyQuestion, of_result, of_speedup
+from assay.web.api_decisions import decisions_on
 from assay.web.api_why import Level, Stratum, kept_pair, required_pair
 from assay.web.context import READERS, Context, ContextOf, Where
 from assay.wording import titles
@@ -50,12 +51,15 @@ def observed_pairs(
     ``workload``: only its own; ``without``: not those of these runs.
     """
     found = []
-    for leader in api_runs.summary(context).leaders:
-        asked = of_leader(leader)
-        if asked is None or workload not in (None, leader.workload):
-            continue
-        pair = kept_pair(context, asked)
-        if pair is not None and pair.observed and not set(pair.runs) & set(without):
-            what = f"{titles.workload_title(leader.workload)}: {asked.candidate} against {asked.baseline}"
-            found.append((what, titles.origin_badge(leader.origin, leader.lab_scale), f"/why?{urlencode(asked.pairs)}"))
+    for decision in decisions_on(context, ""):
+        for result in decision.results:
+            if result.time is None or workload not in (None, result.workload):
+                continue
+            asked = of_result(decision, result)
+            pair = kept_pair(context, asked)
+            if pair is not None and pair.observed and not set(pair.runs) & set(without):
+                options = (option_text(decision.factor, level) for level in (result.option, decision.baseline))
+                what = f"{titles.workload_title(result.workload)}: {' against '.join(options)}"
+                badge = titles.origin_badge(decision.origin, decision.lab_scale)
+                found.append((what, badge, f"/why?{urlencode(asked.pairs)}"))
     return found[:OBSERVED_MAX]

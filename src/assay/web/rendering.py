@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from assay.charts.identity import SHAPE_PATHS, shape_of
 from assay.charts.letters import letters
 from assay.errors import AssayError
+from assay.questions.decisions.sentences import basis_text, option_text, scope_text
 from assay.units import format_bytes, format_duration
 from assay.web.vega import Script, versions
 from assay.wording import amounts, language, meanings, metric_text, numbers, ratios, titles
@@ -103,6 +104,9 @@ def _environment() -> Environment:
         share=numbers.probability,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],
         meanings=meanings,
+        option_text=option_text,
+        basis_text=basis_text,
+        scope_text=scope_text,
         plural=language.plural,
         claims_of=_origin_of_claims,
     )

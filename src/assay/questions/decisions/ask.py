@@ -19,23 +19,47 @@ from assay.questions.decisions.sentences import headline, option_text
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.questions.runs import selected
 from assay.repository import Repository
-from assay.statistics import RunTable, usable
+from assay.statistics import ABSENT, RunTable, usable
 from assay.wording import plural
+
+BUYER_FACTORS = (
+    LAYOUT_FACTOR,
+    "network",
+    "workers",
+    "containers",
+    "mapreduce.tasktracker.map.tasks.maximum",
+    "compression",
+)
+"""Factors that buyers ask about: storage, network, nodes, containers (map slots in Hadoop 1), codec."""
 
 
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:
-    """Return the decisions over the runs of ``table`` that match the request.
+    """Return the decisions over the runs of ``table`` that match the request; the first is the answer.
 
-    Every valid run counts. Where a headline changes without the runs flagged as outliers, a caveat states both.
+    A question about layouts is answered by device class first, where a class has several layouts. Every valid run
+    counts. Where a verdict changes without the runs flagged as outliers, a caveat states both.
     """
     chosen = selected(table, request.where)
     costs = run_costs(repository, chosen, request.prices, request.years) if request.prices else None
-    decisions = decide(chosen, request, costs)
     outliers = odd_times(chosen)
-    if not outliers.any():
-        return decisions
-    without = decide(chosen.taken(~outliers), replace(request, prices=None))
-    return tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in decisions)
+    few = chosen.taken(~outliers)
+    decisions: list[Decision] = []
+    for factor in factors_of_request(chosen, request):
+        asked = replace(request, factor=factor)
+        made = decide(chosen, asked, costs)
+        if outliers.any():
+            without = decide(few, replace(asked, prices=None)) if usable(few).any() else ()
+            made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
+        decisions += made
+    return tuple(decisions)
+
+
+def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, ...]:
+    """Return the factors to decide on: device classes before layouts, unless the request names a baseline."""
+    factor = request.factor or default_factor(table)
+    if factor is None:
+        return ()
+    return (DEVICE_CLASS, factor) if factor == LAYOUT_FACTOR and not request.baseline and _classes(table) else (factor,)
 
 
 def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: int) -> Decision:
@@ -62,14 +86,27 @@ def _verdicts(decision: Decision) -> tuple[object, ...]:
 
 
 def default_factor(table: RunTable) -> str | None:
-    """Return the factor to decide on when none is named: device classes, layouts, or the first factor that varies."""
-    counted = usable(table)
-    for factor, made in ((DEVICE_CLASS, with_device_class(table)), (LAYOUT_FACTOR, table)):
-        if factor in made.columns and len(np.unique(made.columns[factor].codes[counted])) > 1:
-            return factor
-    return next((name for name in ("network", "containers", "compression") if _varies(table, name)), None)
+    """Return the first factor that a buyer asks about and that the runs vary; None where they vary none."""
+    return next(iter(factors_asked(table)), None)
+
+
+def factors_asked(table: RunTable) -> tuple[str, ...]:
+    """Return the factors that buyers ask about, as far as valid runs vary them."""
+    valid = table.taken(usable(table))
+    return tuple(name for name in BUYER_FACTORS if _varies(valid, name))
 
 
 def _varies(table: RunTable, name: str) -> bool:
-    made = with_factors(table, [name])
-    return name in made.factors and len(made.columns[name].levels) > 1
+    column = with_factors(table, [name]).columns.get(name)
+    return column is not None and len(np.unique(column.codes[column.codes != ABSENT])) > 1
+
+
+def _classes(table: RunTable) -> bool:
+    """Return whether valid runs are of several device classes, one of them with several layouts."""
+    valid = table.taken(usable(table))
+    if not _varies(valid, DEVICE_CLASS):
+        return False
+    classes = with_device_class(valid).columns[DEVICE_CLASS].codes
+    layouts = valid.columns[LAYOUT_FACTOR].codes
+    known = classes != ABSENT
+    return len(np.unique(layouts[known])) > len(np.unique(classes[known]))

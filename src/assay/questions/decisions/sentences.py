@@ -40,6 +40,7 @@ _QUESTIONS = {
     "compression": "Which compression?",
     "workers": "More nodes?",
     "containers": "More containers?",
+    "mapreduce.tasktracker.map.tasks.maximum": "More map slots per node?",
 }
 
 

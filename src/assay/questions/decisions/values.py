@@ -51,7 +51,8 @@ class CaveatKind(StrEnum):
 class DecisionRequest:
     """One question: which level of ``factor`` is faster and cheaper?"""
 
-    factor: str
+    factor: str = ""
+    """Several factors joined by commas are compared as one. Empty: the first that buyers ask about."""
     baseline: str | None = None
     """The option to compare with. None: hard disks, the smallest number, ``none``, or the first that ran."""
     where: tuple[str, ...] = ()

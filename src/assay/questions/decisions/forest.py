@@ -1,0 +1,61 @@
+"""The rows of a decision's chart: each option over all shared workloads, then the leading option on each workload.
+
+In: a decision. Out: named rows for ``charts/speedups.py``.
+"""
+
+from dataclasses import dataclass
+
+from assay.compare.verdict import Basis
+from assay.questions.decisions.sentences import option_text
+from assay.questions.decisions.values import Decision, TimeRatio
+from assay.wording import capitalised, plural, workload_title
+
+OPTIONS_SHOWN = 6
+"""Maximum number of options in the chart."""
+NAME_MAX = 32
+"""Maximum length of an option's words on the axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForestRow:
+    """One row of the chart."""
+
+    candidate: str
+    baseline: str
+    ratio: float
+    low: float | None
+    high: float | None
+    basis: Basis
+    origin: str
+
+
+def forest_rows(decision: Decision) -> list[tuple[str, ForestRow]]:
+    """Return the rows with their names; empty where nothing was compared."""
+    baseline = option_text(decision.factor, decision.baseline)
+
+    def row(option: str, time: TimeRatio) -> ForestRow:
+        basis = Basis(time.runs_baseline, time.runs_option, None if time.groups == 1 else time.groups)
+        return ForestRow(option, baseline, time.ratio, time.low, time.high, basis, decision.origin)
+
+    compared = [option for option in decision.options if option.time]
+    several = len(decision.shared_workloads) > 1
+    where = f", {plural(len(decision.shared_workloads), 'workload')}" if several else ""
+    rows = [
+        (f"{_name(decision.factor, option.option)}{where}", row(option.option, option.time))
+        for option in compared[:OPTIONS_SHOWN]
+        if option.time
+    ]
+    if len(decision.workloads) > 1 and compared:
+        leader = decision.leader if decision.leader != decision.baseline else compared[0].option
+        rows += [
+            (workload_title(result.workload), row(leader, result.time))
+            for result in decision.results
+            if result.option == leader and result.time
+        ]
+    return rows
+
+
+def _name(factor: str, level: str) -> str:
+    """Return the option in words, or its code where the words are too long for an axis."""
+    text = capitalised(option_text(factor, level))
+    return text if len(text) <= NAME_MAX else level

@@ -1,0 +1,52 @@
+"""Decisions as pages show them: the answer with its chart and the links to two runs that show why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from assay.charts.identity import colours_of
+from assay.charts.speedups import speedup_forest
+from assay.charts.style import Spec
+from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
+from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.why import WhyQuestion, of_decision
+from assay.web.answering import palette
+from assay.web.api_decisions import decisions_on
+from assay.web.context import Context
+from assay.wording import slug
+
+WHYS_SHOWN = 4
+"""Maximum number of links to pairs of runs under one decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownDecision:
+    """One decision on a page."""
+
+    id: str
+    answer: DecisionAnswer
+    chart: Spec | None
+    whys: tuple[WhyQuestion, ...]
+
+
+def shown_decisions(
+    context: Context,
+    factor: str = "",
+    baseline: str | None = None,
+    ignore: Sequence[str] = (),
+    where: Sequence[str] = (),
+) -> list[ShownDecision]:
+    """Return the decisions on ``factor`` for a page; the first is the answer."""
+    shown = []
+    for number, decision in enumerate(decisions_on(context, factor, baseline, ignore, where)):
+        rows = forest_rows(decision)
+        chart = speedup_forest(rows, _colours(context, decision.factor)) if rows else None
+        whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
+        shown.append(ShownDecision(f"{slug(decision.factor)}-{number}", answer_of(decision), chart, whys))
+    return shown
+
+
+def _colours(context: Context, factor: str) -> Mapping[str, str]:
+    if factor == DEVICE_CLASS:
+        return colours_of([device_class.value for device_class in DeviceClass])
+    return palette(context.store.table(), factor)
