@@ -19,7 +19,7 @@ from assay.model.trace import Trace
 from assay.repository import Repository
 from assay.statistics.facets import conditions_of, facets, matching, page_of
 from assay.statistics.run_table import table_of
-from builders import make_run, runs_with, study_runs
+from builders import make_run, study_runs
 from web_support import client_of
 
 
