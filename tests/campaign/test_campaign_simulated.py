@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from assay.planning.plan_reader import load_plan
 from assay.repository import Repository
 from assay.spec.profiles import profile_text, shipped_profile
 from assay.workloads.workload import Size
+from builders import make_run
 from simulator_support import needs_simulator
 from staged_samples import watched_stages
 
@@ -75,7 +77,7 @@ def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(pl
         done = CliRunner().invoke(assay, ["run", str(plan), "--repository", str(root)])
         assert done.exit_code == 0, (done.output, done.exception)
     runs = Repository.open(root).runs()
-    assert [(run.origin, run.status, run.cold) for run in runs] == [(Origin.SIMULATED, RunStatus.VALID, True)] * 4
+    assert [(run.origin, run.status, run.cold) for run in runs] == [(Origin.SIMULATED, RunStatus.VALID, None)] * 4
     by_layout = {(run.layout, run.repetition): run.duration_s for run in runs}
     assert by_layout["HD2", 1] > by_layout["SSD", 1]
     for run in runs:
@@ -86,6 +88,36 @@ def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(pl
         assert "simulated" in run.sources["disk_read_bytes"]
         assert "assay_own_s" not in run.metrics
     assert len({run.environment["simulation"]["seed"] for run in runs}) == 2
+
+
+@needs_simulator
+def test_a_simulated_run_is_not_called_cold_and_its_time_left_is_that_of_computing(plan: Path) -> None:
+    arguments = [str(plan), "--repository", str(plan.parent / "r")]
+    preview = CliRunner().invoke(assay, ["run", *arguments, "--dry-run"])
+    assert "runs: 4, simulated" in preview.output
+    assert "takes" not in preview.output.splitlines()[0]
+    done = CliRunner().invoke(assay, ["run", *arguments])
+    assert done.exit_code == 0, (done.output, done.exception)
+    begun = [line for line in done.stderr.splitlines() if line.startswith("run ")]
+    assert len(begun) == 4
+    assert "left" not in begun[0]
+    for line in begun[1:]:
+        seconds = re.search(r"about (\d+(\.\d+)?) s left", line)
+        assert seconds is not None, line
+        assert float(seconds[1]) < 60
+    assert done.stderr.count("valid, simulated") == 4
+    assert "cold" not in done.stderr
+    listed = CliRunner().invoke(assay, ["runs", "--repository", str(plan.parent / "r")])
+    assert listed.exit_code == 0
+    assert "cold" not in listed.output
+    run = Repository.open(plan.parent / "r").runs()[0]
+    assert run.cold is None
+    assert run.cache_state == "simulated"
+
+
+def test_runs_that_were_recorded_as_simulated_and_cold_before_are_shown_as_simulated() -> None:
+    assert make_run(origin=Origin.SIMULATED, cold=True).cache_state == "simulated"
+    assert [make_run(cold=cold).cache_state for cold in (True, False, None)] == ["cold", "warm", ""]
 
 
 @needs_simulator

@@ -182,6 +182,14 @@ MISTAKES = [
     (LAB, "roles: [worker]", "roles: [worker, worker]", "cluster.yaml:14: role 'worker' is given twice"),
     (LAB, "roles: [worker]", "roles: []", "cluster.yaml:12: no node has the role worker"),
     (LAB, "roles: [worker]", "roles: worker", "cluster.yaml:14: roles: a list is expected here, such as [a, b]"),
+    (
+        LAB,
+        "count: 3",
+        "count: 1001",
+        "cluster.yaml:14: 1001 is not a whole number from 1 to 1000; "
+        "with 'provider: simulated' up to 100000 are possible",
+    ),
+    (LAB, "count: 3", "count: 100001", "cluster.yaml:14: count: '100001' is not a whole number from 1 to 100000"),
     (LAB, "count: 3", "addresses: [10.0.0.1]", "cluster.yaml:14: addresses are for real hosts; a lab makes its own"),
     (LAB, "roles: [master]", "roles: [worker]", "cluster.yaml:12: no node has the role master"),
     (
@@ -362,3 +370,15 @@ def test_workers_of_two_types_must_have_the_same_devices(tmp_path: Path) -> None
         line
         == "cluster.yaml:12: workers' devices must be alike, but 'other' differs from 'worker' in name, kind or count"
     )
+
+
+def test_a_simulated_cluster_has_up_to_a_hundred_thousand_nodes(tmp_path: Path) -> None:
+    simulated = LAB.replace("lab: {scale: 1/20}", "provider: simulated")
+    path = tmp_path / "cluster.yaml"
+    path.write_text(simulated.replace("count: 3", "count: 99999"))
+    cluster = load_cluster(path)
+    assert len(cluster.workers) == 99_999
+    assert cluster.workers[-1].name == "worker99999"
+    path.write_text(simulated.replace("count: 3", "count: 100000"))
+    with pytest.raises(SpecificationError, match="has 100001 nodes, and a simulated cluster can have at most 100000"):
+        load_cluster(path)

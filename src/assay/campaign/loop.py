@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any, Protocol
 
 import msgspec
@@ -40,8 +41,8 @@ class Watcher(Protocol):
     def step(self, text: str) -> None:
         """Take what goes on now; the next call replaces it."""
 
-    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
-        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left."""
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
+        """Take that run ``number`` of ``total`` begins, with the expected time for all that is left, if it is known."""
 
     def end(self, run: Run) -> None:
         """Take a finished run."""
@@ -100,6 +101,8 @@ class Loop:
         self._hands = hands
         self._journal = work.todo.journal
         self._history: list[Run] = []
+        self._took_s: list[float] = []
+        """Wall time of each attempt of this call."""
         self._publishing: asyncio.Task[None] | None = None
         self._queue: list[tuple[PlannedRun, int]] = list(work.todo.left)
         self._begun: set[tuple[str, str, int]] = set()
@@ -183,11 +186,21 @@ class Loop:
                 await self._mend(wait_s)
             number += 1
 
-    async def _attempt(self, planned: PlannedRun, number: int) -> Run:
+    def _left_s(self) -> float | None:
+        """Return the expected wall time for all that is left.
+
+        What a simulation takes is computing time: the simulations of this call tell, and before the first nothing does.
+        """
         work = self._work
-        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        if work.plan.cluster.simulated:
+            return fmean(self._took_s) * len(self._queue) if self._took_s else None
         queued = [run for run, _ in self._queue]
-        left_s = remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there)
+        return remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there)
+
+    async def _attempt(self, planned: PlannedRun, number: int) -> Run:
+        work, clock = self._work, time.monotonic()
+        title = planned.title if number == 1 else f"{planned.title}, attempt {number}"
+        left_s = self._left_s()
         limit = time_limit(planned, work.plan, self._history)
         work.watcher.begin(planned.index + 1, len(work.todo.runs), title, left_s)
         self._journal.write(
@@ -196,9 +209,11 @@ class Loop:
             title=title,
             workload=planned.workload.key,
             attempt=number,
-            left_s=round(left_s, 1),
+            left_s=None if left_s is None else round(left_s, 1),
             time_limit=str(limit),
-            expected_s=round(expected(planned, work.plan, self._history).duration_s, 1),
+            expected_s=None
+            if work.plan.cluster.simulated
+            else round(expected(planned, work.plan, self._history).duration_s, 1),
         )
 
         def ended(step: str, began_unix_s: float, took_s: float) -> None:
@@ -225,6 +240,7 @@ class Loop:
             room.close()
             raise
         work.watcher.end(published.run)
+        self._took_s.append(time.monotonic() - clock)
         self._history.append(published.run)
         self.made.statuses[str(published.run.status)] += 1
         if published.run.status is RunStatus.VALID:

@@ -91,7 +91,7 @@ def recorded(
         attempt=attempted.number,
         started_at=datetime.fromtimestamp(began, UTC).isoformat(timespec="milliseconds"),
         duration_s=round(finished.outcome.duration_s, 3) if finished else 0.0,
-        cold=is_cold(gathered.caches) if gathered.caches else None if facts.real else True,
+        cold=is_cold(gathered.caches) if gathered.caches else None,
         data_bytes=data_bytes,
         metrics=metrics,
         phases=finished.phases if finished else (),

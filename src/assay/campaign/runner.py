@@ -77,7 +77,7 @@ class _Told:
             self.told = (text, time.monotonic())
             self.journal.now(text)
 
-    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
         self.watcher.begin(number, total, title, left_s)
 
     def end(self, run: Run) -> None:

@@ -57,17 +57,18 @@ class CampaignDisplay:
             if not self._console.is_terminal and "%" not in text and not text.startswith("waiting"):
                 self.say(f"  {text}")
 
-    def begin(self, number: int, total: int, title: str, left_s: float) -> None:
-        """Show which run begins, and how long all that is left will take."""
+    def begin(self, number: int, total: int, title: str, left_s: float | None) -> None:
+        """Show which run begins, and how long all that is left will take, if that is known."""
         self._title = f"run {number} of {total}: {title}"
-        self._over_at = time.monotonic() + left_s
+        self._over_at = None if left_s is None else time.monotonic() + left_s
         if not self._console.is_terminal:
-            self.say(f"{self._title} (about {format_duration(left_s)} left)")
+            left = "" if left_s is None else f" (about {format_duration(left_s)} left)"
+            self.say(f"{self._title}{left}")
 
     def end(self, run: Run) -> None:
         """Print a finished run's line."""
         levels = ", ".join(f"{name}={level}" for name, level in run.levels.items())
-        cold = {True: "cold", False: "warm", None: "cold unknown"}[run.cold]
+        cold = run.cache_state or "cold unknown"
         line = f"{_MARKS[run.status]} {run.workload:<13} {levels:<16} {run.duration_s:7.1f} s  {run.status}, {cold}"
         why = f" ({run.failure_class})" if run.failure_class else ""
         self.say(f"{line}{why}: {run.cause}" if run.cause else line)

@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -83,6 +83,8 @@ def run(
     read = load_plan(plan)
     stop = parse_stop(until, datetime.now().astimezone()) if until else None
     if dry_run:
+        if simulate:
+            read = replace(read, cluster=replace(read.cluster, simulated=True))
         _preview(read, repository, again=again, only=only, stop=stop, as_json=as_json)
         return
     if simulate or read.cluster.simulated:
@@ -220,11 +222,19 @@ def _preview(plan: Plan, root: Path, *, again: bool, only: Sequence[str], stop: 
         return
     for line in plan_lines(plan, todo, root)[:-1]:
         click.echo(line)
+    simulated = plan.cluster.simulated
     if listed:
-        print_table(_HEADERS, [_cells(row) for row in listed])
+        skipped = _TIMES if simulated else ()
+        rows_shown = [
+            [cell for name, cell in zip(_HEADERS, _cells(row), strict=True) if name not in skipped] for row in listed
+        ]
+        print_table([name for name in _HEADERS if name not in skipped], rows_shown)
     left_out = len(todo.left) - len(listed)
     if left_out and stop:
         click.echo(f"left for another call: {left_out}, because of {stop.words}")
+    if simulated:
+        click.echo(f"runs: {len(listed)}, simulated: computing one takes seconds, or minutes for a million tasks")
+        return
     total_s = _total_s(listed)
     over = time.strftime("%a %H:%M", time.localtime(now + total_s))
     click.echo(f"runs: {len(listed)}, expected to take {format_duration(total_s)}: over at {over} if it begins now")
@@ -241,6 +251,10 @@ _HEADERS = (
     "configuration",
     "repetition",
 )
+
+
+_TIMES = ("after", "takes", "time known from", "time limit", "restart")
+"""Columns that say nothing of simulated runs."""
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -264,6 +278,7 @@ def _total_s(listed: Sequence[Row]) -> float:
 
 
 def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str, object]:
+    real = not plan.cluster.simulated
     return {
         "plan": plan.name,
         "campaign_id": todo.campaign_id,
@@ -271,7 +286,7 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
         "done": todo.done,
         "left": len(todo.left),
         "restarts": sum(row.restart is not None for row in listed),
-        "expected_s": round(_total_s(listed), 1),
+        "expected_s": round(_total_s(listed), 1) if real else None,
         "warnings": list(todo.warnings),
         "retries": {str(name): count for name, count in plan.retries.items()},
         "runs": [
@@ -282,8 +297,8 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
                 "repetition": row.planned.repetition,
                 "attempt": row.attempt,
                 "restart": row.restart,
-                "starts_after_s": round(row.starts_after_s, 1),
-                "expected_s": round(row.expected_s, 1),
+                "starts_after_s": round(row.starts_after_s, 1) if real else None,
+                "expected_s": round(row.expected_s, 1) if real else None,
                 "input_s": round(row.input_s, 1),
                 "basis": row.basis,
                 "time_limit_s": row.limit.seconds,

@@ -65,7 +65,7 @@ def _header(run: Run) -> Iterator[str]:
     yield f"{run.workload}{where}, repetition {run.repetition}: {run.status}, {run.origin}"
     if run.cause:
         yield f"cause{f' ({run.failure_class})' if run.failure_class else ''}: {run.cause}"
-    yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run.cold)}"
+    yield f"started {run.started_at}, took {format_duration(run.duration_s)}, caches {cold_text(run)}"
 
 
 def phase_bars(phases: Sequence[Phase], duration_s: float) -> Iterator[str]:

@@ -90,7 +90,7 @@ def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
         str(run.repetition),
         f"{status}, {odd}" if odd else status,
         run.origin,
-        cold_text(run.cold),
+        cold_text(run),
         format_duration(run.duration_s) + _interval(run),
     )
 

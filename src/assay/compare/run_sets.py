@@ -76,8 +76,8 @@ def _run_set(matched: MatchedSets, runs: Sequence[Run], rows: Sequence[int], con
 
 def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:
     warnings = []
-    warm = sum(run.cold is False for run in used)
-    unknown = sum(run.cold is None for run in used)
+    warm = sum(run.cache_state == "warm" for run in used)
+    unknown = sum(not run.cache_state for run in used)
     if dropped:
         warnings.append(f"{dropped} warm runs are left out, because others were made with cold caches")
     if warm:

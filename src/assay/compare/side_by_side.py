@@ -155,7 +155,7 @@ def _split(sides: Sequence[Sequence[Run]]) -> tuple[list[Difference], dict[str, 
 
 
 def _cold_text(run: Run) -> str:
-    return "not known" if run.cold is None else "cold" if run.cold else "warm"
+    return run.cache_state or "not known"
 
 
 def _short(name: str, levels: Sequence[str]) -> str:

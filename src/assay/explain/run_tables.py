@@ -26,7 +26,6 @@ from assay.wording import (
     tenths,
 )
 
-_COLD = {True: "cold", False: "warm", None: "not known"}
 _MARK = {True: "✓", False: "✗"}
 _AS_ABOVE = "as above"
 _FIELDS = {"duration_s": "run time", "started_at": "start"}
@@ -63,7 +62,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "nodes": nodes_table(detail),
         "checks": TextTable("checks", notes=tuple(f"{_MARK[c.passed]} {c.name}: {c.detail}" for c in run.checks)),
         "metrics": metrics_table(run, detail),
-        "caches": TextTable(f"caches before the run: {cold_text(run.cold)}", notes=tuple(map(_cache_line, run.caches))),
+        "caches": TextTable(f"caches before the run: {cold_text(run)}", notes=tuple(map(_cache_line, run.caches))),
         "warnings": TextTable("warnings", notes=tuple(str(warning) for warning in run.warnings)),
         "sources": TextTable.of_pairs("where it came from", _other_sources(run, detail)),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
@@ -82,9 +81,9 @@ def simulation_table(run: Run) -> TextTable:
     return TextTable("simulated", notes=(*notes, *(str(words) for words in told.get("assumptions", ()))))
 
 
-def cold_text(cold: bool | None) -> str:
-    """Return ``cold``, ``warm`` or ``not known``."""
-    return _COLD[cold]
+def cold_text(run: Run) -> str:
+    """Return ``cold``, ``warm``, ``simulated`` or ``not known``."""
+    return run.cache_state or "not known"
 
 
 def _configuration(run: Run) -> dict[str, str]:

@@ -214,7 +214,7 @@ class Run:
     duration_s: float
     """Wall time of the workload's client program, from start to exit: what a user waits for."""
     cold: bool | None
-    """True: caches proven cold. False: shown to be warm. None: not known."""
+    """True: caches proven cold. False: shown to be warm. None: not known, or simulated."""
     data_bytes: int | None
     """Bytes that the workload had to process, after scaling; None when an imported run does not tell."""
     metrics: dict[str, float] = field(default_factory=dict)
@@ -239,6 +239,13 @@ class Run:
     """Spark's."""
     source_id: str = ""
     """What an imported run is called in the file it came from, such as ALOJA's ``id_exec``; empty where nothing is."""
+
+    @property
+    def cache_state(self) -> str:
+        """``cold``, ``warm`` or ``simulated``; empty when not known."""
+        if self.origin is Origin.SIMULATED:
+            return str(Origin.SIMULATED)
+        return {True: "cold", False: "warm", None: ""}[self.cold]
 
     @property
     def recorded(self) -> Environment:

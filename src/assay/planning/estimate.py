@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from assay.model import Placement, Plan, Run, RunStatus
+from assay.model import Origin, Placement, Plan, Run, RunStatus
 from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.planning.order import PlannedRun, restarts
@@ -53,7 +53,12 @@ MEASURED_NOWHERE = Overheads()
 
 
 def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
-    """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale."""
+    """Return the valid runs of the same engine, workload and layout on the plan's cluster at its scale.
+
+    None for a plan that is simulated: how long computing takes, no run's duration says.
+    """
+    if plan.cluster.simulated:
+        return []
     scale = plan.cluster.lab.scale if plan.cluster.lab else None
     engine = planned.configuration.engine or plan.engine
     wanted = (plan.cluster.name, scale, engine, planned.workload.key, planned.configuration.layout.name)
@@ -61,6 +66,7 @@ def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) ->
         run
         for run in history
         if run.status is RunStatus.VALID
+        and run.origin is not Origin.SIMULATED
         and (run.cluster, run.lab_scale, run.engine, run.workload, run.layout) == wanted
     ]
 

@@ -122,6 +122,8 @@ def _when(table: RunTable) -> str:
 
 def _caches(table: RunTable) -> str:
     found = counts_by(table, "cold")
+    if found.get("simulated") == len(table):
+        return "Simulated; each run starts with empty caches."
     cold, warm = found.get("cold", 0), found.get("warm", 0)
     return f"Proven cold before {cold:,} of {len(table):,} runs, warm before {warm:,}, not known of the others."
 

@@ -219,8 +219,8 @@ def _sections(
 
 def _cold_text(valid: Sequence[Run]) -> str:
     if all(run.origin is Origin.SIMULATED for run in valid):
-        return "Simulated as cold."
-    cold = sum(run.cold is True for run in valid)
+        return "Simulated; each run starts with empty caches."
+    cold = sum(run.cache_state == "cold" for run in valid)
     left = [cache.cached_after_bytes for run in valid for cache in run.caches if cache.dropped]
     residue = f" A node kept {median(left) / 1e6:,.0f} MB cached after a drop (median)." if left else ""
     return f"Proven cold on every node before {cold} of {plural(len(valid), 'valid run')}.{residue}"

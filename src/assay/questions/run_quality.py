@@ -112,13 +112,14 @@ def coverage(table: RunTable, traced: Ints) -> tuple[Coverage, ...]:
     """Return for each plan how many of its runs have a trace, and cold caches. ``traced``: of :func:`traced_rows`."""
     named = table.columns.get("plan", Column(np.zeros(len(table), np.int32), (NO_PLAN,)))
     plans = Column(np.where(named.codes < 0, len(named.levels), named.codes).astype(np.int32), (*named.levels, NO_PLAN))
-    cold, warm = (has_level(table, "cold", level) for level in ("cold", "warm"))
+    cold, warm, simulated = (has_level(table, "cold", level) for level in ("cold", "warm", "simulated"))
     counts = [
-        level_counts(plans, mask) for mask in (np.ones(len(table), np.bool_), np.isin(table.rows, traced), cold, warm)
+        level_counts(plans, mask)
+        for mask in (np.ones(len(table), np.bool_), np.isin(table.rows, traced), cold, warm, simulated)
     ]
     return tuple(
-        Coverage(plan, int(n), int(t), int(c), int(w), int(n - c - w))
-        for plan, n, t, c, w in zip(plans.levels, *counts, strict=True)
+        Coverage(plan, int(n), int(t), int(c), int(w), int(n - c - w - s))
+        for plan, n, t, c, w, s in zip(plans.levels, *counts, strict=True)
         if n
     )
 

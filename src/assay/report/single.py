@@ -304,7 +304,7 @@ def _every_run(runs: tuple[Run, ...]) -> list[Block]:
         "Engine",
         "assay",
     )
-    cold = {True: "yes", False: "no", None: "not known"}
+    cold = {"cold": "yes", "warm": "no", "": "not known"}
     rows = [
         (
             (Code(run.run_id),),
@@ -313,7 +313,7 @@ def _every_run(runs: tuple[Run, ...]) -> list[Block]:
             numbers.seconds(run.duration_s),
             run.status.value,
             run.origin.value,
-            cold[run.cold],
+            cold.get(run.cache_state, run.cache_state),
             str(run.block),
             language.moment(run.started_at),
             f"{run.engine} {run.engine_version}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-INDEX_VERSION = 6
+INDEX_VERSION = 7
 """An index of another version is not looked at."""
 
 TRACE_COLUMNS: Mapping[str, str] = {

@@ -13,7 +13,7 @@ from assay.spec.cluster_file import (
     NodeTypeSection,
 )
 from assay.spec.document import Location, Problems
-from assay.spec.fields import unknown
+from assay.spec.fields import COUNT_MAX, NODES_MAX, unknown
 from assay.units import Money
 
 
@@ -46,6 +46,7 @@ def check_cluster(file: ClusterFile, problems: Problems) -> None:
         if group.type not in file.node_types:
             problems.add(("nodes", name, "type"), unknown("node type", group.type, file.node_types))
         _check_hosts(name, group, file, problems)
+    _check_counts(file, problems)
     _check_roles(file, placement, problems)
     _check_attached(file, problems)
     _check_duplicates(file, problems)
@@ -71,6 +72,22 @@ def _check_hosts(name: str, group: NodeGroup, file: ClusterFile, problems: Probl
         problems.add(at, f"node {name!r} needs addresses (or the file a 'lab:' or 'local:' section)")
     if group.count is not None and not (simulated and group.addresses is None):
         problems.add((*at, "count"), "real hosts are counted by their addresses; remove count")
+
+
+def _check_counts(file: ClusterFile, problems: Problems) -> None:
+    """Note groups that are too large: a lab's nodes are processes, a simulation's are numbers."""
+    if not _is_simulated(file):
+        for name, group in file.nodes.items():
+            if (group.count or 1) > COUNT_MAX:
+                problems.add(
+                    ("nodes", name, "count"),
+                    f"{group.count} is not a whole number from 1 to {COUNT_MAX}; "
+                    f"with 'provider: simulated' up to {NODES_MAX} are possible",
+                )
+        return
+    nodes = sum(group.count or 1 for group in file.nodes.values())
+    if nodes > NODES_MAX:
+        problems.add(("nodes",), f"the file has {nodes} nodes, and a simulated cluster can have at most {NODES_MAX}")
 
 
 def _is_simulated(file: ClusterFile) -> bool:

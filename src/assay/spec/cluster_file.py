@@ -21,6 +21,7 @@ from assay.spec.fields import (
     Label,
     Latency,
     Name,
+    NodeCount,
     Port,
     Positive,
     Price,
@@ -180,8 +181,8 @@ class NodeGroup(Section):
 
     Empty for an edge node of a cluster that is attached to.
     """
-    count: Count | None = None
-    """How many such nodes a lab makes; 1 when absent."""
+    count: NodeCount | None = None
+    """How many such nodes a lab makes (at most 1,000) or a simulation has (at most 100,000); 1 when absent."""
     addresses: list[HostAddress] | None = Field(default=None, min_length=1)
     """Real hosts: the address of each."""
 

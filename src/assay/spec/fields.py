@@ -22,6 +22,8 @@ from assay.units import Money
 _TEXT_LENGTH_MAX = 1000
 _UNIT_LENGTH_MAX = 40
 COUNT_MAX = 1000
+NODES_MAX = 100_000
+"""Maximum number of nodes of a simulated cluster."""
 WHOLE_MAX = 1_000_000_000
 SCALE_DIVISOR_MAX = 1000
 LATENCY_S_MAX = 1
@@ -157,6 +159,7 @@ def whole(low: int, high: int) -> Form:
 COUNT = whole(1, COUNT_MAX)
 POSITIVE = whole(1, WHOLE_MAX)
 Count: TypeAlias = Annotated[int, COUNT]
+NodeCount: TypeAlias = Annotated[int, whole(1, NODES_MAX)]
 Positive: TypeAlias = Annotated[int, POSITIVE]
 Seed: TypeAlias = Annotated[int, whole(0, WHOLE_MAX)]
 Port: TypeAlias = Annotated[int, whole(1, 65535)]

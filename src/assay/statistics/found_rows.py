@@ -209,10 +209,9 @@ _ALONE: Final = (
     "status",
     "plan",
     "campaign_id",
-    "cold",
 )
 """Fields that are a column each, whatever the others are."""
-_FIELDS: Final = frozenset({*_ALONE, "layout", LAYOUT_DEVICES})
+_FIELDS: Final = frozenset({*_ALONE, "cold", "layout", LAYOUT_DEVICES})
 _NAMED: Final = ("workload", "workload_parameters", "levels")
 """Fields whose entries are columns, by names that they make together; which parameters follow from them, they say."""
 
@@ -226,6 +225,7 @@ def columns_of(rows: FoundRows) -> dict[str, Column]:
         return {}
     blank = like(rows.common, workload="", workload_parameters={}, levels={}, parameters={}, environment={}, layout="")
     parts = [_part(rows, (name,), blank, (name,)) for name in _ALONE]
+    parts.append(_part(rows, ("cold", "origin"), blank, ("cold",)))
     parts.append(_part(rows, ("layout", "environment"), blank, ("layout", LAYOUT_DEVICES)))
     parts.append(_part(rows, _NAMED, blank))
     parts.append(_parameters(rows, blank))

@@ -87,8 +87,7 @@ def coded(texts: Sequence[str | None]) -> Column:
 def described(run: Run) -> dict[str, str]:
     """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
     found = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
-    if run.cold is not None:
-        found["cold"] = "cold" if run.cold else "warm"
+    found["cold"] = run.cache_state
     found[LAYOUT_DEVICES] = layout_devices(run) or ""
     for name in ("data_bytes", "lab_scale"):
         if getattr(run, name) is None:
