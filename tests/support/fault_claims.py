@@ -15,6 +15,7 @@ READINESS = "engines/test_engines_readiness.py::"
 HOSTILE = "repository/test_repository_hostile.py::"
 LOOP = "campaign/test_campaign_loop.py::"
 CANCELLATION = "campaign/test_campaign_cancellation.py::"
+TIMING = "engines/test_engines_timing.py::"
 DISK = "faults/test_disk_errors.py::"
 DOCUMENTS = "spec/test_spec_documents.py::"
 UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
@@ -154,6 +155,14 @@ DURING = (
             f"{CANCELLATION}test_a_wait_that_is_cancelled_is_cancelled_in_every_tick",
             f"{CANCELLATION}test_a_watcher_that_loses_two_cancellations_is_cancelled_again",
             f"{CANCELLATION}test_what_never_ends_is_named_and_no_longer_waited_for",
+        ),
+    ),
+    Claim(
+        "assay is stopped (SIGSTOP) in mid-job until after the job's end, or its time limit",
+        "the time is the master's; `infrastructure` with both times as the cause, tried again",
+        (
+            f"{TIMING}test_a_pause_of_assay_beyond_the_jobs_end_changes_no_time_and_the_run_is_not_valid",
+            f"{TIMING}test_a_time_limit_that_passed_during_a_pause_is_not_the_jobs_fault",
         ),
     ),
     Claim(

@@ -73,6 +73,7 @@ def status_of(
     finished = gathered.finished
     if status is RunStatus.VALID and finished is not None:
         spoiled = spoiling(gathered.seen, finished.started_unix_s, finished.outcome.duration_s)
+        spoiled += [finished.pause] if finished.pause else []
         if not spoiled:
             return status, why, failure_class
         return RunStatus.INVALID, f"{'; '.join(spoiled)}, while the job ran", FailureClass.INFRASTRUCTURE

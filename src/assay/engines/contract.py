@@ -130,6 +130,8 @@ class Finished:
     """Whether what the engine tells is all that there is to tell; one that did not pass makes a run invalid."""
     trouble: str | None = None
     """What of the engine was lost while the program ran, by its own record: the run is of no use then."""
+    pause: str | None = None
+    """That assay did not run while the program did, which its own clock shows, in words; the run is invalid then."""
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What the engine counted over the whole program, by the names of metrics."""
     stages: tuple[Stage, ...] = ()

@@ -15,6 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.cancellation import end_tasks
 from assay.engines.contract import Engine, EngineFacts, Finished, Provided, Show, Storage
+from assay.engines.timing import Heartbeat, split_times, timed
 from assay.errors import AssayError, EngineError, HostError, HostTimeoutError
 from assay.model import (
     Check,
@@ -221,7 +223,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
     async def run(
         self, program: Program, parameters: Mapping[str, str], *, timeout_s: float, label: str, show: Show
     ) -> Finished:
-        """Run a program to its end; ``duration_s`` of the outcome is the client's wall time, from exec to exit."""
+        """Run a program to its end; ``duration_s`` of the outcome is the client's wall time on the master."""
         if program.engine != self.facts.name:
             raise EngineError(f"{program.main_class} is a program of {program.engine}, which does not run here")
         show(f"{label}: {program.main_class}")
@@ -253,19 +255,29 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> Finished:
-        """Run a command on the master and return how it ended, with nothing of jobs and with what it printed as log."""
-        started_unix_s, clock, late, lost = time.time(), time.monotonic(), False, False
-        try:
-            done = await self.master.run(command, timeout_s=timeout_s, check=False, cwd=cwd, env=env)
-            status, printed = done.exit_status, done.stdout + b"\n" + done.stderr
-        except HostError as error:
-            late = isinstance(error, HostTimeoutError)
-            lost = not late
-            status, printed = 124 if late else 255, error.message.encode()
-        took_s = time.monotonic() - clock
+        """Run a command on the master and return how it ended, with nothing of jobs and with what it printed as log.
+
+        Its time is the master's, from exec to exit; assay's own where the master could not tell it.
+        """
+        started_unix_s, token = time.time(), f"assay-times-{secrets.token_hex(8)}"
+        host_s: float | None = None
+        late = lost = False
+        async with Heartbeat() as heartbeat:
+            try:
+                done = await self.master.run(timed(command, token), timeout_s=timeout_s, check=False, cwd=cwd, env=env)
+                host_s, stderr = split_times(done.stderr, token)
+                status, printed = done.exit_status, done.stdout + b"\n" + stderr
+            except HostError as error:
+                late = isinstance(error, HostTimeoutError)
+                lost = not late
+                status, printed = 124 if late else 255, error.message.encode()
+        pause = heartbeat.pause(host_s)
+        if late and pause:  # the limit may have passed while nobody looked
+            late, lost, printed = False, True, f"{pause}; its time limit passed meanwhile".encode()
+        took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
         outcome = Outcome(status, printed.decode(errors="replace"), {}, 0, took_s, late, lost)
-        sources = {"duration_s": "wall time of the client program"}
-        return Finished(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources)
+        sources = {"duration_s": f"wall time of the client program, by {clock}"}
+        return Finished(outcome, started_unix_s, logs={f"{label}.log": printed}, sources=sources, pause=pause)
 
     async def _shown(self, running: Awaitable[Finished], show: Show) -> Finished:
         """Show where the program is while it runs."""

@@ -1,0 +1,46 @@
+"""Run one program on the toy engine, as a process that tests can stop: FOLDER SCRIPT LIMIT_S MISSED_S.
+
+Printed as JSON: exit status, duration, source of the duration, the run's status, cause and class of failure.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import assay.engines.timing
+from assay.campaign.judging import status_of
+from assay.campaign.setting import Gathered
+from assay.engines.contract import EngineFacts, Finished
+from assay.hosts import LocalTransport
+from assay.model.program import Program
+from assay.planning.limits import NO_HISTORY
+from assay.spec.cluster import load_cluster
+from assay.workloads.workload import Judgement
+from campaign_support import write_local_plan
+from toy_engine import ToyEngine, ToyStorage
+
+
+async def carried_out(folder: Path, script: str, limit_s: float = 60) -> Finished:
+    """Run ``script`` by sh as the engine's job."""
+    write_local_plan(folder, "toy", "")
+    cluster = load_cluster(folder / "cluster.yaml")
+    transports = {cluster.master.name: LocalTransport(cluster.master.name)}
+    engine = ToyEngine(EngineFacts("toy", "1"), ToyStorage(folder), cluster, transports)
+    program = Program("sh", ("-c", script), engine="toy")
+    return await engine.run(program, {}, timeout_s=limit_s, label="job", show=lambda _: None)
+
+
+def main() -> None:
+    """Run it, and print what became of it."""
+    assay.engines.timing.MISSED_S = float(sys.argv[4])  # ten seconds would make each test a long one
+    finished = asyncio.run(carried_out(Path(sys.argv[1]), sys.argv[2], float(sys.argv[3])))
+    judged = status_of(Gathered(finished=finished, judgement=Judgement(())), None, NO_HISTORY)
+    outcome = finished.outcome
+    print(json.dumps([outcome.exit_status, outcome.duration_s, finished.sources["duration_s"], *judged]))
+
+
+if __name__ == "__main__":
+    main()
