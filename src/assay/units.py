@@ -8,7 +8,7 @@ A bare number is refused where a unit could be mistaken; zero is zero in any uni
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 
 _PREFIXES = {
@@ -31,7 +31,7 @@ _NUMBER = r"(?P<number>\d+(?:\.\d+)?)\s*"
 _PREFIX = r"(?P<prefix>Ki|Mi|Gi|Ti|Pi|[kKMGTP])?"
 BYTES_PATTERN = rf"^{_NUMBER}{_PREFIX}B$"
 BYTE_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}B/s$"
-BIT_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}bit/s$"
+BIT_RATE_PATTERN = rf"^{_NUMBER}{_PREFIX}(?:bit/s|b/s|bps|bE)$"
 _DURATION_UNITS = {
     "us": Fraction(1, 10**6),
     "ms": Fraction(1, 1000),
@@ -43,7 +43,13 @@ _DURATION_UNITS = {
 }
 DURATION_PATTERN = rf"^{_NUMBER}(?P<unit>us|ms|s|min|h|d|y)$"
 _CURRENCY_SIGNS = {"$": "USD", "€": "EUR", "£": "GBP"}
-MONEY_PATTERN = r"^(?:(?P<sign>[$€£])\s*(?P<a>\d[\d,]*(?:\.\d+)?)|(?P<b>\d[\d,]*(?:\.\d+)?)\s*(?P<code>[A-Z]{3}))$"
+_AMOUNT = r"\d[\d,]*(?:\.\d+)?"
+_THOUSANDS = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6}
+MONEY_PATTERN = (
+    rf"^(?:(?P<sign>[$€£])\s*(?P<a>{_AMOUNT})\s*(?P<ka>[kKM])?"
+    rf"|(?P<b>{_AMOUNT})\s*(?P<kb>[kKM])?\s*(?P<code>[A-Z]{{3}}|[$€£]))$"
+)
+_BARE_AMOUNT = rf"^(?P<b>{_AMOUNT})\s*(?P<kb>[kKM])?$"
 SCALE_PATTERN = r"^1(?:\s*/\s*(?P<divisor>\d+(?:\.\d+)?))?$"
 
 
@@ -67,8 +73,8 @@ def parse_byte_rate(text: str) -> float:
 
 
 def parse_bit_rate(text: str) -> float:
-    """Return bits per second for ``text`` such as ``"10Gbit/s"``."""
-    return _parse_prefixed(text, BIT_RATE_PATTERN, "a link rate", '"1Gbit/s" or "100Mbit/s"')
+    """Return bits per second for ``text`` such as ``"10Gbit/s"``, ``"10Gbps"``, ``"10Gb/s"`` or ``"10GbE"``."""
+    return _parse_prefixed(text, BIT_RATE_PATTERN, "a link rate", '"1Gbit/s", "25GbE" or "100Mbit/s"')
 
 
 def parse_duration(text: str) -> float:
@@ -105,17 +111,23 @@ class Money:
         return f"{sign}{digits}" if sign else f"{digits} {self.currency}"
 
 
-def parse_money(text: str) -> Money:
-    """Return the amount that ``"$400"``, ``"€12.50"`` or ``"400 CHF"`` stands for."""
+def parse_money(text: str, currency: str | None = None) -> Money:
+    """Return the amount that ``"$400"``, ``"€12.50"``, ``"$100k"``, ``"1.5M USD"`` or ``"400 CHF"`` stands for.
+
+    ``currency``: that of an amount without one, such as ``"100k"``; None refuses it.
+    """
     match = re.match(MONEY_PATTERN, text.strip())
-    if match is None:
-        raise ValueError(f'{text!r} is not a price; write "$400", "€12.50" or "400 CHF"')
-    currency = _CURRENCY_SIGNS[match["sign"]] if match["sign"] else match["code"]
-    try:
-        amount = Decimal((match["a"] or match["b"]).replace(",", ""))
-    except InvalidOperation as error:  # pragma: no cover - the pattern admits decimals only
-        raise ValueError(f"{text!r} is not a price") from error
-    return Money(amount, currency)
+    if match is not None:
+        sign_or_code = match["sign"] or match["code"]
+        code = _CURRENCY_SIGNS.get(sign_or_code, sign_or_code)
+        digits, thousands = match["a"] or match["b"], match["ka"] or match["kb"]
+    else:
+        bare = re.match(_BARE_AMOUNT, text.strip())
+        if bare is None or currency is None:
+            missing = "has no currency" if bare else "is not a price"
+            raise ValueError(f'{text!r} {missing}; write "$400", "€12.50", "400 CHF" or "$100k"')
+        code, digits, thousands = currency, bare["b"], bare["kb"]
+    return Money(Decimal(digits.replace(",", "")) * _THOUSANDS[thousands or ""], code)
 
 
 def _format_scaled(value: float, suffix: str) -> str:

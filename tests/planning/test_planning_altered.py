@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
-from assay.planning.altered import altered, only_run, parse_changes
+from assay.planning.altered import altered, only_run, parse_changes, parse_question
 from assay.planning.plan_reader import load_plan
 
 CLUSTER = """cluster: small
@@ -70,8 +70,8 @@ def test_everything_that_a_plan_can_set_can_be_set(plan: Plan) -> None:
 
 def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
     texts = [
-        "workers.count=5",
-        "nic=25Gbit/s",
+        "workers=5",
+        "nic=25GbE",
         "worker.devices.ssd.count=3",
         "worker.devices.hdd.read=200MB/s",
         "worker.cores=16",
@@ -79,7 +79,7 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         "racks.uplink=40Gbit/s",
         "layout=SS3",
     ]
-    found = altered(plan, LEVELS, "dfsio-write", parse_changes(texts))
+    found = altered(plan, LEVELS, "dfsio-write", parse_question(texts))
     worker = found.cluster.workers[-1]
     assert [node.name for node in found.cluster.workers] == [f"worker{n}" for n in range(1, 6)]
     assert worker.type.nic.rate_bits_per_s == 25e9
@@ -102,6 +102,9 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
         ("worker.devices.ssd.count=0", "whole number"),
         ("worker.devices.ssd.read=0MB/s", "more than 0"),
         ("workers.count=many", "whole number"),
+        ("workers=0", "workers.count: '0' is not a whole number"),
+        ("worker=12", "workers.count"),
+        ("nodes=12", "workers.count"),
         ("nic=fast", "nic"),
         ("layout", "NAME=VALUE"),
         ("dfs.replication=7", "copies"),
@@ -109,13 +112,15 @@ def test_the_described_cluster_can_be_changed(plan: Plan) -> None:
 )
 def test_what_can_not_be_is_refused_in_words(plan: Plan, text: str, words: str) -> None:
     with pytest.raises(SpecificationError) as caught:
-        altered(plan, LEVELS, "terasort", parse_changes([text]))
+        altered(plan, LEVELS, "terasort", parse_question([text]))
     assert words in str(caught.value)
 
 
 def test_a_name_is_set_once() -> None:
     with pytest.raises(SpecificationError, match="twice"):
         parse_changes(["data=1GB", "data=2GB"])
+    with pytest.raises(SpecificationError, match="twice"):
+        parse_question(["workers=4", "workers.count=5"])
 
 
 def test_a_run_that_tried_what_no_factor_asks_for_is_taken_as_it_was(plan: Plan) -> None:

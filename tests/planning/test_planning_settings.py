@@ -195,13 +195,14 @@ MISTAKES = [
     (
         "network: [ETH, 40Gbit/s]",
         "network: [ETH, fast]",
-        'plan.yaml:7: network: \'fast\' is not a link rate; write "1Gbit/s" or "100Mbit/s"; or name one of the '
-        "cluster's networks: ETH, IB",
+        'plan.yaml:7: network: \'fast\' is not a link rate; write "1Gbit/s", "25GbE" or "100Mbit/s"; or name one of '
+        "the cluster's networks: ETH, IB",
     ),
     (
         "network: [ETH, 40Gbit/s]",
         "workers: [1, 4]",
-        "plan.yaml:7: workers: '4' is not a number of workers from 1 to 3, which the cluster has",
+        "plan.yaml:7: workers: '4' is not a number of workers from 1 to 3, which the cluster has; "
+        "`assay whatif --set workers.count=N` simulates more",
     ),
     (
         "network: [ETH, 40Gbit/s]",

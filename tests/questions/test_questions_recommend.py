@@ -77,6 +77,11 @@ def book(folder: Path, ssd: int = 400) -> PriceBook:
     return load_prices(folder / "prices.yaml")
 
 
+def test_a_budget_without_currency_is_in_the_price_books(tmp_path: Path) -> None:
+    prices = book(tmp_path)
+    assert limits_of(prices, "100k", "", "").budget == limits_of(prices, "$100,000", "", "").budget == 100_000
+
+
 def answer(pool: SimulatorPool, prices: PriceBook, text: str = CATALOGUE, **asked: Any) -> Recommendation:
     limits = limits_of(prices, asked.pop("budget", ""), asked.pop("deadline", ""), asked.pop("capacity", ""))
     question = RecommendQuestion(parse_mix(MIX), limits, **asked)

@@ -180,6 +180,6 @@ def test_parquet_of_others_and_unrecognised_files_are_refused_with_what_to_do(tm
     assert "is no table of `assay export`" in output
     (tmp_path / "own.csv").write_text("job,seconds\nsort,12\n")
     output = done("import", tmp_path / "own.csv", "--repository", tmp_path / "again", code=FormatError.exit_code)
-    assert "own.csv: Unrecognised format" in output
+    assert "own.csv: Unrecognised format\n" in output
     assert "assay import table FILE --map" in output
     assert json.loads(done("import", "--list", "--json"))[0]["name"] == "assay"

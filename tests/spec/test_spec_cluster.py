@@ -143,13 +143,13 @@ MISTAKES = [
         LAB,
         "{rate: 10Gbit/s, price: $50}",
         "fast",
-        'cluster.yaml:7: nic: \'fast\' is not a link rate; write "1Gbit/s" or "100Mbit/s"',
+        'cluster.yaml:7: nic: \'fast\' is not a link rate; write "1Gbit/s", "25GbE" or "100Mbit/s"',
     ),
     (
         LAB,
         "price: $2000",
         "price: 2000",
-        'cluster.yaml:8: price: \'2000\' is not a price; write "$400", "€12.50" or "400 CHF"',
+        'cluster.yaml:8: price: \'2000\' has no currency; write "$400", "€12.50", "400 CHF" or "$100k"',
     ),
     (
         LAB,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from assay.spec import fields
-from assay.units import BIT_RATE_PATTERN, BYTE_RATE_PATTERN, BYTES_PATTERN, DURATION_PATTERN, Money
+from assay.units import BIT_RATE_PATTERN, BYTE_RATE_PATTERN, BYTES_PATTERN, DURATION_PATTERN, Money, parse_money
 
 DECIMAL = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15}
 PREFIXES = {**DECIMAL, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -63,6 +63,32 @@ def test_scales_are_one_over_their_divisor(divisor: int) -> None:
     assert read(fields.Scale, f"1/{divisor}") == pytest.approx(1 / divisor)
 
 
+@pytest.mark.parametrize("text", ["25GbE", "25 GbE", "25Gbps", "25Gb/s", "25000Mbit/s"])
+def test_a_link_rate_may_be_written_as_its_standard_is_called(text: str) -> None:
+    assert read(fields.BitRate, text) == 25e9
+
+
+@pytest.mark.parametrize(
+    ("text", "amount", "currency"),
+    [
+        ("$100k", 100_000, "USD"),
+        ("100k$", 100_000, "USD"),
+        ("100kUSD", 100_000, "USD"),
+        ("1.5M EUR", 1_500_000, "EUR"),
+        ("€ 2 K", 2_000, "EUR"),
+        ("100KRW", 100, "KRW"),
+        ("5MXN", 5, "MXN"),
+    ],
+)
+def test_an_amount_may_be_in_thousands_or_millions(text: str, amount: int, currency: str) -> None:
+    assert read(fields.Price, text) == Money(Decimal(amount), currency)
+
+
+def test_an_amount_without_currency_is_in_the_one_that_is_given() -> None:
+    assert parse_money("100k", "EUR") == parse_money("100,000", "EUR") == Money(Decimal(100_000), "EUR")
+    assert parse_money("$100k", "EUR") == Money(Decimal(100_000), "USD")
+
+
 UNITS = [fields.Size, fields.ByteRate, fields.BitRate, fields.Duration, fields.Price, fields.Scale]
 PATTERNS = {
     fields.Size: BYTES_PATTERN,
@@ -97,10 +123,13 @@ def test_any_other_text_is_refused_as_a_validation_error(kind: Any, text: str) -
         (fields.ByteRate, "120MB"),
         (fields.ByteRate, "120Mbit/s"),
         (fields.BitRate, "1GB/s"),
-        (fields.BitRate, "1Gbps"),
+        (fields.BitRate, "1G"),
+        (fields.BitRate, "1GBE"),
         (fields.Duration, "10"),
         (fields.Duration, "10m"),
         (fields.Price, "400"),
+        (fields.Price, "100k"),
+        (fields.Price, "100 thousand USD"),
         (fields.Price, "$"),
         (fields.Price, "$-4"),
         (fields.Scale, "0.05"),

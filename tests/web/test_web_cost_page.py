@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assay.charts.plane import cost_plane
+from assay.errors import SpecificationError
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
@@ -87,6 +88,16 @@ def test_a_price_that_was_changed_is_never_folded_away() -> None:
     """At no price of it another configuration becomes the cheapest: it stands with the others until it is changed."""
     assert not PriceField("rack", "cluster", 5.0, 5.0, 10.0).matters
     assert PriceField("rack", "cluster", 5.0, 6.0, 10.0).matters
+
+
+def test_a_changed_price_may_be_in_thousands() -> None:
+    assert asked_from([("price.rack", "100k"), ("price.node", "1,200"), ("price.port", "1e-3")]).changes == {
+        "rack": 100_000,
+        "node": 1_200,
+        "port": 0.001,
+    }
+    with pytest.raises(SpecificationError, match="price book's currency"):
+        asked_from([("price.rack", "100kEUR")])
 
 
 @pytest.mark.parametrize(

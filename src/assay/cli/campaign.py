@@ -22,9 +22,16 @@ _WATCH_INTERVAL_S = 2.0
 _CLEAR = "\x1b[H\x1b[2J"
 
 
-@click.group()
-def campaign() -> None:
-    """Show campaigns: what is done, what goes on, when it should be over."""
+@click.group(invoke_without_command=True)
+@json_option
+@repository_option
+@click.pass_context
+def campaign(context: click.Context, as_json: bool, repository: Path) -> None:
+    """Show campaigns: what is done, what goes on, when it should be over. Without a command: their status."""
+    if context.invoked_subcommand is None:
+        context.invoke(status, repository=repository, as_json=as_json)
+    elif as_json:
+        raise click.UsageError(f"--json goes behind the command: assay campaign {context.invoked_subcommand} --json")
 
 
 @campaign.command()

@@ -18,14 +18,27 @@ _INDENT = "    "
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _of_group(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+    """Return the folder that was named before a group's subcommand, unless the subcommand names one itself."""
+    named = click.core.ParameterSource.COMMANDLINE
+    parent, name = context.parent, str(parameter.name)
+    if parent is None or context.get_parameter_source(name) is named or parent.get_parameter_source(name) is not named:
+        return value
+    return Path(parent.params[name])
+
+
 def repository_option(command: F) -> F:
-    """Add ``--repository DIR`` (environment: ASSAY_REPOSITORY), passed on as ``repository: Path``."""
+    """Add ``--repository DIR`` (environment: ASSAY_REPOSITORY), passed on as ``repository: Path``.
+
+    On a group it holds for the subcommand: ``assay campaign --repository DIR list``.
+    """
     return click.option(
         "--repository",
         type=click.Path(path_type=Path, file_okay=False),
         default=DEFAULT_REPOSITORY,
         show_default=True,
         envvar="ASSAY_REPOSITORY",
+        callback=_of_group,
         help="Folder in which runs are kept.",
     )(command)
 
@@ -52,17 +65,27 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def output_columns() -> int | None:
+    """Return how many columns wide the output may be; None: as wide as it is, in a pipe or file without COLUMNS."""
+    if sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    text = os.environ.get("COLUMNS", "")
+    return int(text) if text.isdecimal() and int(text) > 0 else None
+
+
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
     """Print an aligned table; columns whose cells all start with a digit or sign, and are short, are right-aligned.
 
-    In a terminal that is too narrow what all rows have alike stands once, and what is left over on a second line.
+    Where the output is too narrow, what all rows have in common is printed once, and the rest on a second line.
     """
     numeric = [bool(rows) and all(_is_figure(row[index]) for row in rows) for index in range(len(headers))]
+    columns = output_columns()
+    if rows and columns is not None and _width(headers, rows, range(len(headers))) > columns:
+        in_one_line = [[" ".join(cell.split("\n")) for cell in row] for row in rows]
+        _print_narrow(headers, in_one_line, numeric, title, columns)
+        return
     if not sys.stdout.isatty():
         _print_plain(headers, rows, numeric, title)
-        return
-    if rows and _width(headers, rows, range(len(headers))) > shutil.get_terminal_size().columns:
-        _print_narrow(headers, [[" ".join(cell.split("\n")) for cell in row] for row in rows], numeric, title)
         return
     from rich.console import Console  # imported here to keep start-up short
     from rich.table import Table
@@ -90,10 +113,9 @@ def _width(headers: Sequence[str], rows: Sequence[Sequence[str]], shown: Iterabl
 
 
 def _print_narrow(
-    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None
+    headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool], title: str | None, width: int
 ) -> None:
-    """Print a table that is wider than the terminal: no word and no figure of it is torn apart."""
-    width = shutil.get_terminal_size().columns
+    """Print a table that is wider than the output: no word and no figure of it is torn apart."""
     told, alike = list(range(len(headers))), list[int]()
     for n in reversed(range(1, len(headers))):
         if _width(headers, rows, told) > width and len(rows) > 1 and len({row[n] for row in rows}) == 1:

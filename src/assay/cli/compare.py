@@ -59,26 +59,37 @@ def _print_details(comparisons: Sequence[Comparison]) -> None:
 
 
 def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
+    """Print each claim and each warning once, however many comparisons share it."""
     click.echo()
+    by_claim: dict[str, list[Comparison]] = {}
+    by_warning: dict[str, list[Comparison]] = {}
     for c in comparisons:
-        click.echo(f"{_name(c)}: {c.claim}")
-        for warning in c.warnings:
-            click.echo(f"  warning: {warning}")
-        left_out = [
-            f"{number} {what}"
-            for number, what in (
-                (c.excluded_invalid, "invalid"),
-                (c.excluded_failed, "failed"),
-                (c.excluded_warm, "warm"),
-            )
-            if number
-        ]
-        if left_out:
-            click.echo(f"  not counted: {', '.join(left_out)}")
+        by_claim.setdefault(c.claim, []).append(c)
+        for warning in dict.fromkeys(map(str, c.warnings) if c.ratio is not None else ()):
+            by_warning.setdefault(warning, []).append(c)
+    for claim, alike in by_claim.items():
+        names = list(dict.fromkeys(map(_name, alike)))
+        click.echo(
+            f"{names[0]}: {claim}" if len(names) == 1 else f"{len(alike)} comparisons: {claim} ({'; '.join(names)})"
+        )
+        for warning in [warning for warning, warned in by_warning.items() if len(warned) == 1 and warned[0] in alike]:
+            click.echo(f"  warning: {_of(by_warning[warning][0], alike)}{warning}")
+        for c in alike:
+            numbers = {"invalid": c.excluded_invalid, "failed": c.excluded_failed, "warm": c.excluded_warm}
+            if left_out := [f"{number} {what}" for what, number in numbers.items() if number]:
+                click.echo(f"  not counted: {_of(c, alike)}{', '.join(left_out)}")
+    for warning, warned in by_warning.items():
+        if len(warned) > 1:
+            click.echo(f"warning, {len(warned)} of {len(comparisons)} comparisons: {warning}")
     for remark in dict.fromkeys(c.remark for c in comparisons if c.remark):
         click.echo(remark)
     for scale in sorted({c.lab_scale for c in comparisons if c.lab_scale is not None}):
         click.echo(f"In a lab at scale {scale_text(scale)}: read the ratios, not the times.")
+
+
+def _of(comparison: Comparison, alike: Sequence[Comparison]) -> str:
+    """Return which of several comparisons with one claim a line is about; nothing where there is one."""
+    return f"{_name(comparison)}, {comparison.candidate}: " if len(alike) > 1 else ""
 
 
 @click.command("compare")

@@ -95,8 +95,6 @@ def _print(view: PlaneView) -> None:
     title = f"Cost per run: {workload_title(view.job.get('workload', ''), context)}"
     if not view.rows:
         click.echo(f"{title}: nothing of it is priced")
-        for label, why in view.unpriced.items():
-            click.echo(f"left out: {label}: {why}")
         return
     headers = (
         "Rank",
@@ -138,7 +136,7 @@ def _print(view: PlaneView) -> None:
     if view.left_out:
         left_out = plural(view.left_out, "run does", "runs do")
         click.echo(f"{left_out} not count: invalid, failed, without a time, or warm beside cold ones.")
-    for label, why in (view.set_apart | view.unpriced).items():
+    for label, why in view.set_apart.items():
         click.echo(f"left out: {label}: {why}")
 
 
@@ -196,3 +194,5 @@ def cost(
         if index:
             click.echo()
         _print(view)
+    for line in dict.fromkeys(f"left out: {label}: {why}" for view in views for label, why in view.unpriced.items()):
+        click.echo(line)

@@ -12,7 +12,7 @@ import msgspec
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import FormatError, SpecificationError
-from assay.formats.catalogue import TABLE, chosen, formats, sorted_by_format
+from assay.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
 from assay.formats.importing import Format
 from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
@@ -215,6 +215,8 @@ def _print(job: _Job, strict: bool, as_json: bool) -> None:
         click.echo(f"  left: {item.where}: {item.why}", err=True)
     if len(left) > _LEFT_SHOWN:
         click.echo(f"  and {len(left) - _LEFT_SHOWN} more: --json lists them all", err=True)
+    if UNRECOGNISED in job.unknown.values():
+        click.echo("  → for a table of runs: `assay import table FILE --map COLUMN=FIELD …`", err=True)
     if strict and left:
         click.echo("nothing was taken of what is not whole, because of --strict", err=True)
 

@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 )
 @click.option("--catalogue", required=True, type=click.Path(path_type=Path), help="The hardware to choose from.")
 @click.option("--prices", required=True, type=click.Path(path_type=Path), help="The price book.")
-@click.option("--budget", metavar="MONEY", help="At most so much over the years: 100000USD, '$100,000'.")
+@click.option(
+    "--budget",
+    metavar="MONEY",
+    help="Maximum spending over the years: 100k (in the price book's currency), '$100,000', 100000USD.",
+)
 @click.option("--deadline", metavar="TIME", help="Every run ends within this: 2h, 90min.")
 @click.option("--capacity", metavar="SIZE", help="Data that HDFS keeps, one copy: 200TB.")
 @click.option("--years", type=click.FloatRange(0.1, 100), default=3.0, show_default=True, help="How long it is used.")

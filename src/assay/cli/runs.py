@@ -1,6 +1,5 @@
 """``assay runs``, ``assay show`` and ``assay verify``: what is in the repository, and whether it is intact."""
 
-import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.common import json_option, output_columns, print_json, print_table, repository_option
 from assay.cli.run_text import configuration_text, part_lines, run_lines
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
@@ -96,10 +95,10 @@ def _row(run: Run, id_length: int, odd: str | None) -> tuple[str, ...]:
 
 
 def _print_runs(rows: Sequence[tuple[str, ...]]) -> None:
-    """Print the runs; in a terminal that is too narrow their start is told to the minute, and behind their time."""
-    width = shutil.get_terminal_size().columns
+    """Print the runs; where the output is too narrow, starts are to the minute and stand behind the times."""
+    width = output_columns()
     columns = list(zip(_HEADERS, *rows, strict=True))
-    if sys.stdout.isatty() and sum(max(map(len, column)) + 2 for column in columns) > width + 2:
+    if width is not None and sum(max(map(len, column)) + 2 for column in columns) > width + 2:
         named = {column[0]: tuple(cell[:16] if column[0] == _START else cell for cell in column) for column in columns}
         columns = [named[name] for name in (*_FIRST, *(name for name in _HEADERS if name not in _FIRST))]
     headers, *lines = zip(*columns, strict=True)

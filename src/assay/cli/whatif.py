@@ -51,13 +51,13 @@ def whatif(
     interval that holds nine of ten runs, and its assumptions stand below it.
     """
     from assay.cli.profiles import profile_from
-    from assay.planning.altered import parse_changes
+    from assay.planning.altered import parse_question
     from assay.questions.json_values import json_value
     from assay.questions.whatif import WhatIfQuestion, what_if
     from assay.repository import Repository
     from assay.spec.prices import load_prices
 
-    asked = WhatIfQuestion(parse_changes(changes), where, target)
+    asked = WhatIfQuestion(parse_question(changes), where, target)
     book = load_prices(prices) if prices else None
     known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
     answers = what_if(Repository.open(repository), asked, book, known)

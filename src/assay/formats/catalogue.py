@@ -29,7 +29,7 @@ _MODULES = (
 TABLE = "table"
 """The name of the format that needs a mapping: see :func:`~table.table_format`."""
 
-UNRECOGNISED = "Unrecognised format. For a table: `assay import table FILE --map COLUMN=FIELD …`"
+UNRECOGNISED = "Unrecognised format"
 
 
 def formats(parquet_rows: ParquetRows) -> dict[str, Format]:

@@ -5,9 +5,9 @@ configuration as it would be, checked as any plan is. What can be set:
 
 - what a plan can set: ``layout``, ``network``, ``containers``, ``compression``, engine parameters, ``data``, and the
   workload's own options (``reduces``, ``terasort.reduces``);
-- of the described cluster: ``workers.count``, ``nic``, ``racks.nodes``, ``racks.uplink``, and of a node type
-  ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``, ``read``,
-  ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``).
+- of the described cluster: ``workers.count`` (or ``workers``), ``nic``, ``racks.nodes``, ``racks.uplink``, and of a
+  node type ``TYPE.cores``, ``TYPE.memory``, ``TYPE.nic``, ``TYPE.cpu.speed`` and ``TYPE.devices.GROUP.KEY`` (``count``,
+  ``read``, ``write``, ``iops``, ``read_iops``, ``write_iops``, ``capacity``).
 """
 
 import re
@@ -41,10 +41,13 @@ from assay.units import parse_bit_rate, parse_byte_rate, parse_bytes
 
 Change = tuple[str, str]
 """A name and its value, as ``--set NAME=VALUE`` has them."""
-CLUSTER_WORDS = ("workers.count", "nic", "racks.nodes", "racks.uplink")
+WORKERS_COUNT = "workers.count"
+CLUSTER_WORDS = (WORKERS_COUNT, "nic", "racks.nodes", "racks.uplink")
 _WHOLE_MAX = 100_000
 _DEVICE_KEYS = ("count", "read", "write", "iops", "read_iops", "write_iops", "capacity")
 _TYPE_KEYS = ("cores", "memory", "nic", "cpu.speed", *(f"devices.GROUP.{key}" for key in _DEVICE_KEYS))
+
+_OF_CLUSTER = f"{', '.join(CLUSTER_WORDS)}, worker.cores, worker.memory, worker.devices.GROUP.count"
 
 
 def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
@@ -58,6 +61,15 @@ def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, .
             raise SpecificationError(f"{name} is set twice", where=where)
         found[name] = value
     return tuple(found.items())
+
+
+def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
+    """Return the changes of a what-if question, as :func:`parse_changes`.
+
+    ``workers`` becomes ``workers.count``: a plan chooses among the cluster's workers, a question can have more.
+    """
+    words = (re.sub(rf"^\s*{WORKERS_FACTOR}\s*=", f"{WORKERS_COUNT}=", text) for text in texts)
+    return parse_changes(list(words), where)
 
 
 def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Sequence[Change] = ()) -> Plan:
@@ -78,12 +90,15 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
             _set(content, name, value, spec)
         elif name == "nic":
             _parameters(content).pop(NETWORK_FACTOR, None)
-        elif name == "workers.count":
+        elif name == WORKERS_COUNT:
             _parameters(content).pop(WORKERS_FACTOR, None)
     try:
         return made_plan(content, cluster, plan.cluster_source, {plan.engine: plan.rules, **plan.varied_engines})
     except SpecificationError as error:
-        raise SpecificationError(error.message, where="--set", hint=error.hint) from error
+        named = [*plan.rules.words, LAYOUT_FACTOR, NETWORK_FACTOR, ENGINE_FACTOR, *varied_options(spec.name)]
+        is_unknown = any("." not in name and name not in (*named, *CLUSTER_WORDS) for name, _ in changes)
+        hint = f"of the cluster you can set: {_OF_CLUSTER}" if is_unknown else error.hint
+        raise SpecificationError(error.message, where="--set", hint=hint) from error
 
 
 def only_run(plan: Plan) -> PlannedRun:
@@ -163,7 +178,7 @@ def _type_names(cluster: Cluster) -> set[str]:
 
 def _changed_cluster(cluster: Cluster, name: str, value: str) -> Cluster:
     try:
-        if name == "workers.count":
+        if name == WORKERS_COUNT:
             return _with_workers(cluster, _whole(value))
         if name == "nic":
             rate = _positive(parse_bit_rate, value)

@@ -79,7 +79,10 @@ def _mistake(name: str, value: str, cluster: Cluster) -> str | None:
         return _network_mistake(value, cluster)
     most = len(cluster.workers)
     if name == WORKERS_FACTOR and (not re.fullmatch(r"[1-9][0-9]{0,8}", value) or int(value) > most):
-        return f"{value[:20]!r} is not a number of workers from 1 to {most}, which the cluster has"
+        return (
+            f"{value[:20]!r} is not a number of workers from 1 to {most}, which the cluster has; "
+            "`assay whatif --set workers.count=N` simulates more"
+        )
     return None
 
 

@@ -17,11 +17,11 @@ def limits_of(book: PriceBook, budget: str, deadline: str, capacity: str, years:
         if len(text) > _LONGEST:
             raise SpecificationError(f"{text[:12]!r}… is too long for an amount", where="limits")
     try:
-        money = parse_money(budget) if budget else None
+        money = parse_money(budget, book.currency) if budget else None
         deadline_s = parse_duration(deadline) if deadline else None
         capacity_bytes = float(parse_bytes(capacity)) if capacity else 0.0
     except ValueError as error:
-        raise SpecificationError(str(error), where="limits", hint="such as 100000USD, 2h, 200TB") from error
+        raise SpecificationError(str(error), where="limits", hint="such as 100k, $100,000, 2h, 200TB") from error
     if deadline_s is not None and not deadline_s > 0:
         raise SpecificationError("a deadline must be more than 0", where="deadline")
     amount = None

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from assay.cost.repricing import repriced
-from assay.planning.altered import Change, parse_changes
+from assay.planning.altered import Change, parse_question
 from assay.questions.whatif import Anchor, WhatIf, answered
 from assay.questions.whatif_page import AskedFrom, anchor_of, places_to_ask_from
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf
@@ -46,4 +46,4 @@ def get_places(context: ContextOf) -> tuple[AskedFrom, ...]:
 @router.get("/whatif")
 def get_whatif(context: ContextOf, run: RunId, changes: Changes) -> WhatIf:
     """Tell what the measured runs like one would take with changes: simulated, anchored on what was measured."""
-    return answer_of(context, kept_anchor(context, run), parse_changes(changes), {})
+    return answer_of(context, kept_anchor(context, run), parse_question(changes), {})

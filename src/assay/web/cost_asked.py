@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from assay.cost.repricing import amounts_of
 from assay.errors import SpecificationError
 from assay.model import PriceBook
+from assay.units import parse_money
 
 PRICE = "price."
 YEARS = "3"
@@ -71,11 +72,20 @@ def asked_from(pairs: Iterable[tuple[str, str]]) -> CostAsked:
 
 
 def amount_of(name: str, text: str) -> float:
-    """Return a price's text as a number. Raises SpecificationError for what is none."""
+    """Return a price in the book's currency, such as ``1.2`` or ``100k``. Raises SpecificationError for other text."""
     try:
-        found = Decimal(text[:40])
+        amount = Decimal(text[:40])
     except InvalidOperation:
-        found = Decimal("nan")
-    if not found.is_finite() or not 0 <= found < Decimal("1e15"):
-        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_LONGEST], hint="give a number, 0 or more")
-    return float(found)
+        amount = _amount_in_words(text[:40])
+    if not amount.is_finite() or not 0 <= amount < Decimal("1e15"):
+        hint = "write a number from 0 up in the price book's currency, such as 1.2 or 100k"
+        raise SpecificationError(f"{text[:40]!r} is no price", where=name[:_LONGEST], hint=hint)
+    return float(amount)
+
+
+def _amount_in_words(text: str) -> Decimal:
+    try:
+        money = parse_money(text, "")
+    except ValueError:
+        return Decimal("nan")
+    return Decimal("nan") if money.currency else money.amount  # another currency would need the book's exchange rates
