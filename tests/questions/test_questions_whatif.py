@@ -81,9 +81,38 @@ def test_what_the_conditions_leave_out_is_not_looked_at(measured: Path, tmp_path
 
 @needs_simulator
 def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) -> None:
-    for each in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2"):
-        assert each["simulated_s"] == pytest.approx(each["measured_s"], rel=0.12)
+    for each in _answers(measured, "--where", "layout=HD2", "--set", "layout=HD2", "--set", "workers.count=3"):
+        assert each["simulated_s"] == pytest.approx(each["measured_s"], rel=1e-9)
+        assert each["ratio"] == pytest.approx(1.0, rel=1e-9)
         assert each["ratio_low"] < 1 < each["ratio_high"]
+        assert each["origin"] == "measured"
+        assert each["limits_before"] == each["limits_after"]
+
+
+@needs_simulator
+def test_a_cluster_that_the_book_does_not_price_has_no_cost_and_the_reason(measured: Path) -> None:
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(EXAMPLE.parent / "prices.yaml"))
+    for change in ("workers.count=12", "nic=25Gbit/s", "layout=SS1"):
+        [each] = _answers(measured, *asked, "--set", change)
+        assert each["cost_before"] > 0
+        assert each["cost_after"] is None
+        shown = _asked("whatif", *asked, "--set", change, "--repository", str(measured)).output
+        assert f"- no cost: {each['cost_unknown']}" in shown
+
+
+@needs_simulator
+def test_a_book_of_parts_prices_more_workers(measured: Path, tmp_path: Path) -> None:
+    book = tmp_path / "parts.yaml"
+    book.write_text(
+        "prices: parts\ncurrency: USD\ndate: 2024-01-01\nsource: made up\namortisation: {years: 3}\nitems:\n"
+        "  - {name: server, price: $4500, per: node}\n  - {name: disk, price: $250, per: device, device: hdd}\n"
+    )
+    asked = ("--where", "layout=HD2", "--where", "workload=terasort", "--prices", str(book))
+    [each] = _answers(measured, *asked, "--set", "workers.count=12")
+    assert each["cost_unknown"] == ""
+    before, after = 4 * 4500 + 6 * 250, 13 * 4500 + 24 * 250
+    times = each["simulated_s"] / each["measured_s"]
+    assert each["cost_after"] / each["cost_before"] == pytest.approx(after / before * times, rel=1e-3)
 
 
 @needs_simulator

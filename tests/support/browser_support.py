@@ -23,6 +23,16 @@ HIDDEN_LINKS = """() => [...document.querySelectorAll('.top nav a')].filter(link
 CUT_UNSAID = """() => [...document.querySelectorAll('.scroll')].filter(box =>
     box.checkVisibility({ contentVisibilityAuto: true }) &&
     box.scrollWidth - box.clientWidth > 2 && !box.classList.contains('more')).map(box => box.ariaLabel)"""
+OVERPRINTED = """id => {
+    const texts = [...document.querySelectorAll(`#${id} svg text`)]
+        .filter(one => one.textContent && one.checkVisibility());
+    const boxes = texts.map(one => one.getBoundingClientRect());
+    const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+    return texts.flatMap((one, i) => texts.slice(0, i).filter((_, j) => overlap(boxes[i], boxes[j]))
+        .map(other => [other.textContent, one.textContent]));
+}"""
+"""Pairs of texts in a chart that overlap."""
 CUT_ON_PAPER = """() => [...document.querySelectorAll('.drawing svg, .scroll, .log')].filter(part => {
     const box = part.getBoundingClientRect();
     return part.checkVisibility({ contentVisibilityAuto: true }) &&

@@ -15,7 +15,7 @@ from fastapi.testclient import TestClient
 from assay.repository import Repository
 from assay.spec.prices import load_prices
 from assay.web.app import create_app
-from browser_support import watched_page
+from browser_support import OVERPRINTED, watched_page
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 from web_support import client_of, served
 
@@ -115,6 +115,77 @@ def test_an_answer_takes_the_server_less_than_150_ms_of_cpu_once_it_is_warm(clie
 def test_nothing_to_ask_from_is_said(tmp_path: Path) -> None:
     Repository.create(tmp_path / "r")
     assert "Nothing to ask from yet" in client_of(tmp_path / "r").get("/whatif").text
+
+
+@needs_simulator
+def test_with_nothing_changed_the_page_shows_the_measured_time(client: TestClient, run_id: str) -> None:
+    page = client.get("/whatif", params={"run": run_id}).text
+    times = re.findall(r"<b>([0-9.]+) s</b> <span class=\"badge origin-([a-z]+)", page)
+    assert [kind for _, kind in times] == ["measured", "measured"]
+    assert times[0][0] == times[1][0]
+    assert "<b>1.00×</b>" in page
+
+
+@needs_simulator
+def test_more_workers_have_no_price_in_a_book_of_whole_clusters_and_the_page_says_why(
+    client: TestClient, run_id: str
+) -> None:
+    page = client.get("/whatif", params={"run": run_id, "workers.count": "12"}).text
+    assert "prices a whole cluster (All-HDD configuration), not one with 12 workers" in page
+    assert "$0.0" not in page
+
+
+@needs_simulator
+@pytest.mark.browser
+def test_enter_submits_the_typed_value_and_another_run_keeps_it(browser: Browser, root: Path, run_id: str) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        before = page.locator("#tiles").inner_text()
+        link = page.locator("#c-nic")
+        link.fill("25")
+        link.press("Enter")
+        page.wait_for_function("old => document.getElementById('tiles').innerText !== old", arg=before)
+        assert link.input_value() == "25"
+        assert parse_qs(urlsplit(page.url).query) == {"run": [run_id], "layout": ["SS2"], "nic": ["25"]}
+        other = page.locator(f'#whatif-run option:not([value="{run_id}"])').first.get_attribute("value")
+        page.locator("#whatif-run").select_option(value=other)
+        page.wait_for_function("run => !location.search.includes(run)", arg=run_id)
+        page.wait_for_selector("body[data-charts=drawn]")
+        assert page.locator("#c-nic").input_value() == "25"
+        assert page.locator("#c-layout").input_value() == "SS2"
+        watched.check()
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("changes", ["", "&layout=SS2", "&worker.cpu.speed=1.01", "&price.All-HDD configuration=37000"])
+def test_no_label_of_a_chart_overprints_another(browser: Browser, root: Path, run_id: str, changes: str) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url) as watched:
+        page = watched.open(f"/whatif?run={run_id}{changes}")
+        for chart in ("whatif-plane", "whatif-limits"):
+            assert page.locator(f"#{chart} svg text").count() > 5
+            assert page.evaluate(OVERPRINTED, chart) == []
+
+
+@needs_simulator
+@pytest.mark.browser
+@pytest.mark.parametrize("width_px", [390, 800, 1440])
+def test_the_answer_is_next_to_the_controls_and_no_card_is_left_alone(
+    browser: Browser, root: Path, run_id: str, width_px: int
+) -> None:
+    with served(create_app(root, book=load_prices(PRICES))) as url, watched_page(browser, url, width_px) as watched:
+        page = watched.open(f"/whatif?run={run_id}&layout=SS2")
+        tiles, controls = page.locator("#tiles").bounding_box(), page.locator("#controls").bounding_box()
+        assert tiles is not None
+        assert controls is not None
+        if width_px > 960:
+            assert controls["x"] >= tiles["x"] + tiles["width"]
+        else:
+            assert 0 <= controls["y"] - (tiles["y"] + tiles["height"]) < 60
+        right_edges = page.evaluate("""() => Object.values(Object.groupBy(
+            [...document.querySelectorAll('#tiles li')].map(card => card.getBoundingClientRect()), box => box.top
+        )).map(row => Math.max(...row.map(box => box.right)))""")
+        assert right_edges == pytest.approx([tiles["x"] + tiles["width"]] * len(right_edges), abs=1)
 
 
 @needs_simulator

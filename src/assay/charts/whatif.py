@@ -52,7 +52,7 @@ def moved(measured: Place, then: Place, currency: str, width_px: int = FULL_PX) 
     colour = {
         "field": "label",
         "type": "nominal",
-        "legend": None,
+        "legend": {"symbolType": "circle"} if priced else None,
         "scale": {"domain": [measured.label, then.label], "range": [INK, PALETTE[0]]},
     }
     layers: list[Spec] = [
@@ -74,9 +74,6 @@ def moved(measured: Place, then: Place, currency: str, width_px: int = FULL_PX) 
         },
     ]
     layers[0]["encoding"].pop("order")
-    if priced:
-        names: Spec = {"mark": {"type": "text", "dy": -14}, "encoding": {**at, "text": {"field": "label"}}}
-        layers.append(names)
     return chart(
         "Where a run was measured (hollow) and where it would be, simulated, with the interval of nine of ten runs",
         {

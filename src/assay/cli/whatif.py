@@ -70,7 +70,7 @@ def whatif(
 def _show(answers: tuple[WhatIf, ...]) -> None:
     from assay.wording import interval_s, seconds
 
-    priced = any(answer.cost_after is not None for answer in answers)
+    priced = any(answer.cost_before is not None for answer in answers)
     headers = ["workload", "measured on", "runs", "measured (s)", "simulated (s)", "90 % of runs (s)", "times as fast"]
     headers += ["limit before", "limit then", *(["cost before", "cost then"] if priced else [])]
     rows = []
@@ -91,6 +91,8 @@ def _show(answers: tuple[WhatIf, ...]) -> None:
         rows.append(row)
     changed = ", ".join(f"{name}={value}" for name, value in answers[0].changes.items())
     print_table(headers, rows, title=f"with {changed}: simulated, anchored on what was measured")
+    for reason in dict.fromkeys(answer.cost_unknown for answer in answers if answer.cost_unknown):
+        click.echo(f"- no cost: {reason}")
     for words in dict.fromkeys(words for each in answers for words in each.assumptions):
         told = [each.workload for each in answers if words in each.assumptions]
         named = "" if len(told) == len(answers) else f"{', '.join(dict.fromkeys(told))}: "

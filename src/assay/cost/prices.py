@@ -134,9 +134,10 @@ class _Count:
         return Decimal(counts.workers * counts.capacity_bytes) / _GB
 
 
-def _covered(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
+def covered_parts(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
     """Return which parts ``item`` pays for: masters, workers, network, devices, or one kind of device.
 
+    ``applying``: all items of the same bill.
     A price of the whole cluster stands for all that no finer item prices, and for everything when it is a layout's own.
     """
     if item.covers is not None:
@@ -158,7 +159,7 @@ def _covered(item: LineItem, applying: Sequence[LineItem]) -> set[str]:
 
 def _refuse_gaps(book: PriceBook, applying: Sequence[LineItem], counts: Counts, layout: str) -> None:
     """Refuse a bill that lacks a part of the cluster: machines, network, or a kind of device that the layout uses."""
-    covered = set().union(*(_covered(item, applying) for item in applying))
+    covered = set().union(*(covered_parts(item, applying) for item in applying))
     if "devices" not in covered:
         missing = sorted(kind for kind, number in counts.layout_devices.items() if number and kind not in covered)
         if missing:

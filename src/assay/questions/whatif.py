@@ -18,11 +18,12 @@ from typing import Any
 
 from assay.campaign.plan_texts import cluster_text, plan_texts
 from assay.campaign.recording import cluster_facts
+from assay.cost.changed import PricedCluster, why_unpriced
 from assay.cost.parts import counts_from_facts
 from assay.cost.rate import hourly_rate
 from assay.cost.run_cost import cost_per_run
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
-from assay.engines.simulated.error_model import Z90, Spread, correction
+from assay.engines.simulated.error_model import Z90, Correction, Spread, correction
 from assay.engines.simulated.process import Simulated, simulate
 from assay.engines.simulated.reach import beyond
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
@@ -41,6 +42,7 @@ from assay.spec.document import document_of
 DRAWS = 16
 SEED = 1
 MISS_WARNED = 0.25
+_UNCHANGED = "nothing was changed: the time is the measured one, and only the limits are simulated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,9 @@ class WhatIf:
     measured_s: float
     n_measured: int
     simulated_s: float
-    """The predicted time: simulated, and corrected by how the simulator missed what was measured."""
+    """The predicted time: simulated, and corrected by how the simulator missed what was measured. With nothing changed
+    it is the measured time.
+    """
     low_s: float
     high_s: float
     """With ``low_s``, nine of ten run times."""
@@ -79,12 +83,15 @@ class WhatIf:
     limits_after: Mapping[str, float]
     cost_before: float | None
     cost_after: float | None
-    """Of a run by the price book, in ``currency``; None without one."""
+    """Of a run by the price book, in ``currency``; None without one, and where the book does not price the cluster."""
+    cost_unknown: str
+    """Why the book does not price the cluster as measured or as changed; empty where it does."""
     currency: str
     simulated_before_s: float
     """What the simulator said for what was measured, and ``miss``: that over the measured time, less 1."""
     miss: float
     origin: str
+    """``simulated``; ``measured`` where nothing was changed."""
     assumptions: tuple[str, ...]
 
 
@@ -201,21 +208,26 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
     if refused := device_space.refusal(after, [only_run(after)]):
         raise SpecificationError(refused, where="--set", hint=device_space.remedy(after.cluster))
     scenarios = [anchor.scenario, _scenario(after, profile)]
-    sides = list(anchor.simulated), ask(_drawn(after, profile))
+    unchanged = _asked(after, profile) == _asked(before, profile)
+    sides = list(anchor.simulated), list(anchor.simulated) if unchanged else ask(_drawn(after, profile))
     times = [[one.duration_s for one in side] for side in sides]
     measured_s = math.exp(fmean(math.log(run.duration_s) for run in group.runs))
     shares = [shares_of(_asked(plan, profile), side) for plan, side in zip((before, after), sides, strict=True)]
     scatter = _scatter(group.runs)
+    mean_sigma = scatter / math.sqrt(len(group.runs))
     log_miss = math.log(measured_s / median(times[0]))
-    corrected = correction(shares[0], shares[1], log_miss, scatter / math.sqrt(len(group.runs)), _spread(*times))
+    corrected = correction(shares[0], shares[1], log_miss, mean_sigma, _spread(*times))
+    far, far_words = beyond(_asked(after, profile))
+    if unchanged:  # Nothing is predicted: the measured mean is as uncertain as its few runs leave it.
+        corrected, far = Correction(math.exp(log_miss), mean_sigma), 0.0
     middle_s = median(times[1]) * corrected.factor
     miss = math.exp(-log_miss) - 1
-    far, far_words = beyond(_asked(after, profile))
     parts = (corrected.sigma, scatter, far)
     sigma = math.sqrt(sum(part * part for part in parts))
     low_s, high_s = middle_s * math.exp(-Z90 * sigma), middle_s * math.exp(Z90 * sigma)
     limits = [_limits(side) for side in sides]
-    costs = _costs(book, (before, after), (measured_s, middle_s))
+    assumptions = _assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words)
+    cost_before, cost_after, cost_unknown = _costs(book, (before, after), (measured_s, middle_s))
     return WhatIf(
         workload=group.workload,
         configuration=group.configuration,
@@ -232,13 +244,14 @@ def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, 
         limit_after=_largest(limits[1]),
         limits_before=limits[0],
         limits_after=limits[1],
-        cost_before=costs[0],
-        cost_after=costs[1],
+        cost_before=cost_before,
+        cost_after=cost_after,
+        cost_unknown=cost_unknown,
         currency=book.currency if book else "",
         simulated_before_s=median(times[0]),
         miss=miss,
-        origin=str(Origin.SIMULATED),
-        assumptions=_assumptions(scenarios, sides[1][0], profile, miss, corrected.factor - 1, far_words),
+        origin=str(Origin.MEASURED if unchanged else Origin.SIMULATED),
+        assumptions=(_UNCHANGED,) if unchanged else assumptions,
     )
 
 
@@ -282,21 +295,30 @@ def _spread(before_s: Sequence[float], after_s: Sequence[float]) -> Spread:
 
 
 def _costs(
-    book: PriceBook | None, plans: Sequence[Plan], times_s: Sequence[float]
-) -> tuple[float | None, float | None]:
+    book: PriceBook | None, plans: tuple[Plan, Plan], times_s: tuple[float, float]
+) -> tuple[float | None, float | None, str]:
+    """Return the cost of a run before and after the changes, and why one of them is not known."""
     if book is None:
-        return None, None
-    found = []
-    for plan, time_s in zip(plans, times_s, strict=True):
-        run = only_run(plan)
-        cluster = plan.cluster.using(run.configuration.workers)
-        layout = run.configuration.layout
-        levels = {"cluster": plan.cluster.name, **plan.parameters, **run.configuration.levels}
-        counts = counts_from_facts(cluster_facts(cluster, layout), layout.name, levels)
-        found.append(
-            float(cost_per_run(hourly_rate(book, counts, layout.name).per_h, time_s).quantize(Decimal("1e-6")))
-        )
-    return found[0], found[1]
+        return None, None, ""
+    before, after = (_priced_cluster(plan) for plan in plans)
+    costs: list[float | None] = []
+    reason = ""
+    for cluster, time_s in ((before, times_s[0]), (after, times_s[1])):
+        try:
+            rate = hourly_rate(book, cluster.counts, cluster.layout.name)
+            reason = reason or why_unpriced(book, before, cluster)
+        except SpecificationError as error:
+            reason = reason or error.message
+        costs.append(None if reason else float(cost_per_run(rate.per_h, time_s).quantize(Decimal("1e-6"))))
+    return costs[0], costs[1], reason
+
+
+def _priced_cluster(plan: Plan) -> PricedCluster:
+    configuration = only_run(plan).configuration
+    cluster, layout = plan.cluster.using(configuration.workers), configuration.layout
+    levels = {"cluster": plan.cluster.name, **plan.parameters, **configuration.levels}
+    counts = counts_from_facts(cluster_facts(cluster, layout), layout.name, levels)
+    return PricedCluster(cluster, layout, configuration.network, counts)
 
 
 def _assumptions(

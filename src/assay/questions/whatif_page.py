@@ -144,10 +144,10 @@ def _stands(measured: Measured, changes: Sequence[Change]) -> dict[str, Control]
     layouts = tuple(dict.fromkeys([*fitting, *measured.plan.layouts]))
     at_once = float(containers_per_node(configuration.parameters, MAP_MEMORY))
     controls = [
-        Control("layout", "Where data lies", "disks", layout, layout, "", layouts),
+        Control("layout", "Storage layout", "disks", layout, layout, "", layouts),
         *(one for group, device in _groups(worker.devices).items() for one in _disk(group, *device)),
         _number("workers.count", "Workers", "cluster", float(configuration.workers or len(cluster.workers)), ""),
-        _number("nic", "Link of a node", "cluster", link / 1e9, "Gbit/s", whole=False),
+        _number("nic", "Network per node", "cluster", link / 1e9, "Gbit/s", whole=False),
         _number("worker.cores", "Cores of a worker", "cluster", float(worker.cores), ""),
         _number("worker.cpu.speed", "Speed of a core", "cluster", worker.cpu_speed, "", whole=False),
         *(

@@ -30,6 +30,7 @@ def whatif_chapter(answers: Sequence[WhatIf]) -> Chapter | None:
     columns += ["#Times as fast", "Limit then", *(["#A run costs then"] if priced else [])]
     told = table(columns, [_row(each, priced=priced) for each in answers], f"With {changed}: simulated, not measured")
     assumed = dict.fromkeys(words for each in answers for words in each.assumptions)
+    assumed |= dict.fromkeys(f"no cost: {each.cost_unknown}" for each in answers if each.cost_unknown)
     blocks: list[Block] = [first, told, *(Paragraph(line(f"{capitalised(words)}."), "soft") for words in assumed)]
     return Chapter("what-if", "What if", tuple(blocks))
 

@@ -14,8 +14,8 @@ const fields = () => [...controls.querySelectorAll("[data-own]")];
 const differs = (field) => field.value !== "" && (field.type === "number"
   ? Number(field.value) !== Number(field.dataset.own) : field.value !== field.dataset.own);
 
-function question() {
-  const pairs = [["run", controls.dataset.run]];
+function question(run = controls.dataset.run) {
+  const pairs = [["run", run]];
   for (const field of fields()) if (differs(field)) pairs.push([field.name, field.value]);
   return new URLSearchParams(pairs);
 }
@@ -118,7 +118,9 @@ if (controls) {
   });
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    location.assign(`/whatif?run=${encodeURIComponent(form.elements.run.value)}`);
+    const run = form.elements.run.value;
+    if (run === controls.dataset.run) changed(true); // Enter in a field, or Simulate
+    else location.assign(`/whatif?${question(run)}`); // another measured run, with the same changes
   });
   document.getElementById("whatif-run").addEventListener("change", () => form.requestSubmit());
   show();
