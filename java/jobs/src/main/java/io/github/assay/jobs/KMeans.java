@@ -3,11 +3,12 @@ package io.github.assay.jobs;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.io.PrintStream;
+import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.conf.Configured;
 import org.apache.hadoop.fs.FileStatus;
@@ -190,11 +191,10 @@ public final class KMeans extends Configured implements Tool {
     }
 
     private static void write(FileSystem files, Path file, List<String> lines) throws IOException {
-        try (PrintStream out = new PrintStream(files.create(file, true), false, StandardCharsets.UTF_8)) {
-            lines.forEach(line -> out.print(line + "\n"));
-            if (out.checkError()) {
-                throw new IOException("can't write " + file);
-            }
+        String text = lines.stream().map(line -> line + "\n").collect(Collectors.joining());
+        // Not by a PrintStream, whose close() hides failures: HDFS gets all of so small a file in close().
+        try (OutputStream out = files.create(file, true)) {
+            out.write(text.getBytes(StandardCharsets.UTF_8));
         }
     }
 

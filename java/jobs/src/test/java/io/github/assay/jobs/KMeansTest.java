@@ -5,11 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.LocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.util.Progressable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -56,6 +61,33 @@ class KMeansTest {
         IOException refused = assertThrows(IOException.class,
                 () -> local.run(new KMeans(), Map.of(), local.at("points"), local.at("out"), "4", "1"));
         assertTrue(refused.getMessage().startsWith("4 clusters need as many points"));
+    }
+
+    /** A file system that fails to store the last centroids, as HDFS does: in close(). */
+    public static final class Failing extends LocalFileSystem {
+        @Override
+        public FSDataOutputStream create(org.apache.hadoop.fs.Path file, FsPermission permission, boolean overwrite,
+                int bufferSize, short replication, long blockSize, Progressable progress) throws IOException {
+            if (!file.getName().equals("centroids-1")) {
+                return super.create(file, permission, overwrite, bufferSize, replication, blockSize, progress);
+            }
+            return new FSDataOutputStream(new ByteArrayOutputStream() {
+                @Override
+                public void close() throws IOException {
+                    throw new IOException("could only be written to 0 nodes");
+                }
+            }, null);
+        }
+    }
+
+    @Test
+    void centroidsThatCanNotBeStoredAreAnError() throws Exception {
+        Local local = new Local(folder);
+        local.run(new Points(), Map.of(), "100", "2", local.at("points"));
+        Map<String, String> failing = Map.of("fs.file.impl", Failing.class.getName(), "fs.file.impl.disable.cache", "true");
+        IOException error = assertThrows(IOException.class,
+                () -> local.run(new KMeans(), failing, local.at("points"), local.at("out"), "2", "1"));
+        assertEquals("could only be written to 0 nodes", error.getMessage());
     }
 
     /** Does one iteration in place and returns the squared distances from the old centroids, added up. */
