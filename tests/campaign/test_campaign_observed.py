@@ -15,6 +15,12 @@ from campaign_support import PROGRAM, assay, write_local_plan
 from fault_layer import DAY_S, Layer, require_layer
 
 
+@pytest.fixture(autouse=True)
+def own_labs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give assay an empty state directory: it removes and names abandoned labs, which other tests make meanwhile."""
+    monkeypatch.setenv("ASSAY_STATE", str(tmp_path / "state"))
+
+
 @pytest.fixture
 def cluster(tmp_path: Path) -> Path:
     return (

@@ -236,7 +236,9 @@ def test_a_daemon_that_fails_is_told_in_its_words_and_nothing_of_it_is_left(tmp_
 
 @pytest.mark.slow
 def test_a_daemon_that_ignores_sigterm_is_killed_and_another_one_is_left_alone(tmp_path: Path) -> None:
-    script = "trap '' TERM; echo ready; while [ -e \"$1\" ] || true; do sleep 0.05; done"
+    # It waits without starting a program: until its exec, the child of a shell has the shell's command line.
+    os.mkfifo(tmp_path / "never-written")
+    script = f"trap '' TERM; echo ready; read line < {tmp_path}/never-written"
     journal = Journal.begin(tmp_path, Header("x", False, Owner.current()))
     program = _program(tmp_path, script)
     # A script's command line begins with its interpreter, as `nice` stands before the program for a moment.
