@@ -2,7 +2,7 @@
 # make test        the tests, the lab's with real daemons among them
 # make test-long   tests that take minutes each and that `make test` skips: Spark's losses on a lab, a cluster that restarts
 # make faults      faults injected into campaigns on labs, within an hour: the table of docs/reliability.md
-# make fuzz        each parser and the reader of packages by coverage, a minute each (SECONDS=180: three)
+# make fuzz        1,000 damaged copies a sample, then each parser and the reader of packages by coverage, a minute each (SECONDS=180: three)
 # make test-fast   what needs Python alone, about a minute: no root, daemons, browser or network
 # make check       lint, types, import directions, Rust's lint and form
 # make wheel       dist/assay-….whl: installs without a source tree, Rust and Maven
@@ -35,6 +35,7 @@ faults: setup-test
 	@.venv/bin/python tools/faults.py --at-once 2 --minutes 55
 
 fuzz: setup-test
+	@ASSAY_FUZZ=1000 .venv/bin/python -m pytest -q -n 2 -k damaged -p no:schemathesis tests/formats
 	@.venv/bin/python tools/fuzz.py --seconds $(or $(SECONDS),60)
 
 test-fast: setup-fast

@@ -57,7 +57,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures that they use, and leave out what is not fast where that is asked for."""
+    """Mark tests by the fixtures that they use, and leave out what is not fast where that is asked for.
+
+    Modules that use the browser come last: while it is open, its event loop is the thread's, and no other can run.
+    """
     for item in items:
         for name in MARKED_BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKED_BY_FIXTURE[name])
@@ -71,14 +74,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if _marked(item, *NOT_FAST)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not _marked(item, *NOT_FAST)]
+    with_browser = {item.path for item in items if _marked(item, "browser")}
+    items.sort(key=lambda item: item.path in with_browser)
 
 
 def _marked(item: pytest.Item, *names: str) -> bool:
     return any(item.get_closest_marker(name) for name in names)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    """Yield one Chromium for all modules that use it; they come last."""
     with opened_browser() as opened:
         yield opened
 

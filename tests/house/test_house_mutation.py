@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mutation import fuzz_count, mutations
+from paths import TESTS
 
 SOUND = b"".join(b"line %d: value %d.%d\n" % (n, n * 7, n) for n in range(40))
 
@@ -33,6 +36,18 @@ def test_tiny_files_can_be_damaged_too(content: bytes) -> None:
 
 def test_the_number_of_copies_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ASSAY_FUZZ", raising=False)
-    assert fuzz_count() == 1000
+    assert fuzz_count() == 200
     monkeypatch.setenv("ASSAY_FUZZ", "10000")
     assert fuzz_count() == 10000
+
+
+def test_make_fuzz_finds_every_test_that_reads_damaged_copies() -> None:
+    """It selects them by their names, `-k damaged`."""
+    readers = [
+        (path.name, function.partition("(")[0])
+        for path in (TESTS / "formats").rglob("test_*.py")
+        for function in re.split(r"^(?:async )?def ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+        if re.search(r"\b(fuzz_count|survives_damage)\(", function)
+    ]
+    assert len(readers) >= 15
+    assert [reader for reader in readers if "damaged" not in reader[1]] == []

@@ -184,7 +184,7 @@ def test_rows_that_follow_are_new_and_another_notation_is_not(tmp_path: Path) ->
 
 def test_damaged_tables_leave_the_same(tmp_path: Path) -> None:
     sound = "\n".join(table_text(12).split("\n")).encode()
-    for damaged in mutations(sound, examples(300)):
+    for damaged in mutations(sound, examples(60)):
         rows, columns = both(tmp_path, DRAWN, damaged)
         assert (runs_of(columns), reasons_of(columns)) == (runs_of(rows), reasons_of(rows))
 
