@@ -28,13 +28,13 @@ from assay.cost.pareto import Priced, plane
 from assay.cost.rate import Price
 from assay.cost.run_cost import mean_errors, pooled_scatter, times_of
 from assay.model.imported import foreign_run
-from assay.model.trace import Trace
 from assay.quality.anomalies import Kind, find_anomalies
 from assay.quality.changes import histories
+from assay.questions.decisions.decide import decide
+from assay.questions.decisions.values import DecisionRequest
 from assay.questions.job_cost import cost_ratios
 from assay.questions.planes import SURE
-from assay.questions.report_single import single_report
-from assay.statistics.run_table import Column, RunTable, coded
+from assay.statistics.run_table import Column, RunTable, coded, table_of
 
 SCATTER = 0.05
 Rng = np.random.Generator
@@ -177,9 +177,9 @@ def of_few(rng: Rng, gain: float) -> Said:
         for level in range(3)
         for seconds in times(rng, np.full(3, -np.log(gain) * (level == 1)))
     ]
-    told = single_report(made, factor="layout", baseline="L0", trace_of=lambda _: Trace()).workloads
-    wrong = any("L1" not in one.may_be_fastest for one in told)
-    return wrong, float(np.mean([one.may_be_fastest == ("L1",) for one in told])) if gain > 1 else NOTHING
+    (decision,) = decide(table_of(made), DecisionRequest("layout", "L0"))
+    candidates = {decision.leader, *decision.ties}
+    return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NOTHING
 
 
 def of_jobs(rng: Rng, gain: float) -> Said:

@@ -56,8 +56,8 @@ def folder(tmp_path: Path) -> Path:
 def test_a_speedup_is_over_matched_runs_and_says_what_did_not_count(folder: Path) -> None:
     shown = invoke(speedup, "--by", "layout", "--baseline", "HDD", "--repository", str(folder))
     assert shown.exit_code == 0
-    assert "SSD is 2.00 times as fast as HDD" in shown.output
-    assert "16 matched sets" in shown.output
+    assert "1 SSD per worker (SSD) is 2.00× as fast as 1 hard disk per worker (HDD)" in shown.output
+    assert "16 matched groups" in shown.output
     assert "terasort NFS" in shown.output
     assert "34 runs looked at, 1 invalid" in shown.output
     answer = json.loads(
@@ -142,11 +142,13 @@ def test_the_newest_runs_are_listed_first_hand(folder: Path) -> None:
     assert len(invoke(runs, "--limit", "3", "--repository", str(folder)).output.splitlines()) == 4
 
 
-def test_many_comparisons_one_by_one_point_to_those_put_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.cli.compare._SHOWN", 5)
-    shown = invoke(compare, "--by", "layout", "--baseline", "HDD", "--repository", str(folder))
-    assert "These are 5 of 17 comparisons" in shown.output
-    assert "assay speedup --by layout" in shown.output
+def test_many_comparisons_are_cut_and_counted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assay.cli.compare.ROWS_SHOWN", 5)
+    arguments = ("--by", "layout", "--baseline", "HDD", "--repository", str(folder))
+    shown = invoke(compare, *arguments).output
+    assert "… 11 more (--all)" in shown
+    assert "1 groups have no valid run on one side" in shown
+    assert "more (--all)" not in invoke(compare, *arguments, "--all").output
     assert len(json.loads(invoke(compare, "--by", "layout", "--json", "--repository", str(folder)).output)) == 17
 
 

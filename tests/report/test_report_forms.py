@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 from assay.cli.main import assay
 from assay.errors import AssayError, SpecificationError
 from assay.model.run import Origin, Run
-from assay.model.trace import Trace
-from assay.questions.report_single import single_report
 from assay.report.document import ReportDocument, charts_of
 from assay.report.html import html
 from assay.report.markdown import escaped, markdown
@@ -26,7 +24,7 @@ from assay.report.pdf import as_data
 from assay.report.pictures import on_paper, svg
 from assay.report.writing import write_document
 from builders import build_repository, make_trace, price_book, runs_with, said, study_runs
-from report_support import plain_text, single
+from report_support import plain_text, single, single_of
 from simulator_support import EXAMPLE, measured_repository, needs_simulator
 
 if TYPE_CHECKING:
@@ -50,11 +48,7 @@ CHAPTERS = [
 
 def document_of(runs: list[Run], **options: Any) -> ReportDocument:
     by_id = {run.run_id: run for run in runs}
-    return single(
-        single_report(
-            runs, factor="layout", baseline="HD2", trace_of=lambda run_id: make_trace(by_id[run_id]), **options
-        )
-    )
+    return single(single_of(runs, trace_of=lambda run_id: make_trace(by_id[run_id]), **options))
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +254,7 @@ def test_details_are_folded_on_a_screen_and_open_on_paper(
 
 def test_a_report_without_traces_or_prices_leaves_those_parts_out() -> None:
     runs = runs_with({"HD2": [2.0, 2.1, 2.2], "SS2": [1.0, 1.1, 1.2]})
-    content = single_report(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
+    content = single_of(runs)
     found = single(content)
     assert "Cost" not in [chapter.title for chapter in found.chapters]
     assert found.question == "How much faster is TeraSort with layout SS2 than with HD2?"
@@ -271,7 +265,7 @@ def test_of_published_runs_nothing_is_claimed_that_they_do_not_tell() -> None:
         replace(run, origin=Origin.PUBLISHED, lab_scale=None, started_at="", block=place, cold=None)
         for place, run in enumerate(runs_with({"HD2": [2.0], "SS2": [1.0]}))
     ]
-    content = single_report(runs, factor="layout", baseline="HD2", trace_of=lambda _: Trace())
+    content = single_of(runs)
     assert not {fact.name for fact in content.method} & {"Order", "When"}
     titles = [threat.title for threat in content.threats]
     assert "Published, not measured here" in titles

@@ -6,13 +6,13 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.decide import ROWS_SHOWN, print_decisions
 from assay.cli.reading import read_flagged
 from assay.compare.comparison import Comparison, SideBySide
+from assay.model import WarningCode
 from assay.questions.comparison import comparisons as ask
 from assay.questions.json_values import json_value
-from assay.wording import interval, rate, ratio, scale_text, seconds
-
-_SHOWN = 60
+from assay.wording import interval, rate, ratio, seconds
 
 
 def _sides(pair: SideBySide, write: str = "seconds") -> str:
@@ -58,38 +58,15 @@ def _print_details(comparisons: Sequence[Comparison]) -> None:
             print_table(("Workload", "Candidate", title.split(",")[0], last), rows, title=title)
 
 
-def _print_verdicts(comparisons: Sequence[Comparison]) -> None:
-    """Print each claim and each warning once, however many comparisons share it."""
-    click.echo()
-    by_claim: dict[str, list[Comparison]] = {}
-    by_warning: dict[str, list[Comparison]] = {}
+def _print_notes(comparisons: Sequence[Comparison]) -> None:
+    """Print each warning once with the comparisons that it is about; the decision's caveats cover caches."""
+    about: dict[str, list[str]] = {}
     for c in comparisons:
-        by_claim.setdefault(c.claim, []).append(c)
-        for warning in dict.fromkeys(map(str, c.warnings) if c.ratio is not None else ()):
-            by_warning.setdefault(warning, []).append(c)
-    for claim, alike in by_claim.items():
-        names = list(dict.fromkeys(map(_name, alike)))
-        click.echo(
-            f"{names[0]}: {claim}" if len(names) == 1 else f"{len(alike)} comparisons: {claim} ({'; '.join(names)})"
-        )
-        for warning in [warning for warning, warned in by_warning.items() if len(warned) == 1 and warned[0] in alike]:
-            click.echo(f"  warning: {_of(by_warning[warning][0], alike)}{warning}")
-        for c in alike:
-            numbers = {"invalid": c.excluded_invalid, "failed": c.excluded_failed, "warm": c.excluded_warm}
-            if left_out := [f"{number} {what}" for what, number in numbers.items() if number]:
-                click.echo(f"  not counted: {_of(c, alike)}{', '.join(left_out)}")
-    for warning, warned in by_warning.items():
-        if len(warned) > 1:
-            click.echo(f"warning, {len(warned)} of {len(comparisons)} comparisons: {warning}")
-    for remark in dict.fromkeys(c.remark for c in comparisons if c.remark):
-        click.echo(remark)
-    for scale in sorted({c.lab_scale for c in comparisons if c.lab_scale is not None}):
-        click.echo(f"In a lab at scale {scale_text(scale)}: read the ratios, not the times.")
-
-
-def _of(comparison: Comparison, alike: Sequence[Comparison]) -> str:
-    """Return which of several comparisons with one claim a line is about; nothing where there is one."""
-    return f"{_name(comparison)}, {comparison.candidate}: " if len(alike) > 1 else ""
+        for warning in (warning for warning in c.warnings if warning.code is not WarningCode.CACHES):
+            about.setdefault(str(warning), []).append(_name(c))
+    for text, names in about.items():
+        where = f", {len(names)} of {len(comparisons)} comparisons" if len(names) > 1 else f", {names[0]}"
+        click.echo(f"warning{where}: {text}")
 
 
 @click.command("compare")
@@ -98,14 +75,19 @@ def _of(comparison: Comparison, alike: Sequence[Comparison]) -> str:
 )
 @click.option("--baseline", help="Level to compare with; left out: that on hard disks, or the one that ran first.")
 @click.option("--workload", help="Only this workload.")
+@click.option("--all", "every", is_flag=True, help="Print every row.")
 @repository_option
 @json_option
-def compare(factor: str, baseline: str | None, workload: str | None, repository: Path, as_json: bool) -> None:
-    """Compare a factor's levels: speedups with their intervals.
+def compare(
+    factor: str, baseline: str | None, workload: str | None, every: bool, repository: Path, as_json: bool
+) -> None:
+    """Compare a factor's levels: the decision first, then each matched group by itself.
 
     The ratio is baseline time / candidate time: above 1, the candidate is faster.
     """
-    from assay.questions.flags import flag_count  # imported here: numpy is slow to load
+    from assay.questions.decisions.ask import decisions_of  # imported here: numpy is slow to load
+    from assay.questions.decisions.values import DecisionRequest
+    from assay.questions.flags import flag_count
 
     opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
     comparisons = ask(opened, table, factor, baseline)
@@ -115,14 +97,17 @@ def compare(factor: str, baseline: str | None, workload: str | None, repository:
     if not comparisons:
         click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")
         return
-    shown = comparisons[:_SHOWN]
+    decisions = decisions_of(opened, table, DecisionRequest(factor, baseline))
+    print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+    matched = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: 1.0 if c.p is None else c.p)
+    shown = matched if every else matched[:ROWS_SHOWN]
+    click.echo("\nDetails: each matched group by itself, clearest differences first")
     _print_ratios(shown)
+    if len(shown) < len(matched):
+        click.echo(f"… {len(matched) - len(shown)} more (--all)")
+    if len(matched) < len(comparisons):
+        click.echo(f"{len(comparisons) - len(matched)} groups have no valid run on one side.")
     _print_details(shown)
-    _print_verdicts(shown)
+    _print_notes(shown)
     if odd := flag_count(table).sentence:
-        click.echo(f"{odd}: they count here as all valid runs do; `assay anomalies` says why of each.")
-    if len(comparisons) > len(shown):
-        click.echo(
-            f"\nThese are {len(shown)} of {len(comparisons)} comparisons, each of runs equal in all else. "
-            f"`assay speedup --by {factor}` puts them together; --json lists them all."
-        )
+        click.echo(f"{odd}: they count here as all valid runs do; `assay anomalies` gives the reasons.")

@@ -143,7 +143,8 @@ def report(
     if as_json:
         from assay.questions.json_values import json_value
 
-        print_json({**json_value(frame), **json_value(answer), "title": document.title})
+        sentences = {"title": document.title, "answer": answer.answer, "detail": answer.detail}
+        print_json({**json_value(frame), **json_value(answer), **sentences})
 
 
 def _check_targets(output: Path | None, charts: Path | None, bundle: Path | None, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.decide import ROWS_SHOWN, print_decisions
 from assay.cli.reading import read_table
 from assay.compare.speedups import Speedup
 from assay.errors import SpecificationError
@@ -39,6 +40,7 @@ METHODS = ("matched", "aloja", "lisa14")
 )
 @click.option("--dataset", metavar="DIR|hdfs://…", help="Ask a dataset (`assay export --dataset`) by --on.")
 @click.option("--on", metavar="SPARK", help="The Spark that picks a dataset's runs: local, yarn, spark://HOST:PORT.")
+@click.option("--all", "every", is_flag=True, help="Print every row.")
 @where_option
 @json_option
 @repository_option
@@ -51,6 +53,7 @@ def speedup(
     method: str,
     dataset: str | None,
     on: str | None,
+    every: bool,
     where: tuple[str, ...],
     as_json: bool,
     repository: Path,
@@ -63,6 +66,8 @@ def speedup(
         table = _dataset_table(dataset, on, where)
     names = [name.strip() for name in factors.split(",")]
     from assay.compare.derived_factors import with_factors
+    from assay.questions.decisions.ask import decisions_of
+    from assay.questions.decisions.values import DecisionRequest
     from assay.questions.speedup import speedup_view, speedups_over
 
     table = with_factors(table, names)
@@ -84,16 +89,25 @@ def speedup(
             }
         )
         return
+    if opened:
+        decisions = decisions_of(opened, table, DecisionRequest(",".join(names), baseline, ignore=ignore))
+        print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+        click.echo("\nDetails: each option with its own matched groups")
+    rows = [_cells(item) for item in found if item.ratio is not None]
     print_table(
         (group.capitalize() if by else "Over", "Compared", "Ratio", "95 % interval", "Holds", "Sets", "Runs", "Origin"),
-        [_cells(item) for item in found if item.ratio is not None],
+        rows if every else rows[:ROWS_SHOWN],
     )
-    _say(found, table)
+    if not every and len(rows) > ROWS_SHOWN:
+        click.echo(f"… {len(rows) - ROWS_SHOWN} more (--all)")
+    _print_counts(found, table)
     from assay.questions.speedup_tables import tables_of
 
     for told in tables_of(found, view.compared, best):
         click.echo(f"\n{told.title}\n{told.note}")
-        print_table([header.lstrip("#") for header in told.headers], told.rows)
+        print_table([header.lstrip("#") for header in told.headers], told.rows if every else told.rows[:ROWS_SHOWN])
+        if not every and len(told.rows) > ROWS_SHOWN:
+            click.echo(f"… {len(told.rows) - ROWS_SHOWN} more (--all)")
     for warning in warnings:
         click.echo(f"warning: {warning}")
 
@@ -121,11 +135,7 @@ def _cells(item: Speedup) -> tuple[str, ...]:
     )
 
 
-def _say(found: Sequence[Speedup], table: RunTable) -> None:
-    click.echo()
-    for item in found:
-        if item.ratio is not None:
-            click.echo(f"{item.group}: {item.sentence}")
+def _print_counts(found: Sequence[Speedup], table: RunTable) -> None:
     lonely = [item for item in found if item.ratio is None]
     if lonely:
         click.echo(

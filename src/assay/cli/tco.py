@@ -6,13 +6,14 @@ from typing import Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
+from assay.cli.decide import print_decisions
 from assay.cli.reading import read_flagged
 from assay.cost.tco import Rounding
 from assay.model import LAYOUT_FACTOR
 from assay.questions.comparison import baseline_among
 from assay.questions.job_cost import CostView, cost_view, unflagged
 from assay.questions.json_values import json_value
-from assay.wording import NOTHING, count, interval, money, money_interval, rate, ratio, runs_flagged, seconds
+from assay.wording import NOTHING, count, money, money_interval, rate, ratio, runs_flagged, seconds
 
 
 def _as_json(view: CostView) -> dict[str, Any]:
@@ -64,14 +65,6 @@ def _print(view: CostView) -> None:
         for r in view.rows
     ]
     print_table(("Workload", "Layout", "Price", over, "Cost per job", "95 % interval"), costs, title="Cost per job")
-    if view.ratios:
-        click.echo()
-        ratios = [
-            (r.workload, r.candidate, ratio(r.price_ratio), ratio(r.ratio), interval(r.ratio_low, r.ratio_high))
-            for r in view.ratios
-        ]
-        headers = ("Workload", "Layout", "Price ratio", "Cost ratio", "95 % interval")
-        print_table(headers, ratios, title=f"Cost per job against {view.baseline} (below 1: cheaper)")
 
 
 def _print_performance(view: CostView) -> None:
@@ -135,6 +128,8 @@ def tco(
     as_json: bool,
 ) -> None:
     """Jobs per day, jobs over three years, and cost per job."""
+    from assay.questions.decisions.ask import decisions_of
+    from assay.questions.decisions.values import DecisionRequest
     from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
     book = load_prices(prices)
@@ -145,6 +140,9 @@ def tco(
     if as_json:
         print_json(_as_json(view))
     else:
+        request = DecisionRequest(LAYOUT_FACTOR, baseline, prices=book, years=years)
+        print_decisions(decisions_of(opened, table, request))
+        click.echo()
         _print(view)
         _print_performance(view)
         for layout, why in view.unpriced.items():

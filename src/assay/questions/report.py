@@ -16,6 +16,8 @@ from assay.model import PriceBook, Run
 from assay.planning.altered import parse_changes
 from assay.questions import report_single
 from assay.questions.comparison import baseline_among
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import findings_view
 from assay.questions.hardware import hardware_of
 from assay.questions.hosts import checked_hosts
@@ -68,7 +70,8 @@ def _matched(
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
     costs = cost_planes(repository, table, book, PlaneOptions((), take="all")) if book else []
-    report = matched_report(table, view, costs, combined_of(repository, table))
+    decisions = _decisions(repository, table, asked, book)
+    report = matched_report(table, view, decisions, costs, combined_of(repository, table))
     return report, _frame(repository, table, examples_of(repository, table), asked, report, book)
 
 
@@ -81,11 +84,18 @@ def _single(
         runs,
         factor=asked.factor,
         baseline=baseline_among(runs, asked.factor, asked.baseline or None),
+        decisions=_decisions(repository, table, asked, book),
         trace_of=repository.trace,
         observed_of=partial(whole_run, repository),
         book=book,
     )
     return report, _frame(repository, table, runs, asked, report, book)
+
+
+def _decisions(
+    repository: Repository, table: RunTable, asked: ReportQuestion, book: PriceBook | None
+) -> tuple[Decision, ...]:
+    return decisions_of(repository, table, DecisionRequest(asked.factor, asked.baseline or None, prices=book))
 
 
 def _frame(

@@ -4,7 +4,7 @@ In: a table of runs, its speedups with what may be best and what else differed, 
 it, if any. Out: a :class:`MatchedReport`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -15,16 +15,16 @@ from assay.compare.significance import BestSet
 from assay.compare.speedups import Speedup, over_groups
 from assay.compare.threats import threats
 from assay.compare.together import LevelNetwork, network_of
-from assay.compare.verdict import Conclusion
 from assay.model import CodedWarning
-from assay.questions.planes import Certainty, PlaneView
+from assay.questions.decisions.values import Decision
+from assay.questions.planes import PlaneView
 from assay.questions.report_combined import Combined
 from assay.questions.report_parts import Fact
-from assay.questions.report_summary import Report, WorkloadAnswer, faster, in_simulation, sure_of
+from assay.questions.report_summary import Report, decision_facts
 from assay.questions.speedup import SpeedupView
 from assay.questions.speedup_tables import TextTable, tables_of
 from assay.statistics import RunTable, counts_by
-from assay.wording import NOTHING, format_ratio, joined, origin_badge, plural, workload_title
+from assay.wording import NOTHING, joined, workload_title
 
 _NAMED = 6
 _CAUSES = ("invalid", "failed")
@@ -64,43 +64,6 @@ class MatchedReport(Report):
     warnings: tuple[CodedWarning, ...]
     unpriced: tuple[str, ...]
     """What the price book does not price, and why."""
-
-
-def _answer(overall: Sequence[Speedup], sections: Sequence[MatchedSection], baseline: str) -> tuple[str, str]:
-    """Return the page's first sentence and what makes it sure: over all workloads, or of the only one."""
-    known = [s for s in overall if s.ratio is not None and s.low is not None]
-    if not known:
-        return f"No matched sets say how anything compares with {baseline}.", "No two runs are equal in all else."
-    best = max(known, key=lambda s: (s.conclusion is Conclusion.FASTER, s.ratio or 0.0))
-    on = {section.title for section in sections for s in section.speedups if s.candidate == best.candidate}
-    where = f", over {plural(len(on), 'workload')}" if len(on) > 1 else f", on {on.pop()}"
-    if best.conclusion is Conclusion.FASTER:
-        near = [s.candidate for s in known if s is not best and s.conclusion is Conclusion.FASTER and _overlap(s, best)]
-        tie = f" {joined(near)} {'is' if len(near) == 1 else 'are'} not shown to be slower." if near else ""
-        return faster(best, where), sure_of(best) + tie
-    nearest = f"The nearest is {best.candidate}, {format_ratio(best.ratio or 0.0)}. {sure_of(best)}"
-    return f"Nothing is shown to be faster than {baseline}{where}.", nearest
-
-
-def _overlap(one: Speedup, other: Speedup) -> bool:
-    """Return whether the intervals of both have a ratio in common."""
-    return max(one.low or 0.0, other.low or 0.0) <= min(one.high or 0.0, other.high or 0.0)
-
-
-def _fastest(best: Sequence[BestSet]) -> tuple[str, ...]:
-    """Return the levels that may be the fastest by the widest of what is told: what holds for more says less."""
-    return max((one.may_be_best for one in best), key=len, default=())
-
-
-def _answers(sections: Sequence[MatchedSection]) -> Iterator[WorkloadAnswer]:
-    """Yield what was found on each workload: of each origin by itself, since none says anything of another's runs."""
-    several = len({(s.origin, s.lab_scale) for part in sections for s in part.speedups}) > 1
-    for part in sections:
-        for origin, scale in dict.fromkeys((s.origin, s.lab_scale) for s in part.speedups):
-            own = tuple(s for s in part.speedups if (s.origin, s.lab_scale) == (origin, scale))
-            best = [b for b in part.best if (b.origin, b.lab_scale) == (origin, scale)]
-            title = f"{part.title} ({origin_badge(origin, scale)})" if several else part.title
-            yield WorkloadAnswer(title, own, _fastest(best))
 
 
 def _levels(table: RunTable, *names: str) -> str:
@@ -167,24 +130,6 @@ def _origin(speedup: Speedup) -> str:
     return f"{speedup.origin} in a lab at scale {speedup.lab_scale}" if speedup.lab_scale else speedup.origin
 
 
-def _cheapest(costs: Sequence[PlaneView]) -> tuple[Fact, ...]:
-    """Return which row of each workload's best filled plane is the cheapest, and where that is not settled."""
-    best: dict[str, PlaneView] = {}
-    for view in sorted(costs, key=lambda view: -sum(row.n_all for row in view.rows)):
-        if view.rows:
-            best.setdefault(workload_title(view.job.get("workload", "")), view)
-    sure: dict[str, list[str]] = {}
-    for title, view in best.items():
-        if view.certainty is Certainty.SURE:
-            sure.setdefault(view.rows[0].label, []).append(title)
-    told = [f"a run costs least on {label}: {joined(titles)}" for label, titles in sure.items()]
-    open_ = [title for title, view in best.items() if view.certainty is not Certainty.SURE]
-    if open_:
-        told.append(f"not settled on {joined(open_)}")
-    words = "; ".join(told)
-    return (Fact("By cost", f"{words[:1].upper()}{words[1:]}."),) if told else ()
-
-
 def _not_compared(table: RunTable, found: Sequence[Speedup], factor: str, baseline: str) -> tuple[Fact, ...]:
     """Return the workloads that page one has no row of, and why; nothing where it has all."""
     told = {s.group for s in found if s.ratio is not None}
@@ -194,7 +139,11 @@ def _not_compared(table: RunTable, found: Sequence[Speedup], factor: str, baseli
 
 
 def matched_report(
-    table: RunTable, view: SpeedupView, costs: Sequence[PlaneView] = (), combined: Sequence[Combined] = ()
+    table: RunTable,
+    view: SpeedupView,
+    decisions: Sequence[Decision],
+    costs: Sequence[PlaneView] = (),
+    combined: Sequence[Combined] = (),
 ) -> MatchedReport:
     """Return the report."""
     found, baseline = view.speedups, view.baseline or ""
@@ -209,19 +158,16 @@ def matched_report(
             sections.append(MatchedSection(workload_title(workload), shown, lonely, fastest, here))
     overall = [s for s in over_groups(found) if s.ratio is not None]
     shown_levels = dict.fromkeys(s.candidate for s in [*overall, *(s for part in sections for s in part.speedups)])
-    answer, detail = in_simulation(_answer(overall, sections, baseline), overall)
     left_out = (f"{label}: {why}" for view in costs for label, why in (view.set_apart | view.unpriced).items())
     return MatchedReport(
         title=f"{view.factor} against {baseline}",
-        answer=answer,
-        detail=detail,
+        decisions=tuple(decisions),
         origin="; ".join(dict.fromkeys(_origin(s) for s in found if s.ratio is not None)) or NOTHING,
         factor=view.factor,
         baseline=baseline,
         levels=(baseline, *shown_levels),
         runs=len(table),
-        workloads=tuple(_answers(sections)),
-        points=(*_cheapest(costs), *_not_compared(table, found, view.factor, baseline)),
+        points=(*decision_facts(decisions), *_not_compared(table, found, view.factor, baseline)),
         overall=tuple(overall) if len(sections) > 1 else (),
         sections=tuple(sections),
         tables=tuple(tables_of(found, view.compared, view.best, workload_title)),

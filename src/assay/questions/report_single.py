@@ -13,7 +13,6 @@ from assay import __version__
 from assay.compare.comparison import Comparison, compare, most_telling
 from assay.compare.summary import LevelSummary
 from assay.compare.threats import threats
-from assay.compare.verdict import Conclusion
 from assay.errors import SpecificationError
 from assay.explain.devices import Purpose
 from assay.explain.limits import Limits
@@ -25,10 +24,11 @@ from assay.explain.stage_tables import stage_sums_table, stages_table
 from assay.explain.tasks import Timeline, timeline
 from assay.explain.traffic import TrafficSeries, disk_traffic, grid_step_s
 from assay.model import LAYOUT_FACTOR, Origin, PriceBook, Run, RunStatus, Trace
+from assay.questions.decisions.values import Decision
 from assay.questions.job_cost import CostView, cost_view
 from assay.questions.limits import limits_of_seen
 from assay.questions.report_parts import Fact
-from assay.questions.report_summary import Report, WorkloadAnswer, answer_of, money_facts
+from assay.questions.report_summary import Report, decision_facts
 from assay.questions.whole_run import WholeRun
 from assay.statistics import levels_of, table_of
 from assay.wording import TextTable, moment, origins_text, plural, scale_text, workload_title
@@ -104,42 +104,6 @@ class SingleReport(Report):
     runs: tuple[Run, ...]
     profile: Profile | None = None
     """What each workload does with data and CPU; None where the runs do not tell."""
-
-
-def _answer(found: Sequence[WorkloadAnswer], best: Comparison | None, baseline: str, factor: str) -> tuple[str, str]:
-    known = answer_of(found, baseline, factor)
-    if known is not None:
-        return known
-    if best is None:
-        return f"There is nothing to compare with {baseline} yet.", "All runs so far are of one configuration."
-    if best.ratio is None:
-        title = workload_title(best.workload, best.context)
-        return f"{title}: not enough runs to compare {best.candidate} with {best.baseline}.", best.verdict
-    return f"Not enough runs to be sure how {best.candidate} compares with {best.baseline}.", best.verdict
-
-
-def _workloads(
-    runs: Sequence[Run], comparisons: Sequence[Comparison], factor: str, cost: CostView | None
-) -> tuple[WorkloadAnswer, ...]:
-    """Return what was found on each workload; the levels are compared with each other, too, for the fastest."""
-    baseline = {c.baseline for c in comparisons}
-    levels = dict.fromkeys(c.candidate for c in comparisons)
-    others = [c for level in levels for c in compare(runs, factor=factor, baseline=level)] if len(levels) > 1 else []
-    beaten = {
-        *((c.workload, c.context, c.baseline) for c in (*others, *comparisons) if c.conclusion is Conclusion.FASTER),
-        *((c.workload, c.context, c.candidate) for c in comparisons if c.conclusion is Conclusion.SLOWER),
-    }
-    found = []
-    for key in dict.fromkeys((c.workload, c.context) for c in comparisons):
-        own = tuple(c for c in comparisons if (c.workload, c.context) == key)
-        sure = {c.candidate for c in own if c.low is not None and c.conclusion is not Conclusion.NOT_ENOUGH_RUNS}
-        fastest = tuple(
-            level for level in [*baseline, *levels] if level in baseline | sure and (*key, level) not in beaten
-        )
-        title = workload_title(*key)
-        costs = tuple(r for r in cost.ratios if cost.titles[r.workload] == title) if cost else ()
-        found.append(WorkloadAnswer(title, own, fastest, costs))
-    return tuple(found)
 
 
 def _why(sections: Sequence[WorkloadSection], best: Comparison | None) -> tuple[Fact, ...]:
@@ -310,13 +274,16 @@ def single_report(
     *,
     factor: str,
     baseline: str,
+    decisions: Sequence[Decision],
     trace_of: Callable[[str], Trace],
     observed_of: Callable[[Run], WholeRun] | None = None,
     book: PriceBook | None = None,
     years: float = 3,
 ) -> SingleReport:
-    """Return the report. ``trace_of`` gives a run's trace by its id, empty when there is none; ``observed_of`` all that
-    lies beside a run, for a close look at one run of each configuration.
+    """Return the report. ``decisions``: what the runs decide on ``factor``.
+
+    ``trace_of`` gives a run's trace by its id, empty when there is none; ``observed_of`` gives everything recorded
+    with a run, for a close look at one run of each configuration.
 
     Raises SpecificationError when the price book lacks a layout, or there are more comparisons than a page can show.
     """
@@ -329,21 +296,17 @@ def single_report(
     best = most_telling(comparisons)
     of_layouts = comparisons if factor == LAYOUT_FACTOR else ()
     cost = cost_view(runs, book, years=years, baseline=baseline, comparisons=of_layouts) if book else None
-    found = _workloads(runs, comparisons, factor, cost)
-    answer, detail = _answer(found, best, baseline, factor)
     levels = [baseline, *(level for level in levels_of(runs, factor) if level != baseline)]
     sections = _sections(comparisons, {run.run_id: run for run in runs}, trace_of, observed_of)
     return SingleReport(
         title=f"{' and '.join(levels[1:]) or 'Nothing'} against {baseline}",
-        answer=answer,
-        detail=detail,
+        decisions=tuple(decisions),
         layouts=_layout_texts(runs),
         origin=origins_text((run.origin, run.lab_scale) for run in runs),
         factor=factor,
         baseline=baseline,
         levels=tuple(levels),
-        workloads=found,
-        points=(*money_facts(found), *_why(sections, best)),
+        points=(*decision_facts(decisions), *_why(sections, best)),
         sections=sections,
         cost=cost,
         method=_method(runs, comparisons),

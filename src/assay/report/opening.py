@@ -1,97 +1,63 @@
-"""Page one below the answer: every workload with its ratio and cost, what to buy, and what to keep in mind.
+"""Page one below the answer: every workload with its verdict, speedup and cost, and what to keep in mind.
 
 In: a report. Out: blocks. Nothing is computed here, and nothing is left out because it shows no gain.
 """
 
-from collections.abc import Sequence
-
-from assay.compare.compared import Compared
-from assay.compare.verdict import Conclusion
+from assay.questions.decisions.sentences import basis_text, option_text
+from assay.questions.decisions.values import CostRatio, Decision, TimeRatio, WorkloadResult
 from assay.questions.report_parts import Fact
-from assay.questions.report_summary import Report, WorkloadAnswer
+from assay.questions.report_summary import Report
 from assay.report.chapters import table
-from assay.report.document import Block, Facts, Level, Line, Table
-from assay.wording import numbers, ratios
+from assay.report.document import Block, Facts, Line, Table
+from assay.wording import NOTHING, interval, ratio, workload_title
 
 ROWS_MAX = 12
-"""With more rows than this, page one has one row for each workload."""
-
-_SHOWN = {
-    Conclusion.FASTER: "faster",
-    Conclusion.SLOWER: "slower",
-    Conclusion.NO_DIFFERENCE_SHOWN: "no difference shown",
-    Conclusion.NOT_ENOUGH_RUNS: "not enough runs",
-}
+"""Maximum rows of the table: with more comparisons, it lists the leading option on each workload."""
+CAVEATS_MAX = 3
+"""Maximum number of caveats on page one."""
 
 
-def _cost(answer: WorkloadAnswer, compared: Compared) -> str:
-    cost = answer.cost_of(compared.candidate)
-    return numbers.NOTHING if cost is None else _ratio(cost.ratio, cost.ratio_low, cost.ratio_high)
+def _ratio(value: TimeRatio | CostRatio | None) -> str:
+    if value is None:
+        return NOTHING
+    return f"{ratio(value.ratio)} ({interval(value.low, value.high)})" if value.low is not None else ratio(value.ratio)
 
 
-def _ratio(value: float | None, low: float | None, high: float | None) -> str:
-    return f"{ratios.ratio(value)} ({ratios.interval(low, high)})" if low is not None else ratios.ratio(value)
+def _shown(decision: Decision) -> list[WorkloadResult]:
+    """Return the results on page one."""
+    if len(decision.results) <= ROWS_MAX:
+        return list(decision.results)
+    compared = [option.option for option in decision.options if option.time]
+    leader = decision.leader if decision.leader in compared else compared[0]
+    return [result for result in decision.results if result.option == leader]
 
 
-def _every(report: Report) -> Table:
-    """Return a row for each comparison."""
-    priced = any(answer.costs for answer in report.workloads)
+def _results(decision: Decision) -> Table:
+    """Return a row for each workload and option."""
+    priced = any(result.cost for result in decision.results)
     rows: list[tuple[Line | str, ...]] = [
         (
-            answer.title,
-            (Level(c.candidate),),
-            _ratio(c.ratio, c.low, c.high),
-            _SHOWN[c.conclusion],
-            str(c.basis),
-            *([_cost(answer, c)] if priced else []),
+            workload_title(result.workload),
+            option_text(decision.factor, result.option),
+            result.verdict.value,
+            _ratio(result.time),
+            basis_text(result.time) if result.time else NOTHING,
+            *([_ratio(result.cost)] if priced else []),
         )
-        for answer in report.workloads
-        for c in answer.compared
+        for result in _shown(decision)
     ]
-    columns = (
-        "Workload",
-        "Configuration",
-        "#Speed (95 %)",
-        "Shown to be",
-        "From",
-        *(["#Cost of a job (95 %)"] if priced else []),
-    )
-    return table(columns, rows, f"Every workload, against {report.baseline}")
-
-
-def _clearest(compared: Sequence[Compared]) -> Compared:
-    return max(compared, key=lambda c: (c.low or 0.0, c.ratio or 0.0))
-
-
-def _by_workload(report: Report) -> Table:
-    """Return a row for each workload: what may be the fastest there, and the clearest ratio with its verdict."""
-    rows: list[tuple[Line | str, ...]] = []
-    for answer in report.workloads:
-        best = _clearest(answer.compared)
-        names: list[str | Level] = []
-        for level in answer.may_be_fastest:
-            names += [", ", Level(level)] if names else [Level(level)]
-        rows.append(
-            (
-                answer.title,
-                tuple(names) or (numbers.NOTHING,),
-                (Level(best.candidate),),
-                _ratio(best.ratio, best.low, best.high),
-                _SHOWN[best.conclusion],
-                str(best.basis),
-            )
-        )
-    columns = ("Workload", "May be the fastest (95 %)", "Clearest", "#Speed (95 %)", "Shown to be", "From")
-    return table(columns, rows, f"Every workload, against {report.baseline}")
+    cost = ["#Cost per job (95 %)"] if priced else []
+    columns = ("Workload", "Option", "Verdict", "#Speedup (95 %)", "Runs", *cost)
+    return table(columns, rows, f"Every workload, against {option_text(decision.factor, decision.baseline)}")
 
 
 def opening(report: Report) -> tuple[Block, ...]:
     """Return the blocks."""
-    count = sum(len(answer.compared) for answer in report.workloads)
-    blocks: list[Block] = []
-    if count:
-        blocks.append(_every(report) if count <= ROWS_MAX else _by_workload(report))
+    blocks: list[Block] = [_results(report.decisions[0])] if report.decisions else []
     points = list(report.points)
+    if report.decisions and report.decisions[0].caveats:
+        caveats = " ".join(caveat.text for caveat in report.decisions[0].caveats[:CAVEATS_MAX])
+        points.append(Fact("Caveats", caveats))
     if report.threats:
         points.append(
             Fact("Keep in mind", f"{'. '.join(threat.title for threat in report.threats)}. See threats to validity.")

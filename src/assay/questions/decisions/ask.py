@@ -17,6 +17,7 @@ from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
 from assay.questions.decisions.sentences import headline, option_text
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
+from assay.questions.planes import facts_of_places
 from assay.questions.runs import selected
 from assay.repository import Repository
 from assay.statistics import ABSENT, RunTable, usable
@@ -40,7 +41,9 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     counts. Where a verdict changes without the runs flagged as outliers, a caveat states both.
     """
     chosen = selected(table, request.where)
-    costs = run_costs(repository, chosen, request.prices, request.years) if request.prices else None
+    costs = None
+    if request.prices:
+        costs = run_costs(facts_of_places(repository, chosen), chosen, request.prices, request.years)
     outliers = odd_times(chosen)
     few = chosen.taken(~outliers)
     decisions: list[Decision] = []

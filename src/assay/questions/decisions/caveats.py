@@ -9,10 +9,13 @@ from assay.compare.matched import HoldsFor, MatchedSets
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
-from assay.statistics import Ints, RunTable, counts_by
+from assay.statistics import Ints, RunTable, counts_by, smallest_reachable_p
 from assay.wording import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
+ALPHA = 0.05
+RUNS_COMFORTABLE = 5
+"""From this many runs per option on, a rank test can reach 5 %."""
 _NAMED = 3
 """Maximum number of names listed in one caveat."""
 
@@ -71,6 +74,14 @@ def _scope(decision: Decision) -> Iterator[Caveat]:
             CaveatKind.TESTED_ONLY,
             "The intervals cover the tested settings only: fewer than five matched groups per workload say nothing "
             "about other settings, data sizes or clusters.",
+        )
+    few = min((min(t.runs_baseline, t.runs_option) for t in times if t.groups == 1), default=RUNS_COMFORTABLE)
+    smallest_p = smallest_reachable_p(few, few)
+    if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
+        yield Caveat(
+            CaveatKind.FEW_RUNS,
+            f"{plural(few, 'run')} per option: no rank test can reach 5 % (its smallest p is {smallest_p:.2g}). "
+            "The interval assumes that the logarithms of run times are normally distributed.",
         )
     if len(decision.shared_workloads) == 1:
         yield Caveat(

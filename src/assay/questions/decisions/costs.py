@@ -13,8 +13,7 @@ from assay.cost.parts import counts_from_facts
 from assay.cost.prices import run_price
 from assay.errors import SpecificationError
 from assay.model import LAYOUT_FACTOR, YEAR_H, PriceBook
-from assay.questions.planes import facts_of_places
-from assay.repository import Repository
+from assay.questions.planes import PlaceFacts
 from assay.statistics import Floats, RunTable, first_rows, groups_by
 
 _PRICED_BY = ("cluster", LAYOUT_FACTOR, "network")
@@ -36,16 +35,16 @@ class RunCosts:
     """Cluster, layout and network that the book does not price, and why."""
 
 
-def run_costs(repository: Repository, table: RunTable, book: PriceBook, years: float | None = None) -> RunCosts:
+def run_costs(facts: PlaceFacts, table: RunTable, book: PriceBook, years: float | None = None) -> RunCosts:
     """Return what the hardware of each run costs per hour: its total cost over ``years``, per hour of use.
 
-    ``years``: None for the book's amortisation, or three. Power and maintenance are included where the book has them.
+    ``facts``: what runs recorded of each cluster and layout. ``years``: None for the book's amortisation, or three.
+    Power and maintenance are included where the book has them.
     """
     if years is None:
         years = float(book.amortisation.years) if book.amortisation else YEARS
     names = [name for name in _PRICED_BY if name in table.columns]
     groups = groups_by(table, names)
-    facts = facts_of_places(repository, table)
     per_h = np.full(groups.count, np.nan)
     unpriced: dict[str, str] = {}
     for number, row in enumerate(first_rows(groups).tolist()):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
 from assay.compare.matched import HoldsFor
-from assay.model import LAYOUT_FACTOR
+from assay.model import LAYOUT_FACTOR, Origin
 from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, Verdict, WorkloadResult
 from assay.wording import (
     capitalised,
@@ -20,6 +20,8 @@ from assay.wording import (
 )
 
 ALPHA = 0.05
+OPTIONS_NAMED = 3
+"""Maximum number of options named in a headline without a faster one."""
 _CLASSES = {
     DeviceClass.HARD_DISKS: "hard disks",
     DeviceClass.SSD: "SSDs",
@@ -129,23 +131,51 @@ def result_sentence(decision: Decision, result: WorkloadResult) -> str:
 
 
 def headline(decision: Decision) -> str:
-    """Return the answer in one sentence, or two where other options tie with the leader."""
-    where, text = _where(decision.shared_workloads), ""
+    """Return the answer in a few sentences: the leading option, on how many workloads, and ties with it."""
+    return f"Simulated: {_answer(decision)}" if decision.origin == Origin.SIMULATED else _answer(decision)
+
+
+def _answer(decision: Decision) -> str:
+    where = _where(decision.shared_workloads)
     compared = [option for option in decision.options if option.time]
-    if decision.leader == decision.baseline:
+    best = next((option for option in compared if option.option == decision.leader), compared[0])
+    if len(compared) > 1 and best.verdict is not Verdict.FASTER:
         baseline = option_text(decision.factor, decision.baseline)
-        first = compared[0]
-        if len(compared) == 1:
-            return _statement(decision, first.option, first.verdict, first.time, where)
-        text = f"No option was measured to be faster than {baseline}{where}. "
-        return text + "The next: " + _statement(decision, first.option, first.verdict, first.time, where)
-    leader = decision.option(decision.leader)
-    text = _statement(decision, leader.option, leader.verdict, leader.time, where)
+        text = f"No option was measured to be faster than {baseline}{where}: "
+        named = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
+        more = len(compared) - len(named)
+        return f"{text}{'; '.join(named)}{f'; {more} more' if more else ''}."
+    text = _statement(decision, best.option, best.verdict, best.time, where) + _spread(decision, best.option)
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
     if ties:
         names = joined([_tie_text(decision, option) for option in ties])
         text += f" Not distinguishable from {option_text(decision.factor, decision.leader)}: {names}."
     return text
+
+
+def _brief(decision: Decision, option: OptionResult) -> str:
+    assert option.time is not None
+    name = option_text(decision.factor, option.option)
+    sure = f", {interval_text(option.time)}" if option.time.low is not None else ""
+    return f"{name} {option.verdict} ({format_ratio(option.time.ratio)}×{sure})"
+
+
+def _spread(decision: Decision, option: str) -> str:
+    """Return on how many of the headline's workloads the option is faster and slower; empty for one workload."""
+    results = [
+        result
+        for result in decision.results
+        if result.option == option and result.workload in decision.shared_workloads
+    ]
+    if len(results) < 2:
+        return ""
+    faster, slower = (
+        sum(result.verdict is verdict for result in results) for verdict in (Verdict.FASTER, Verdict.SLOWER)
+    )
+    if not faster and not slower:
+        return f" Not shown to differ on any single one of the {len(results)}."
+    on = f" Faster on {faster} of {len(results)}" if faster else f" Slower on {slower} of {len(results)}"
+    return f"{on}{f', slower on {slower}' if faster and slower else ''}."
 
 
 def _tie_text(decision: Decision, option: OptionResult) -> str:

@@ -38,6 +38,7 @@ class CaveatKind(StrEnum):
     SESSIONS = "sessions"
     OUTLIERS = "outliers"
     TESTED_ONLY = "tested settings only"
+    FEW_RUNS = "few runs"
     ONE_WORKLOAD = "one workload"
     ONE_CLUSTER = "one cluster"
     LAB_SCALE = "lab scale"
