@@ -56,9 +56,7 @@ def _confounded(request: DecisionRequest) -> Iterator[Caveat]:
 
 def _origin(decision: Decision) -> Iterator[Caveat]:
     if decision.origin == Origin.SIMULATED:
-        yield Caveat(
-            CaveatKind.SIMULATED, "Simulated: no run was measured. The intervals include the simulator's own error."
-        )
+        yield Caveat(CaveatKind.SIMULATED, "Every run is simulated. The intervals include the simulator's own error.")
     if decision.lab_scale:
         yield Caveat(
             CaveatKind.LAB_SCALE,

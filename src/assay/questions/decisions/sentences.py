@@ -141,7 +141,7 @@ def _answer(decision: Decision) -> str:
     best = next((option for option in compared if option.option == decision.leader), compared[0])
     if len(compared) > 1 and best.verdict is not Verdict.FASTER:
         baseline = option_text(decision.factor, decision.baseline)
-        text = f"No option was measured to be faster than {baseline}{where}: "
+        text = f"No option is shown to be faster than {baseline}{where}: "
         named = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
         more = len(compared) - len(named)
         return f"{text}{'; '.join(named)}{f'; {more} more' if more else ''}."
