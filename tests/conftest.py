@@ -39,6 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("assay")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_terminal_width() -> None:
+    """Remove COLUMNS, which pytest-xdist sets in its workers and which tables honour."""
+    os.environ.pop("COLUMNS", None)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave a module out before it is imported: of the fast loop, where a line of it says that none of it is fast, and
     where ``-m`` asks for markers that it does not name.
