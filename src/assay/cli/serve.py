@@ -73,8 +73,13 @@ def serve(
     connections: int,
     connections_per_address: int,
 ) -> None:
-    """Show the repository in a browser, and offer it to `assay pull` and `assay push`."""
-    from assay.spec import load_prices  # imported here: the web libraries are slow to load
+    """Show the repository in a browser, and offer it to `assay pull` and `assay push`.
+
+    A folder that is new or empty becomes a repository.
+    """
+    from assay.repository import Repository  # imported here: the web libraries are slow to load
+    from assay.repository.index import bundle_names
+    from assay.spec import load_prices
     from assay.units import parse_bytes
     from assay.web.app import create_app
     from assay.web.door import Limits
@@ -103,8 +108,9 @@ def serve(
         limit = parse_bytes(upload_limit)
     except ValueError as error:
         raise SpecificationError(str(error), where="--upload-limit") from error
+    opened = Repository.create(repository)
     app = create_app(
-        repository,
+        opened.root,
         tokens=read_tokens(token_file) if token_file else None,
         upload_bytes_max=limit,
         book=load_prices(prices) if prices else None,
@@ -119,6 +125,8 @@ def serve(
     with _listening(host, port) as listener:
         scheme, name = "https" if certificate else "http", f"[{host}]" if ":" in host else host
         click.echo(f"assay shows {repository} at {scheme}://{name}:{listener.getsockname()[1]}/  (Ctrl-C ends it)")
+        if not bundle_names(opened.folders.bundles):
+            click.echo("It holds no runs yet: the page shows three ways to get some.")
         sys.setswitchinterval(_SWITCHED_S)
         threading.Thread(target=_kept_ready, args=(app.state.context.store,), daemon=True).start()
         limits = Limits(connections, connections_per_address)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
+from shlex import quote
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -49,6 +50,7 @@ def page_of(request: Request, name: str, *, status: int = 200, **values: Any) ->
         roles=get_roles(request),
         guarded=bool(context.guard.tokens),
         behind=getattr(request.state, "behind", None),
+        folder="DIR" if context.guard.tokens else quote(str(context.store.repository.root)),
         **values,
     )
     return HTMLResponse(html, status_code=status)
