@@ -86,24 +86,7 @@ def serve(
     from assay.web.security import is_loopback, read_tokens
     from assay.web.server import counted_log, server
 
-    if (certificate is None) != (key is None):
-        raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
-    for path in (certificate, key):
-        if path is not None and not path.is_file():
-            raise SpecificationError("there is no such file", where=str(path))
-    _check_certificate(certificate, key)
-    if token_file is None and not is_loopback(host):
-        raise SpecificationError(
-            f"{host} can be reached by others, and there are no tokens",
-            where="--host",
-            hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
-        )
-    if campaigns and token_file is None:
-        raise SpecificationError(
-            "without tokens nobody may start a campaign",
-            where="--campaigns",
-            hint="--token-file FILE, with a token that has the role run",
-        )
+    _check_access(host, token_file, certificate, key, campaigns=campaigns)
     try:
         limit = parse_bytes(upload_limit)
     except ValueError as error:
@@ -133,6 +116,32 @@ def serve(
         with counted_log():
             started, door = server(app, listener, limits, certificate=certificate, key=key)
             started.run(sockets=[door])
+
+
+def _check_access(
+    host: str, token_file: Path | None, certificate: Path | None, key: Path | None, *, campaigns: bool
+) -> None:
+    """Raise SpecificationError for options that let in everyone, or that TLS can't be done with."""
+    from assay.web.security import is_loopback  # imported here: the web libraries are slow to load
+
+    if (certificate is None) != (key is None):
+        raise SpecificationError("TLS needs both --certificate and --key", where="--certificate")
+    for path in (certificate, key):
+        if path is not None and not path.is_file():
+            raise SpecificationError("there is no such file", where=str(path))
+    _check_certificate(certificate, key)
+    if token_file is None and not is_loopback(host):
+        raise SpecificationError(
+            f"{host} can be reached by others, and there are no tokens",
+            where="--host",
+            hint="--token-file FILE says who may do what; 127.0.0.1 is for this machine alone",
+        )
+    if campaigns and token_file is None:
+        raise SpecificationError(
+            "without tokens nobody may start a campaign",
+            where="--campaigns",
+            hint="--token-file FILE, with a token that has the role run",
+        )
 
 
 def _check_certificate(certificate: Path | None, key: Path | None) -> None:
