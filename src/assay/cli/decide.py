@@ -26,8 +26,8 @@ ROWS_SHOWN = 10
 """Maximum rows of a table without ``--all``."""
 
 
-def print_decision(decision: Decision, *, rows: int | None = ROWS_SHOWN) -> None:
-    """Print the answer, one row for each workload and option, and the caveats."""
+def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -> None:
+    """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet."""
     click.echo(headline(decision))
     if money := cost_headline(decision):
         click.echo(money)
@@ -44,7 +44,9 @@ def print_decision(decision: Decision, *, rows: int | None = ROWS_SHOWN) -> None
         click.echo(f"… {len(results) - len(shown)} more (--all)")
     click.echo()
     for caveat in decision.caveats:
-        click.echo(f"caveat: {caveat.text}")
+        if caveat.text not in printed:
+            click.echo(f"caveat: {caveat.text}")
+            printed.add(caveat.text)
     scale = origin_badge(decision.origin, decision.lab_scale)
     click.echo(
         f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "
@@ -66,7 +68,8 @@ def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[
 
 
 def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SHOWN) -> None:
-    """Print each decision under its question and origin."""
+    """Print each decision under its question and origin, and each caveat once."""
+    printed: set[str] = set()
     for number, decision in enumerate(decisions):
         if number:
             click.echo()
@@ -74,7 +77,7 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SH
             options = ", ".join([decision.baseline, *(option.option for option in decision.options)])
             badge = origin_badge(decision.origin, decision.lab_scale)
             click.secho(f"{question(decision)} {badge}: {options}", bold=True)
-        print_decision(decision, rows=rows)
+        print_decision(decision, rows=rows, printed=printed)
 
 
 @click.command("decide")
