@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import os
+import subprocess
+import sys
 import tarfile
 import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,7 +26,7 @@ from assay.repository import Repository
 from assay.repository.bundle import write_sums
 from assay.repository.exchange import copy_bundles
 from assay.repository.package import write_package
-from assay.repository.remote import Remote
+from assay.repository.remote import Pace, Remote, pull
 from assay.repository.transfer import RefusedBundleError, bundle_ids, unpack
 from builders import build_repository, make_run, make_trace
 
@@ -137,6 +141,119 @@ class _Talker(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+class _Dripper(BaseHTTPRequestHandler):
+    """A server that sends a byte every 50 ms, in the part of the answer that the test names."""
+
+    part = "header"
+
+    def do_GET(self) -> None:
+        answers = {"/api/v1/about": b'{"assay": "1"}', "/api/v1/bundles": b'{"bundles": ["x"], "more": false}'}
+        content = answers.get(self.path.partition("?")[0])
+        with contextlib.suppress(OSError):
+            if content is not None and self.part == "bundle":
+                self.send_response(200)
+                self.end_headers()
+                self.wfile.write(content)
+                return
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n" + (b"\r\n" if self.part != "header" else b"X: "))
+            for _ in range(2_000):
+                self.wfile.write(b"x")
+                self.wfile.flush()
+                time.sleep(0.05)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("part", ["header", "answer", "bundle"])
+def test_a_server_that_sends_byte_by_byte_holds_a_pull_no_longer_than_its_bound(
+    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_Dripper, "part", part)
+    target = Repository.create(tmp_path / "r")
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Dripper) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            began_s = time.monotonic()
+            with (
+                pytest.raises(RepositoryError, match="does not answer in time") as refused,
+                Remote(f"http://127.0.0.1:{server.server_address[1]}", pace=Pace(1.0, 1000.0)) as remote,
+            ):
+                pull(remote, target, lambda *_: None)
+            assert time.monotonic() - began_s < 50, "as long as the server sends"
+        finally:
+            server.shutdown()
+    assert "1 kB/s" in (refused.value.hint or "")
+    assert (bundle_ids(target), list(target.folders.partial.iterdir())) == ([], [])
+
+
+def test_a_list_of_bundles_that_goes_round_is_refused(tmp_path: Path) -> None:
+    class Round(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            about = self.path.endswith("about")
+            self.wfile.write(b'{"assay": "1"}' if about else b'{"bundles": ["a", "b"], "more": true}')
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Round) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            with (
+                pytest.raises(RepositoryError, match="not in order"),
+                Remote(f"http://127.0.0.1:{server.server_address[1]}") as remote,
+            ):
+                remote.ids()
+        finally:
+            server.shutdown()
+
+
+@pytest.mark.parametrize("name", ["run.json", "SHA256SUMS", "SHA256SUMS.sig", "logs/x.gz", "logs", "further"])
+@pytest.mark.parametrize("kind", ["link", "fifo"])
+def test_pull_refuses_what_is_no_plain_file_and_takes_the_rest(tmp_path: Path, name: str, kind: str) -> None:
+    source = Repository.create(tmp_path / "source")
+    for number in (1, 2):
+        source.publish(make_run(number), logs={"x": b"words"})
+    path = source.folders.bundles / make_run(1).run_id / name
+    elsewhere = tmp_path / "elsewhere"
+    if path.exists():
+        path.rename(elsewhere)
+    if kind == "link":
+        elsewhere.touch()
+        path.symlink_to(elsewhere)
+    else:
+        os.mkfifo(path)
+    done = assay_within(60, "pull", tmp_path / "source", "--repository", tmp_path / "r")
+    assert done.returncode == 6, done.stdout + done.stderr
+    assert f"{make_run(1).run_id}: {name}: this is no plain file" in done.stderr
+    target = Repository.open(tmp_path / "r")
+    assert bundle_ids(target) == [make_run(2).run_id]
+    assert [path for path in target.root.rglob("*") if path.is_symlink() or path.is_fifo()] == []
+    assert [problem.detail for problem in source.verify()] == ["this is no plain file"]
+
+
+def test_pull_refuses_a_bundle_that_is_a_link_and_a_marker_that_is_a_fifo(tmp_path: Path) -> None:
+    source, other = Repository.create(tmp_path / "source"), Repository.create(tmp_path / "other")
+    bundle = other.publish(make_run(1))
+    (source.folders.bundles / bundle.name).symlink_to(bundle)
+    done = assay_within(60, "pull", source.root, "--repository", tmp_path / "r")
+    assert (done.returncode, "symbolic link" in done.stderr) == (6, True)
+    assert bundle_ids(Repository.open(tmp_path / "r")) == []
+    source.folders.marker.unlink()
+    os.mkfifo(source.folders.marker)
+    done = assay_within(60, "pull", source.root, "--repository", tmp_path / "r")
+    assert (done.returncode, "no plain file" in done.stderr) == (6, True)
+
+
+def assay_within(seconds: float, *words: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run assay, which must end within a time."""
+    command = [sys.executable, "-m", "assay", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
 
 
 def test_an_endless_answer_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -47,6 +47,31 @@ def source(tmp_path: Path) -> Repository:
     return repository
 
 
+@pytest.mark.parametrize("signers", [True, False])
+def test_a_large_signature_costs_only_its_bundle(source: Repository, tmp_path: Path, signers: bool) -> None:
+    target = Repository.create(tmp_path / "target")
+    maker = key(tmp_path, "maker")
+    other = source.publish(make_run(run_id=new_run_id()))
+    large, *_ = (path for path in source.folders.bundles.iterdir() if path != other)
+    for bundle in (large, other):
+        sign(source.folders, bundle, maker)
+    with (large / SIGNATURE_FILE).open("r+b") as file:
+        file.truncate(30_000_000)
+    if signers:
+        listed(target, maker)
+    package = tmp_path / "package"
+    write_package(package, source, [path.name for path in source.folders.bundles.iterdir()], {})
+    by_folder = copy_bundles(source, target, lambda *_: None)
+    assert [(problem.run_id, problem.file) for problem in by_folder.refused] == [(large.name, SIGNATURE_FILE)]
+    assert "30,000,000 bytes" in by_folder.refused[0].detail
+    assert by_folder.copied == 1
+    assert [problem.run_id for problem in pull_package(package, target, lambda *_: None).refused] == [large.name]
+    packed = pack(source, large.name)
+    with pytest.raises(RefusedBundleError, match="30,000,000 bytes"):
+        receive(target, large.name, io.BytesIO(b"".join(packed.chunks())), bytes_max=1 << 26)
+    assert [problem.run_id for problem in bad_signatures(source.folders)] == [large.name]
+
+
 def bundle_of(repository: Repository) -> Path:
     return next(repository.folders.bundles.iterdir())
 

@@ -15,8 +15,10 @@ An import holds many runs, in the files that :mod:`assay.repository.imports` nam
 
 import gzip
 import hashlib
+import os
 import re
 import shutil
+import stat
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -204,7 +206,34 @@ def file_names(bundle: Path) -> list[str]:
 
 def all_names(bundle: Path) -> list[str]:
     """Return every file of a bundle, its checksum list behind the others, then the signature of that, if any."""
-    return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if (bundle / SIGNATURE_FILE).exists() else [])]
+    return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if os.path.lexists(bundle / SIGNATURE_FILE) else [])]
+
+
+def irregular_files(bundle: Path) -> list[Problem]:
+    """Return which entries of a bundle are no plain files, such as symbolic links and FIFOs; none of them is opened."""
+    names = (name for name in all_names(bundle) if not _is_regular(bundle / name))
+    return [Problem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
+
+
+def _is_regular(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return True  # a list of checksums that is missing is a problem of another kind
+
+
+def plain_content(path: Path) -> bytes:
+    """Return a file's content. Raises ValueError for a FIFO or a device, which may never end, and OSError."""
+    if path.exists() and not path.is_file():
+        raise ValueError("it is no plain file")
+    return path.read_bytes()
+
+
+def copy_bundle(bundle: Path, folder: Path) -> None:
+    """Copy a bundle's files into a folder. Raises :class:`RepositoryError` for what is no plain file, and OSError."""
+    shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
+    if irregular := irregular_files(folder):  # put there after the bundle was checked
+        raise RepositoryError("this is no plain file", where=str(bundle / irregular[0].file))
 
 
 def read_tasks(bundle: Path, reading: Reading = connection) -> list[Task]:
@@ -274,6 +303,8 @@ def check_bundle(bundle: Path, reading: Reading = connection) -> list[Problem]:
 
     Checksums that are right do not make a table: whoever made the file made them too.
     """
+    if irregular := irregular_files(bundle):
+        return irregular
     problems = check_files(bundle)
     if not is_import(bundle):
         problems += _check_run(bundle)

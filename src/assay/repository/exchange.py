@@ -50,7 +50,10 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     copied, reading = 0, Engine().connection
     for done, name in enumerate(missing, start=1):
         bundle = source.folders.bundles / name
-        problems = check_bundle(bundle, reading)
+        if bundle.is_symlink():
+            problems = [Problem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
+        else:
+            problems = check_bundle(bundle, reading)
         if not problems and (words := trouble_with(target.folders, bundle)):
             problems = [Problem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
         if problems:

@@ -9,10 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import socket
 import ssl
+import threading
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assay.errors import RepositoryError
@@ -24,11 +30,27 @@ from assay.repository.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids,
 if TYPE_CHECKING:
     import httpx
 
-TIMEOUT_S = 60.0
 BUNDLE_BYTES_MAX = 64 * 10**9
-_PAGES_MAX = 10_000
+_BUNDLES_MAX = 1_000_000
+"""Maximum number of bundles that a server may list."""
+_LIST_WAITS_MAX = 10
+"""Maximum time for the whole list of bundles, in waits for one answer."""
 _ANSWER_BYTES_MAX = 10_000_000
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How slow a server may be. Every transfer ends: after ``wait_s``, its average must reach the rate."""
+
+    wait_s: float = 60.0
+    """Maximum time for a connection, for the header of an answer and between two reads, in seconds."""
+    bytes_per_s: float = 10_000.0
+    """Minimum average rate of a body in either direction, after ``wait_s``."""
+
+    def time_max_s(self, size_bytes: int) -> float:
+        """Return the maximum time for a transfer of this size."""
+        return self.wait_s + size_bytes / self.bytes_per_s
 
 
 def digest_header(sha256: str) -> str:
@@ -73,14 +95,21 @@ def _refused_in_words(error: str) -> tuple[str, str]:
 class Remote:
     """A server that keeps a repository. Use as a context; every method raises :class:`RepositoryError` in words."""
 
-    def __init__(self, url: str, token: str | None = None) -> None:
+    def __init__(self, url: str, token: str | None = None, pace: Pace = Pace()) -> None:
         import httpx  # imported here: only addresses need it
 
         self.url = url.rstrip("/")
+        self._pace = pace
+        self._socket: socket.socket | None = None
+        self._too_slow = threading.Event()
         headers = {"Accept-Encoding": "identity", **({"Authorization": f"Bearer {token}"} if token else {})}
         try:
             self._client = httpx.Client(
-                base_url=f"{self.url}/api/v1/", headers=headers, timeout=TIMEOUT_S, follow_redirects=False
+                base_url=f"{self.url}/api/v1/",
+                headers=headers,
+                timeout=pace.wait_s,
+                follow_redirects=False,
+                limits=httpx.Limits(max_connections=1),
             )
         except (httpx.InvalidURL, ValueError, ssl.SSLError, OSError) as error:
             raise RepositoryError(
@@ -98,25 +127,32 @@ class Remote:
     def __exit__(self, *_: object) -> None:
         """Close the connection."""
         self._client.close()
+        if self._socket is not None:
+            self._socket.close()
 
     def ids(self) -> list[str]:
         """Return the ids of all its bundles."""
         found: list[str] = []
-        for _ in range(_PAGES_MAX):
+        began_s = time.monotonic()
+        while len(found) <= _BUNDLES_MAX:
+            if time.monotonic() - began_s > _LIST_WAITS_MAX * self._pace.wait_s:
+                raise self._slow()
             page = self._json("bundles", params={"after": found[-1] if found else ""})
             ids = page.get("bundles")
             if not isinstance(ids, list) or not all(isinstance(i, str) and BUNDLE_ID.fullmatch(i) for i in ids):
                 raise self._foreign()
+            if any(after <= before for before, after in pairwise([*found[-1:], *ids])):
+                raise self._foreign("its list of bundles is not in order")
             found += ids
             if not page.get("more") or not ids:
                 return found
-        raise self._foreign()
+        raise self._foreign(f"it lists more than {_BUNDLES_MAX:,} bundles")
 
     def fetch(self, bundle_id: str, target: Repository) -> bool:
         """Take one bundle; say whether it was new. Raises also when it is cut or differs from its checksum."""
         digest, size = hashlib.sha256(), 0
         with target.scratch_file() as file, self._stream("GET", f"bundles/{bundle_id}") as answer:
-            for chunk in answer.iter_raw():
+            for chunk in self._chunks(answer.iter_raw()):
                 size += len(chunk)
                 if size > BUNDLE_BYTES_MAX:
                     raise RepositoryError(f"more than {BUNDLE_BYTES_MAX} bytes in one bundle", where=bundle_id)
@@ -139,72 +175,125 @@ class Remote:
             "Content-Length": str(packed.size_bytes),
             "Repr-Digest": digest_header(packed.sha256),
         }
-        with self._stream("PUT", f"bundles/{bundle_id}", content=packed.chunks(), headers=headers) as answer:
+        content = self._chunks(packed.chunks())
+        header_max_s = self._pace.time_max_s(packed.size_bytes)  # it comes when the bundle was sent
+        with self._stream("PUT", f"bundles/{bundle_id}", header_max_s, content=content, headers=headers) as answer:
             return answer.status_code == 201
 
     def _json(self, path: str, **options: Any) -> dict[str, Any]:
         with self._stream("GET", path, **options) as answer:
-            value = _object(answer)
+            value = self._object(answer)
         if value is None:
             raise self._foreign()
         return value
 
     @contextmanager
-    def _stream(self, method: str, path: str, **options: Any) -> Iterator[httpx.Response]:
-        with self._words(), self._client.stream(method, path, **options) as answer:
-            self._refuse(answer)
-            yield answer
+    def _stream(
+        self, method: str, path: str, header_max_s: float | None = None, **options: Any
+    ) -> Iterator[httpx.Response]:
+        """Send a request and give the answer, whose header must come in time: httpx bounds each read alone."""
+        timer = threading.Timer(self._pace.wait_s if header_max_s is None else header_max_s, self._cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            extensions = {"trace": self._note_socket}
+            with self._words(), self._client.stream(method, path, extensions=extensions, **options) as answer:
+                timer.cancel()
+                self._refuse(answer)
+                yield answer
+        finally:
+            timer.cancel()
+
+    def _note_socket(self, event: str, details: dict[str, Any]) -> None:
+        """Keep a second descriptor of a new connection; the first becomes TLS's alone."""
+        if event == "connection.connect_tcp.complete":
+            descriptor = os.dup(details["return_value"].get_extra_info("socket").fileno())
+            if self._socket is not None:
+                self._socket.close()
+            self._socket = socket.socket(fileno=descriptor)
+
+    def _cut(self) -> None:
+        """End the connection, so that the read that waits for it ends."""
+        self._too_slow.set()
+        if self._socket is not None:
+            with suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+
+    def _chunks(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        """Yield what is received or sent. Raises :class:`RepositoryError` when that takes too long as a whole."""
+        began_s, size_bytes = time.monotonic(), 0
+        for chunk in chunks:
+            size_bytes += len(chunk)
+            if time.monotonic() - began_s > self._pace.time_max_s(size_bytes):
+                raise self._slow()
+            yield chunk
+
+    def _slow(self) -> RepositoryError:
+        return RepositoryError(
+            "it does not answer in time",
+            where=self.url,
+            hint=f"a transfer must reach {self._pace.bytes_per_s / 1000:g} kB/s on average; "
+            "the same command goes on where this one ended",
+        )
 
     @contextmanager
     def _words(self) -> Iterator[None]:
         """Turn what goes wrong on the way into :class:`RepositoryError`."""
         import httpx
 
-        again = "the same command takes up where this one ended"
         try:
             yield
-        except httpx.ConnectError as error:
-            told, hint = _refused_in_words(str(error))
-            raise RepositoryError(told, where=self.url, hint=hint) from error
-        except httpx.RemoteProtocolError as error:
-            if self.url.startswith("http:"):
-                again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
-            raise RepositoryError(f"the connection broke: {error}", where=self.url, hint=again) from error
-        except httpx.TimeoutException as error:
-            raise RepositoryError("it does not answer in time", where=self.url, hint=again) from error
-        except httpx.TransportError as error:
-            raise RepositoryError(f"the connection broke: {error}", where=self.url, hint=again) from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except httpx.HTTPError as error:
+            if self._too_slow.is_set():
+                raise self._slow() from error
+            raise self._in_words(error) from error
+        except httpx.InvalidURL as error:
             raise RepositoryError(f"it can't be asked: {error}", where=self.url) from error
+
+    def _in_words(self, error: httpx.HTTPError) -> RepositoryError:
+        import httpx
+
+        again = "the same command goes on where this one ended"
+        match error:
+            case httpx.ConnectError():
+                words, again = _refused_in_words(str(error))
+            case httpx.TimeoutException():
+                return self._slow()
+            case httpx.TransportError():
+                words = f"the connection broke: {error}"
+                if isinstance(error, httpx.RemoteProtocolError) and self.url.startswith("http:"):
+                    again = f"a server with a certificate answers https alone: https{self.url.removeprefix('http')}"
+            case _:
+                words = f"it can't be asked: {error}"
+        return RepositoryError(words, where=self.url, hint=again)
 
     def _refuse(self, answer: httpx.Response) -> None:
         if answer.status_code in (200, 201):
             return
-        told = _object(answer)
+        told = self._object(answer)
         if told is None or not isinstance(told.get("message"), str):
             raise self._foreign(f"it answers {answer.status_code}")
         hint = told.get("hint")
         kind = RefusedBundleError if answer.status_code == 422 else RepositoryError
         raise kind(told["message"], where=self.url, hint=hint if isinstance(hint, str) else None)
 
+    def _object(self, answer: httpx.Response) -> dict[str, Any] | None:
+        """Return the JSON object that is answered; None when it is none, or larger than any answer is."""
+        content = bytearray()
+        for chunk in self._chunks(answer.iter_raw()):
+            content += chunk
+            if len(content) > _ANSWER_BYTES_MAX:
+                return None
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+        return value if isinstance(value, dict) else None
+
     def _foreign(self, why: str = "its answers have another form") -> RepositoryError:
         return RepositoryError(
             f"this is no assay server: {why}", where=self.url, hint="give the address that `assay serve` prints"
         )
-
-
-def _object(answer: httpx.Response) -> dict[str, Any] | None:
-    """Return the JSON object that is answered; None when it is none, or larger than any answer is."""
-    content = bytearray()
-    for chunk in answer.iter_raw():
-        content += chunk
-        if len(content) > _ANSWER_BYTES_MAX:
-            return None
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
 
 
 def pull(remote: Remote, target: Repository, progress: Progress) -> Copied:

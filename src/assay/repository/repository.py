@@ -8,7 +8,6 @@ without locks.
 import contextlib
 import logging
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -70,7 +69,7 @@ class Repository:
         :class:`RepositoryError` when there is none, or one of a later version.
         """
         try:
-            version = msgspec.json.decode(Folders(root).marker.read_bytes())["assay_repository"]
+            version = msgspec.json.decode(bundle_files.plain_content(Folders(root).marker))["assay_repository"]
         except (FileNotFoundError, NotADirectoryError) as error:
             raise RepositoryError(
                 "there is no repository here",
@@ -215,9 +214,7 @@ class Repository:
 
     def place_copy(self, bundle: Path) -> bool:
         """Take a copy of another repository's bundle; say whether it was new here. Raises :class:`RepositoryError`."""
-        return self._place_new(
-            bundle.name, lambda folder: shutil.copytree(bundle, folder, symlinks=True, dirs_exist_ok=True)
-        )
+        return self._place_new(bundle.name, lambda folder: bundle_files.copy_bundle(bundle, folder))
 
     def _place_new(self, name: str, write: Callable[[Path], object]) -> bool:
         """Make a bundle as :meth:`_place` does; False where there is one of that name, made by whomever, or when."""

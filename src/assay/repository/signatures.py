@@ -17,6 +17,8 @@ from assay.repository.staging import staging, sync
 NAMESPACE = "bundle@assay"
 PROGRAM = "ssh-keygen"
 _TIMEOUT_S = 60.0
+SIGNATURE_BYTES_MAX = 16_384
+"""Maximum size of a signature, in bytes; those of RSA keys with 16,384 bits have some 3,000."""
 
 
 def _keygen(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -65,6 +67,8 @@ def sign(folders: Folders, bundle: Path, key: Path) -> bool:
 def trouble_with(folders: Folders, bundle: Path) -> str | None:
     """Return why the repository may not take a bundle, in words; None where it demands nothing, or a signer vouches."""
     signers, signature = folders.signers, bundle / SIGNATURE_FILE
+    if words := _too_large(signature):
+        return words
     if not signers.exists():
         return None
     if not signature.is_file():
@@ -78,6 +82,14 @@ def trouble_with(folders: Folders, bundle: Path) -> str | None:
     return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"
 
 
+def _too_large(signature: Path) -> str | None:
+    """Return a message when a signature is too large to be read: ssh-keygen takes a minute for 30 MB."""
+    size_bytes = signature.stat().st_size if signature.is_file() else 0
+    if size_bytes <= SIGNATURE_BYTES_MAX:
+        return None
+    return f"its signature has {size_bytes:,} bytes, and no signature has more than {SIGNATURE_BYTES_MAX:,}"
+
+
 def bad_signatures(folders: Folders) -> list[Problem]:
     """Return the signatures of bundles that are not of their checksums, or of nobody whom the repository knows."""
     signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
@@ -88,6 +100,8 @@ def bad_signatures(folders: Folders) -> list[Problem]:
 def _damage_of(folders: Folders, bundle: Path) -> str | None:
     if folders.signers.exists():
         return trouble_with(folders, bundle)
+    if words := _too_large(bundle / SIGNATURE_FILE):
+        return words
     sums = (bundle / SUMS_FILE).read_bytes()
     done = _keygen("check-novalidate", "-n", NAMESPACE, "-s", bundle / SIGNATURE_FILE, stdin=sums)
     return None if done.returncode == 0 else f"its signature is not of these checksums: {_words(done)}"

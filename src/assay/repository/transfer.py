@@ -14,7 +14,16 @@ from pathlib import Path
 from typing import BinaryIO
 
 from assay.errors import RepositoryError
-from assay.repository.bundle import IMPORT_FILE, RUN_FILE, SIGNATURE_FILE, SUMS_FILE, all_names, file_in, is_import
+from assay.repository.bundle import (
+    IMPORT_FILE,
+    RUN_FILE,
+    SIGNATURE_FILE,
+    SUMS_FILE,
+    all_names,
+    file_in,
+    irregular_files,
+    is_import,
+)
 from assay.repository.folders import MARKER
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
@@ -62,10 +71,11 @@ def pack(repository: Repository, bundle_id: str) -> Packed:
     bundle = _path(repository, bundle_id)
     if not bundle.is_dir():
         raise RepositoryError(f"there is no bundle {bundle_id!r}", hint="the list of bundles has all ids")
+    if irregular := irregular_files(bundle):
+        raise RepositoryError(
+            f"{irregular[0].file!r} is no plain file", where=bundle_id, hint="`assay verify` lists all damage"
+        )
     names = tuple(all_names(bundle))
-    strange = next((name for name in names if (bundle / name).is_symlink() or not (bundle / name).is_file()), None)
-    if strange is not None:
-        raise RepositoryError(f"{strange!r} is no plain file", where=bundle_id, hint="`assay verify` lists all damage")
     digest, size = hashlib.sha256(), 0
     for chunk in _chunks(bundle, names):
         digest.update(chunk)
