@@ -25,7 +25,11 @@ from assay.wording import (
 
 
 def _as_json(view: PlaneView) -> dict[str, Any]:
-    plain: dict[str, Any] = json_value(view) | {"certainty": view.certainty, "headline": view.headline}
+    plain: dict[str, Any] = json_value(view) | {
+        "certainty": view.certainty,
+        "headline": view.headline,
+        "note": view.note,
+    }
     for row, shown in zip(plain["rows"], view.rows, strict=True):
         for item, priced in zip(row["rate"]["items"], shown.rate.items, strict=True):
             item["per_h"] = json_value(priced.per_h)
@@ -111,6 +115,8 @@ def _print(view: PlaneView) -> None:
     )
     print_table(headers, [_cells(row, view) for row in view.rows], title=title)
     click.echo(view.headline)
+    if view.note:
+        click.echo(view.note)
     for line in _remarks(view):
         click.echo(line)
     chosen = [row for row in view.rows if row.configuration]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from assay.cost.parts import Counts
+from assay.cost.repricing import ENERGY, price_names
 from assay.errors import SpecificationError
 from assay.model import YEAR_H, LineItem, PriceBook, price
 
@@ -31,6 +32,9 @@ class PricedItem:
     """One line of the bill: ``count`` times ``amount``."""
 
     name: str
+    """What people read: the item's name, or that and what of it is paid for."""
+    price: str
+    """The price that the amount follows from, by its name in the book (:func:`~assay.cost.repricing.price_names`)."""
     count: int | Decimal
     amount: Decimal
     source: str | None
@@ -240,28 +244,27 @@ def bill_of_materials(book: PriceBook, counts: Counts, layout: str, on: str | No
     return tuple(lines)
 
 
-def _bill(book: PriceBook, counted: Counted, years: Decimal) -> list[PricedItem]:
+def _bill(book: PriceBook, counted: Counted, price_name: str, years: Decimal) -> list[PricedItem]:
     """Return the lines of one item: its price or rent, what it is still worth, its maintenance and its power."""
     item, count = counted.item, counted.count
     number = int(count) if count == count.to_integral_value() else count
     hours = years * YEAR_H
     if item.period_h is not None:
-        lines = [
-            PricedItem(
-                f"{item.name} ({years.normalize():f} years)", number, item.amount / item.period_h * hours, item.source
-            )
-        ]
+        title, rent = f"{item.name} ({years.normalize():f} years)", item.amount / item.period_h * hours
+        lines = [PricedItem(title, price_name, number, rent, item.source)]
     else:
-        lines = [PricedItem(item.name, number, item.amount, item.source)]
+        lines = [PricedItem(item.name, price_name, number, item.amount, item.source)]
         written_off = item.amortisation or book.amortisation
         if written_off and written_off.residual:
-            lines.append(PricedItem(f"{item.name}: residual value", number, -item.amount * written_off.residual, None))
+            left = -item.amount * written_off.residual
+            lines.append(PricedItem(f"{item.name}: residual value", price_name, number, left, None))
         share = book.maintenance if item.maintenance is None else item.maintenance
         if share:
-            lines.append(PricedItem(f"{item.name}: maintenance", number, item.amount * share * years, None))
+            upkeep = item.amount * share * years
+            lines.append(PricedItem(f"{item.name}: maintenance", price_name, number, upkeep, None))
     if item.power_w and book.energy:
         amount = item.power_w / 1000 * hours * book.energy.kwh * book.energy.pue
-        lines.append(PricedItem(f"{item.name}: power", number, amount, None))
+        lines.append(PricedItem(f"{item.name}: power", ENERGY, number, amount, None))
     return lines
 
 
@@ -272,5 +275,7 @@ def run_price(book: PriceBook, counts: Counts, layout: str, *, years: float = 3,
     SpecificationError when no line item applies to the layout, a part lacks a price, or a count is not known.
     """
     span = Decimal(str(years))
-    lines = [line for counted in bill_of_materials(book, counts, layout, on) for line in _bill(book, counted, span)]
+    names = {id(item): name for item, name in zip(book.items, price_names(book), strict=True)}
+    materials = bill_of_materials(book, counts, layout, on)
+    lines = [line for counted in materials for line in _bill(book, counted, names[id(counted.item)], span)]
     return LayoutPrice(layout, book.currency, tuple(lines))

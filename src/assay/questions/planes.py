@@ -26,6 +26,7 @@ from assay.cost.run_cost import MeanErrors, Times, cost_per_run, mean_errors, ra
 from assay.errors import RepositoryError, SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR, ClusterFacts, Environment, PriceBook
 from assay.quality.data_sizes import ImplausibleSizes, implausible_sizes
+from assay.questions.job_cost import LAB_NOTE
 from assay.questions.plane_runs import ChosenRuns, Take, choose, counted_runs, scatter_of
 from assay.repository import Repository
 from assay.statistics import (
@@ -149,6 +150,11 @@ class PlaneView:
     flagged_count: bool
     """Whether these count, as they do unless they are excluded."""
     draws: int
+
+    @property
+    def note(self) -> str | None:
+        """What to keep in mind of absolute times and money of a lab; None for runs of full size."""
+        return LAB_NOTE if self.job.get("lab_scale") else None
 
     @property
     def size_told(self) -> bool:

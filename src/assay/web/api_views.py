@@ -6,6 +6,7 @@ Each calls the function that the command of the same name calls.
 import math
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -138,21 +139,30 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
     return repriced(book, {name: Decimal(str(amount)) for name, amount in changes.items()})
 
 
-def cheapest(context: Context) -> tuple[list[tuple[CostPlane, CostPlane]], list[CostPlane]]:
-    """Return the cost planes under the server's own price book, and those of jobs that it prices nothing of.
+@dataclass(frozen=True, slots=True)
+class CheapestView:
+    """What runs cost under the server's own price book."""
 
-    Each is there twice: over all runs of a row, which tells how sure the ranking is, and over each row's best
-    configuration, which often is a single run. Nothing without a book.
-    """
+    ranked: tuple[tuple[CostPlane, CostPlane], ...] = ()
+    """Each job's cost plane over all runs of a row, which shows how sure the ranking is, and over each row's best
+    configuration, which often is a single run."""
+    unpriced: tuple[CostPlane, ...] = ()
+    """Those of jobs that the book prices nothing of."""
+    problem: AssayError | None = None
+    """Why nothing could be priced."""
+
+
+def cheapest(context: Context) -> CheapestView:
+    """Return what runs cost under the server's own price book; nothing without a book."""
     if context.book is None:
-        return [], []
+        return CheapestView()
     try:
         every = cost(context, CostQuestion(take="all"))
         best = {tuple(plane.job.items()): plane for plane in cost(context, CostQuestion())}
-    except AssayError:
-        return [], []
-    paired = [(plane, best[tuple(plane.job.items())]) for plane in every if plane.rows]
-    return paired, [plane for plane in every if not plane.rows]
+    except AssayError as error:
+        return CheapestView(problem=error)
+    ranked = tuple((plane, best[tuple(plane.job.items())]) for plane in every if plane.rows)
+    return CheapestView(ranked, tuple(plane for plane in every if not plane.rows))
 
 
 @router.post("/cost")

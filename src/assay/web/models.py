@@ -180,6 +180,7 @@ class CostPlane(Model):
     size_told: bool
     certainty: Certainty | None = Field(description="How sure it is that the first row is the cheapest.")
     headline: str = Field(description="The same in words.")
+    note: str | None = Field(description="What to keep in mind of a lab's absolute times and money.")
     draws: int
 
 

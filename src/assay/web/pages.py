@@ -62,7 +62,6 @@ def overview(request: Request, context: ContextOf) -> Response:
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
     factors = context.ask(lambda _, runs: factors_asked(runs), (), "factors asked") if len(table) else ()
-    cheapest, unpriced = api_views.cheapest(context)
     return page_of(
         request,
         "overview",
@@ -72,8 +71,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
         decisions=[shown for factor in factors for shown in shown_decisions(context, factor)],
         colours=palette(table, "layout"),
-        cheapest=cheapest,
-        unpriced=unpriced,
+        costs=api_views.cheapest(context),
         book=context.book,
         starting=starting,
         broken=broken,

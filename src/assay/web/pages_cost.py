@@ -352,15 +352,16 @@ def _paid(
     book: PriceBook, changed: PriceBook, view: CostView, there: Mapping[str, Sequence[str]]
 ) -> tuple[PriceField, ...]:
     """Return the prices that the layouts' bills are made of, those alone that hold where the runs were made."""
-    lines = {line.name for bill in view.bills.values() for line in bill.items}
+    paid = {line.price for bill in view.bills.values() for line in bill.items}
+    items = dict(zip(price_names(book), book.items, strict=True))
     now = amounts_of(changed)
     fields = []
-    for name, item in zip(price_names(book), book.items, strict=True):
-        if all(_has(there, factor, levels) for factor, levels in item.when.items()) and any(
-            line == item.name or line.startswith((f"{item.name} (", f"{item.name}: ")) for line in lines
-        ):
-            own, current = float(item.amount), float(now[name])
-            fields.append(PriceField(name, item.per, own, current, max(2 * own, current) or 1.0))
+    for name, amount in amounts_of(book).items():
+        item = items.get(name)  # electricity is a price without an item
+        when = item.when if item else {}
+        if name in paid and all(_has(there, factor, levels) for factor, levels in when.items()):
+            own, current = float(amount), float(now[name])
+            fields.append(PriceField(name, item.per if item else "kWh", own, current, max(2 * own, current) or 1.0))
     return tuple(fields)
 
 
