@@ -21,6 +21,7 @@ from assay.questions.decisions.sentences import (
     answer_of,
     basis_text,
     cost_headline,
+    evidence,
     headline,
     interval_text,
     option_text,
@@ -126,6 +127,7 @@ def figures(decision: Decision) -> list[list[str]]:
 def assert_printed(text: str, decision: Decision) -> None:
     """Assert that ``text`` has the decision's sentences, and one line with all figures of each result."""
     assert headline(decision) in text
+    assert evidence(decision) in text
     if money := cost_headline(decision):
         assert money in text
     lines = text.splitlines()

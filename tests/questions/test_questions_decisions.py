@@ -18,7 +18,7 @@ from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.decide import baseline_of_options, decide
-from assay.questions.decisions.sentences import answer_of, cost_headline, headline, option_text
+from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline, option_text
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
 from assay.questions.json_values import json_value
 from assay.statistics import table_of
@@ -109,7 +109,7 @@ def test_a_tie_with_the_leader_is_named_with_its_ratio() -> None:
     assert tie.low is not None
     assert tie.high is not None
     assert tie.low < 1 < tie.high
-    assert "Not distinguishable from 2 SSDs per worker (SS2): 5 hard disks per worker" in headline(decision)
+    assert "Not distinguishable from 2 SSDs per worker (SS2): 5 hard disks per worker" in evidence(decision)
 
 
 def test_device_classes_come_from_recorded_devices_before_names() -> None:
@@ -246,7 +246,7 @@ def test_terminal_json_and_api_give_the_same_decision(tmp_path: Path) -> None:
     answered = client_of(tmp_path / "r", book=book).get("/api/v1/decisions", params={"factor": "layout"})
     assert answered.json() == expected
     shown = CliRunner().invoke(assay, arguments).output
-    assert shown.startswith(f"{headline(decision)}\n{cost_headline(decision)}\n")
+    assert shown.startswith(f"{headline(decision)}\n{evidence(decision)}\n{cost_headline(decision)}\n")
     for result in decision.results:
         assert result.time is not None
         assert f"{result.time.ratio:.2f}×" in shown

@@ -12,6 +12,7 @@ from assay.questions.decisions.sentences import (
     answer_of,
     basis_text,
     cost_headline,
+    evidence,
     headline,
     interval_text,
     option_text,
@@ -29,6 +30,7 @@ ROWS_SHOWN = 10
 def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -> None:
     """Print the answer, one row for each workload and option, and the caveats that are not in ``printed`` yet."""
     click.echo(headline(decision))
+    click.echo(evidence(decision))
     if money := cost_headline(decision):
         click.echo(money)
     click.echo()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.compare.threats import Threat
-from assay.questions.decisions.sentences import cost_headline, cost_sentence, headline, question
+from assay.questions.decisions.sentences import cost_headline, cost_sentence, evidence, headline, question
 from assay.questions.decisions.values import Decision
 from assay.questions.report_parts import Fact
 from assay.wording import origin_badge
@@ -39,14 +39,19 @@ class Report:
 
     @property
     def detail(self) -> str:
-        """What the leading option costs; empty without prices."""
-        return (cost_headline(self.decisions[0]) if self.decisions else None) or ""
+        """What the answer rests on, and what the leading option costs."""
+        if not self.decisions:
+            return ""
+        return f"{evidence(self.decisions[0])} {cost_headline(self.decisions[0]) or ''}".strip()
 
 
 def decision_facts(decisions: Sequence[Decision]) -> tuple[Fact, ...]:
     """Return the answers of the other decisions, and what each further option of the first one costs."""
     facts = [
-        Fact(f"{question(decision)} {origin_badge(decision.origin, decision.lab_scale)}", headline(decision))
+        Fact(
+            f"{question(decision)} {origin_badge(decision.origin, decision.lab_scale)}",
+            f"{headline(decision)} {evidence(decision)}",
+        )
         for decision in decisions[1:]
     ]
     priced = [option for option in decisions[0].options if option.cost] if decisions else []

@@ -101,53 +101,65 @@ def _where(workloads: tuple[str, ...]) -> str:
     return f" over {plural(len(workloads), 'workload')}"
 
 
-def _statement(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
+def _claim(decision: Decision, level: str, verdict: Verdict, time: TimeRatio | None, where: str) -> str:
+    """Return what an estimate comes to, without its evidence and full stop."""
     option, baseline = option_text(decision.factor, level), option_text(decision.factor, decision.baseline)
     verb = _verb(decision.factor, level)
     if time is None:
-        return capitalised(f"{option} {verb} not compared with {baseline}{where}.")
-    how, sure = f"{format_ratio(time.ratio)}×", time_text(time)
+        return capitalised(f"{option} {verb} not compared with {baseline}{where}")
+    how = f"{format_ratio(time.ratio)}×"
     match verdict:
         case Verdict.FASTER:
-            text = f"{option} {verb} {how} as fast as {baseline}{where} ({sure})."
+            text = f"{option} {verb} {how} as fast as {baseline}{where}"
         case Verdict.SLOWER:
-            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast ({sure})."
+            text = f"{option} {verb} slower than {baseline}{where}: {how} as fast"
         case Verdict.EQUIVALENT:
-            margin = f"{100 * decision.margin:g} %"
-            text = f"{option} and {baseline} are equivalent within {margin}{where}: {how} ({sure})."
+            text = f"{option} and {baseline} are equivalent within {100 * decision.margin:g} %{where}: {how}"
         case Verdict.NOT_DISTINGUISHABLE:
             excludes_one = time.low is not None and time.high is not None and not time.low <= 1 <= time.high
             after = f" after correction for {decision.family} comparisons" if excludes_one else ""
-            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how} ({sure})."
+            text = f"{option} and {baseline} are not distinguishable{where}{after}: {how}"
         case _:
-            text = f"Not enough runs to compare {option} with {baseline}{where}: {how} ({sure})."
+            text = f"Not enough runs to compare {option} with {baseline}{where}: {how}"
     return capitalised(text)
 
 
 def result_sentence(decision: Decision, result: WorkloadResult) -> str:
     """Return one option on one workload as a sentence."""
     where = f" on {workload_title(result.workload)}"
-    return _statement(decision, result.option, result.verdict, result.time, where)
+    claim = _claim(decision, result.option, result.verdict, result.time, where)
+    return f"{claim} ({time_text(result.time)})." if result.time else f"{claim}."
+
+
+def _compared(decision: Decision) -> tuple[list[OptionResult], OptionResult, bool]:
+    """Return the compared options, the best of them, and whether the headline names that one."""
+    compared = [option for option in decision.options if option.time]
+    best = next((option for option in compared if option.option == decision.leader), compared[0])
+    return compared, best, len(compared) == 1 or best.verdict is Verdict.FASTER
 
 
 def headline(decision: Decision) -> str:
-    """Return the answer in a few sentences: the leading option, on how many workloads, and ties with it."""
-    return f"Simulated: {_answer(decision)}" if decision.origin == Origin.SIMULATED else _answer(decision)
-
-
-def _answer(decision: Decision) -> str:
+    """Return the answer in one sentence."""
+    _, best, named = _compared(decision)
     where = _where(decision.shared_workloads)
-    compared = [option for option in decision.options if option.time]
-    best = next((option for option in compared if option.option == decision.leader), compared[0])
-    if len(compared) > 1 and best.verdict is not Verdict.FASTER:
-        baseline = option_text(decision.factor, decision.baseline)
-        text = f"No option is shown to be faster than {baseline}{where}: "
-        named = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
-        more = len(compared) - len(named)
-        return f"{text}{'; '.join(named)}{f'; {more} more' if more else ''}."
-    text = _statement(decision, best.option, best.verdict, best.time, where) + _spread(decision, best.option)
+    if named:
+        text = _claim(decision, best.option, best.verdict, best.time, where)
+    else:
+        text = f"No option is shown to be faster than {option_text(decision.factor, decision.baseline)}{where}"
+    return f"Simulated: {text}." if decision.origin == Origin.SIMULATED else f"{text}."
+
+
+def evidence(decision: Decision) -> str:
+    """Return what the headline rests on: interval, runs and scope, single workloads, and ties with the leader."""
+    compared, best, named = _compared(decision)
+    if not named:
+        briefs = [_brief(decision, option) for option in compared[:OPTIONS_NAMED]]
+        more = f"; {len(compared) - len(briefs)} more" if len(compared) > len(briefs) else ""
+        return capitalised(f"{'; '.join(briefs)}{more}.")
+    assert best.time is not None
+    text = f"{capitalised(time_text(best.time))}.{_spread(decision, best.option)}"
     ties = [option for option in compared if option.option in decision.ties and option.tied_with_leader]
-    if ties:
+    if ties and best.option == decision.leader:
         names = joined([_tie_text(decision, option) for option in ties])
         text += f" Not distinguishable from {option_text(decision.factor, decision.leader)}: {names}."
     return text
@@ -218,6 +230,8 @@ class DecisionAnswer:
 
     question: str
     headline: str
+    evidence: str
+    """What the headline rests on."""
     cost: str | None
     """What the leading option costs; None without prices."""
     sentences: tuple[str, ...]
@@ -228,4 +242,6 @@ class DecisionAnswer:
 def answer_of(decision: Decision) -> DecisionAnswer:
     """Return the decision with its sentences."""
     sentences = tuple(result_sentence(decision, result) for result in decision.results)
-    return DecisionAnswer(question(decision), headline(decision), cost_headline(decision), sentences, decision)
+    return DecisionAnswer(
+        question(decision), headline(decision), evidence(decision), cost_headline(decision), sentences, decision
+    )
