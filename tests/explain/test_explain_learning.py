@@ -69,6 +69,18 @@ def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> Watched:
     return Watched(make_run(**fields | changes), tasks, trace)
 
 
+def test_runs_of_unknown_data_size_or_without_tasks_are_left_out_and_counted() -> None:
+    bare = {"map_tasks": 8.0, "reduce_tasks": 4.0, "hdfs_read_bytes": float(DATA)}
+    unusable = [_watched(data_bytes=None), _watched(data_bytes=0), Watched(_watched(jobs=(), metrics=bare).run)]
+    found = learned_profile([_watched(), *unusable, _watched()], "mine")
+    assert (found.learned.runs, found.learned.excluded) == (2, 3)
+    assert found.learned.source.endswith("; left out: 2 runs with unknown data size, 1 run without tasks")
+    alone = learned_profile([_watched(), _watched()], "mine")
+    assert (found.costs, found.workloads) == (alone.costs, alone.workloads)
+    with pytest.raises(SpecificationError, match="left out: 2 runs with unknown data size, 1 run without tasks"):
+        learned_profile(unusable, "mine")
+
+
 def test_what_runs_cost_is_learned_from_them() -> None:
     found = learned_profile([_watched() for _ in range(3)], "mine")
     costs, one = found.costs, found.workloads["terasort"]

@@ -63,3 +63,11 @@ def test_a_stage_of_hardly_any_bytes_keeps_its_cpu_and_tells_nothing_of_memory()
     tiny = replace(watched_stages().run.stages[0], read_bytes=DATA // 50, peak_memory_bytes=64 * 2**20)
     [stage] = learned_profile([watched_stages(stages=(tiny,)) for _ in range(3)], "mine").workloads["terasort"].stages
     assert stage.memory == 0.0
+
+
+def test_a_run_of_unknown_data_size_is_left_out() -> None:
+    found = learned_profile([watched_stages(), watched_stages(data_bytes=None)], "mine")
+    assert (found.learned.runs, found.learned.excluded) == (1, 1)
+    assert (
+        found.workloads["terasort"].stages == learned_profile([watched_stages()], "mine").workloads["terasort"].stages
+    )

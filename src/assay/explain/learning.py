@@ -63,6 +63,8 @@ _NOISE = 0.1
 _INTERVAL_Z = 1.645
 _SETUP_CORES = 1.3
 """Cores in use while a job is set up, where no trace tells."""
+_PHASES = {"phase_overhead_s", "phase_setup_s", "phase_cleanup_s"}
+"""Metrics of a run whose attempts are not stored, such as a row of a table, that say when its tasks ran."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +110,16 @@ class _Facts:
 def learned_profile(watched: Sequence[Watched], name: str, machine_cores: int | None = None) -> CostProfile:
     """Return the profile of ``watched``. ``machine_cores``: a lab's machine's, where the runs don't tell.
 
-    Raises SpecificationError, in words, where there is nothing to learn from.
+    Runs without a known data size, and runs without tasks, are left out and counted. Raises SpecificationError where
+    there is nothing to learn from.
     """
-    usable = [each for each in watched if each.run.origin is Origin.MEASURED and each.run.status is RunStatus.VALID]
+    valid = [each for each in watched if each.run.origin is Origin.MEASURED and each.run.status is RunStatus.VALID]
+    usable = [each for each in valid if each.run.data_bytes and _has_tasks(each)]
+    excluded = _excluded(valid)
     if not usable:
         raise SpecificationError(
-            "there is no valid measured run to learn from", hint="`assay runs --where …` shows what there is"
+            f"there is no valid measured run to learn from{f': {excluded}' if excluded else ''}",
+            hint="a profile needs runs with their tasks and the size of their data; `assay runs --where …` lists runs",
         )
     engines = sorted({each.run.engine for each in usable})
     if len(engines) > 1:
@@ -149,8 +155,10 @@ def learned_profile(watched: Sequence[Watched], name: str, machine_cores: int | 
         costs=costs,
         workloads={program: _workload(program, own, idle_s) for program, own in sorted(by_program.items())},
         learned=Learned(
-            source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}",
+            source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}"
+            + (f"; {excluded}" if excluded else ""),
             runs=len(runs),
+            excluded=len(valid) - len(usable),
             clusters=tuple(sorted({run.cluster for run in runs})),
             layouts=tuple(sorted({run.layout for run in runs})),
             workers_min=min(counts, default=0),
@@ -159,6 +167,23 @@ def learned_profile(watched: Sequence[Watched], name: str, machine_cores: int | 
             date=max((run.started_at for run in runs), default="")[:10],
         ),
     )
+
+
+def _has_tasks(each: Watched) -> bool:
+    """Say whether a run has tasks, and the times before, between and after them: its own or its metrics'."""
+    metrics = each.run.metrics
+    if each.tasks and each.run.jobs:
+        return True
+    return metrics.keys() >= _PHASES and metrics.get("map_tasks", 0) + metrics.get("reduce_tasks", 0) > 0
+
+
+def _excluded(valid: Sequence[Watched]) -> str:
+    """Return how many runs are left out of a profile, by reason; empty where none is."""
+    unknown = sum(not each.run.data_bytes for each in valid)
+    without_tasks = sum(bool(each.run.data_bytes) and not _has_tasks(each) for each in valid)
+    counts = ((unknown, "with unknown data size"), (without_tasks, "without tasks"))
+    parts = [f"{count} {'run' if count == 1 else 'runs'} {reason}" for count, reason in counts if count]
+    return f"left out: {', '.join(parts)}" if parts else ""
 
 
 def _estimate(values: Iterable[float]) -> Uncertain:
@@ -259,8 +284,7 @@ def _times(each: Watched) -> tuple[float, float, float, float, tuple[float, floa
         first, last = min(t.start_s for t in each.tasks), max(t.end_s for t in each.tasks)
         submit_s, finish_s = run.jobs[0].submit_s, run.jobs[-1].finish_s
         return submit_s, first - submit_s, max(0.0, finish_s - last), run.duration_s - finish_s, (first, last)
-    outside_s = metrics.get("phase_overhead_s", 3.0)
-    setup_s, cleanup_s = metrics.get("phase_setup_s", 4.0), metrics.get("phase_cleanup_s", 0.1)
+    outside_s, setup_s, cleanup_s = (metrics[name] for name in ("phase_overhead_s", "phase_setup_s", "phase_cleanup_s"))
     first = 0.8 * outside_s + setup_s
     return 0.8 * outside_s, setup_s, cleanup_s, 0.2 * outside_s, (first, run.duration_s - 0.2 * outside_s - cleanup_s)
 
@@ -344,7 +368,7 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
     def ratio(of: Mapping[int, float]) -> float:
         return fmean(of.values())
 
-    data = {place: float(one.run.data_bytes or 0) or 1.0 for place, one in enumerate(own)}
+    data = {place: _data_bytes(one.run) for place, one in enumerate(own)}
     read = ratio({k: own[k].read / size for k, size in data.items()})
     output = ratio({k: own[k].map_output / size for k, size in data.items()})
     written = ratio({k: own[k].written / size for k, size in data.items()})
@@ -381,6 +405,11 @@ def _workload(program: str, given: Sequence[_Facts], idle_s: float) -> WorkloadP
         compression=left,
         stages=stage_profiles(alike, left, _follows_staged, _estimate, idle_s) if alike else (),
     )
+
+
+def _data_bytes(run: Run) -> float:
+    assert run.data_bytes  # Runs without are left out before.
+    return float(run.data_bytes)
 
 
 def _codec(run: Run) -> str:

@@ -30,6 +30,12 @@ class Staged:
     """Stage to the place of its job among the run's."""
 
     @property
+    def data_bytes(self) -> float:
+        """Size of the run's data, which profiles are per byte of. Runs of unknown size are left out before."""
+        assert self.run.data_bytes
+        return float(self.run.data_bytes)
+
+    @property
     def shape(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
         """What makes graphs the same: jobs and parents of each stage, by places."""
         places = {stage.stage_id: place for place, stage in enumerate(self.stages)}
@@ -64,7 +70,7 @@ def codecs_left(every: Sequence[Staged]) -> dict[str, Uncertain]:
     by_codec: dict[str, list[float]] = {}
     for one in every:
         shuffled = sum(stage.shuffle_write_bytes for stage in one.stages)
-        by_codec.setdefault(shuffle_codec(one.run.parameters), []).append(shuffled / (one.run.data_bytes or 1))
+        by_codec.setdefault(shuffle_codec(one.run.parameters), []).append(shuffled / one.data_bytes)
     plain = by_codec.pop("", None)
     if not plain or not fmean(plain) > SMALL:
         return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
@@ -88,7 +94,7 @@ def stage_profiles(
     found: list[StageProfile] = []
     for place, (job, all_parents) in enumerate(every[0].shape):
         own = [(one, one.stages[place], _plain(one, left)) for one in every]
-        data = {id(one): float(one.run.data_bytes or 0) or 1.0 for one in every}
+        data = {id(one): one.data_bytes for one in every}
         parents = tuple(parent for parent in all_parents if found[parent].shuffled)
         read = 0.0 if parents else small_is_none(fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own))
         shuffled = fmean(stage.shuffle_write_bytes / plain / data[id(one)] for one, stage, plain in own)

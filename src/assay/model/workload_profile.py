@@ -150,6 +150,8 @@ class Learned:
     workers_max: int = 0
     lab_scale: float | None = None
     date: str = ""
+    excluded: int = 0
+    """Valid measured runs that were left out: of unknown data size, or without tasks."""
 
 
 @dataclass(frozen=True, slots=True)
