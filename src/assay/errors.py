@@ -5,7 +5,15 @@ Every error that a user can cause or meet is an :class:`AssayError`; the command
 do next.
 """
 
+import re
 from collections.abc import Iterable, Mapping
+
+_PASSWORD = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*:/{1,2}[^\s/:@]*):[^\s/]*@")
+
+
+def without_password(text: str) -> str:
+    """Return a text in which no address has its password: ``http://user:…@host``."""
+    return _PASSWORD.sub(r"\1:…@", text) if "@" in text else text
 
 
 class AssayError(Exception):
@@ -15,9 +23,9 @@ class AssayError(Exception):
 
     def __init__(self, message: str, *, where: str | None = None, hint: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
-        self.where = where
-        self.hint = hint
+        self.message = without_password(message)
+        self.where = without_password(where) if where else where
+        self.hint = without_password(hint) if hint else hint
 
     def __str__(self) -> str:
         """Return ``where: message (hint)`` with the absent parts left out."""

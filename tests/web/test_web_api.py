@@ -8,15 +8,18 @@ import tarfile
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from assay.model.imported import Found, foreign_run
+from assay.model.run import Check, Phase
 from assay.repository import Repository
 from assay.repository.bundle import write_sums
 from assay.repository.remote import digest_header, digest_of
 from assay.repository.transfer import pack
-from builders import PRICES_YAML, make_run, make_trace
+from builders import PRICES_YAML, make_run, make_trace, said
 from web_support import EVIL, READ, UPLOAD, client_of, filled, guarded
 
 API = "/api/v1"
@@ -307,6 +310,62 @@ def test_uploads_that_are_not_whole_are_refused(other: Repository, receiver: tup
     assert upload(client, run_id, bytes(100_001))[0] == 413
     assert repository.runs() == []
     assert sha256
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"duration_s": -1.0},
+        {"duration_s": 1e308},
+        {"repetition": -1},
+        {"block": -1},
+        {"position": -1},
+        {"attempt": -1},
+        {"attempt": 2**60},
+        {"data_bytes": -1},
+        {"schema_version": -1},
+        {"lab_scale": -0.5},
+        {"started_at": "2026-01-05T10:00:00Z" + "0" * 50_000},
+        {"started_at": "\x1b[2J"},
+        {"metrics": {"job_s": 1e308}},
+        {"metrics": {"job\x1b_s": 1.0}},
+        {"phases": (Phase("map", -1e300, 1.0),)},
+        {"cause": "\x1b]0;title\x07"},
+        {"cause": "\x9b2J"},
+        {"cause": "x" * 50_001},
+        {"workload": "tera\nsort"},
+        {"workload": "tera\x1b[2Jsort"},
+        {"layout": "HDD\x00", "levels": {"layout": "HDD\x00"}},
+        {"warnings": said("\x1b[8m")},
+        {"checks": (Check("replicas", True, "\x07"),)},
+    ],
+    ids=lambda changes: " ".join(map(repr, changes)),
+)
+def test_an_upload_with_values_that_can_not_be_is_refused(
+    changes: dict[str, Any], receiver: tuple[TestClient, Repository], tmp_path: Path
+) -> None:
+    client, repository = receiver
+    source = Repository.create(tmp_path / "source")
+    bundle = source.publish(make_run(1, **changes))
+    status, answer = upload(client, bundle.name, packed(source, bundle.name)[0])
+    assert status == 422, answer
+    assert next(iter(changes)).rstrip("s").replace("_", " ")[:5] in answer["message"].replace("_", " ")
+    assert not any(ord(character) < 32 or 127 <= ord(character) < 160 for character in answer["message"])
+    assert repository.runs() == []
+
+
+def test_an_import_with_a_duration_that_can_not_be_is_refused(
+    receiver: tuple[TestClient, Repository], tmp_path: Path
+) -> None:
+    client, repository = receiver
+    source = Repository.create(tmp_path / "source")
+    table = tmp_path / "runs.txt"
+    table.write_text("a table")
+    items = [Found("1", "1", foreign_run(workload="sort", duration_s=-5.0, layout="HDD"))]
+    name = source.import_runs("numbers", lambda: items, [("runs.txt", table)]).import_id or ""
+    status, answer = upload(client, name, packed(source, name)[0])
+    assert (status, "duration_s is -5" in answer["message"]) == (422, True)
+    assert repository.runs() == []
 
 
 @pytest.mark.slow

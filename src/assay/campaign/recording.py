@@ -35,6 +35,7 @@ from assay.observe.caches import is_cold
 from assay.observe.traces import cpu_busy_share, device_totals
 from assay.planning.order import PlannedRun
 from assay.units import format_bytes
+from assay.wording.control_characters import printable
 from assay.workloads.workload import Workload
 
 _SAMPLED = "sampler on the nodes"
@@ -75,7 +76,7 @@ def recorded(
         plan=setting.plan.name,
         origin=facts.origin,
         status=status,
-        cause=why,
+        cause=printable(why) if why else why,  # it may quote what a client printed in colours
         cluster=setting.cluster.name,
         lab_scale=setting.cluster.lab.scale if setting.cluster.lab else None,
         engine=facts.name,

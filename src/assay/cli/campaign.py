@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.terminal import send_control
 from assay.repository import Repository
 from assay.units import format_duration
 
@@ -89,7 +90,7 @@ def _show(found: list[CampaignStatus], now: float, *, as_json: bool, watch: bool
         print_json([asdict(one) for one in found])
     else:
         if watch and sys.stdout.isatty():
-            click.echo(_CLEAR, nl=False)
+            send_control(_CLEAR, sys.stdout)
         click.echo("\n\n".join("\n".join(status_lines(one, now)) for one in found) or "There is no campaign yet.")
 
 

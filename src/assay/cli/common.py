@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
+from assay.cli.terminal import unescaped
+from assay.wording.control_characters import printable
+
 DEFAULT_REPOSITORY = "repository"
 _FIGURE_MAX = 30
 _GAP = 2
@@ -90,12 +93,14 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]], *, title:
     from rich.console import Console  # imported here to keep start-up short
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
+    table = Table(
+        title=printable(title) if title else None, title_justify="left", header_style="bold", box=None, pad_edge=False
+    )
     for header, right in zip(headers, numeric, strict=True):
-        table.add_column(header, justify="right" if right else "left", overflow="fold")
+        table.add_column(printable(header), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    Console(soft_wrap=False, markup=False, highlight=False).print(table)
+        table.add_row(*map(printable, row))
+    Console(file=unescaped(sys.stdout), soft_wrap=False, markup=False, highlight=False).print(table)
 
 
 def _is_figure(cell: str) -> bool:

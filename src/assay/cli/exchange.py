@@ -9,6 +9,7 @@ from typing import IO, NoReturn
 import click
 
 from assay.cli.common import json_option, print_json, repository_option
+from assay.cli.terminal import unescaped
 from assay.errors import RepositoryError, SpecificationError
 from assay.model import Run
 from assay.output import written
@@ -73,7 +74,7 @@ def export(
     if output is None:
         if form == "parquet":
             raise SpecificationError("Parquet is no text", hint="name a file with -o")
-        _WRITERS[form](found, sys.stdout)
+        _WRITERS[form](found, sys.stdout if sys.stdout.isatty() else unescaped(sys.stdout))
         return
     with written(output) as made:
         if form == "parquet":
@@ -176,7 +177,7 @@ def _show(copy: Callable[[Callable[[int, int], None]], Copied], as_json: bool) -
     from rich.console import Console  # imported here to keep start-up short
     from rich.progress import Progress
 
-    console = Console(stderr=True)
+    console = Console(file=unescaped(sys.stderr))
     with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as bar:
         task = bar.add_task("copying bundles")
         done = copy(lambda n, total: bar.update(task, completed=n, total=total))

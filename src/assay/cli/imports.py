@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
+from assay.cli.terminal import unescaped
 from assay.errors import FormatError, SpecificationError
 from assay.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
 from assay.formats.importing import Format
@@ -162,7 +163,7 @@ class _Bar:
             TextColumn("{task.completed} read"),
             TimeElapsedColumn(),
         )
-        console = Console(stderr=True)
+        console = Console(file=unescaped(sys.stderr))
         self._progress = Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
         self._task = self._progress.add_task(title, total=None)
 

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from assay.cli.terminal import escape_output
 from assay.errors import AssayError, did_you_mean
 
 # Command name to (module, attribute, one-line help): the help is here so that `assay --help` imports no command.
@@ -108,6 +109,7 @@ def assay() -> None:
 
 def main() -> None:
     """Entry point: run the command; end with the error's exit code and its words on stderr, without a traceback."""
+    escape_output()
     try:
         code = assay(standalone_mode=False)
     except AssayError as error:

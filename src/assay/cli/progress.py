@@ -1,5 +1,6 @@
 """Live progress of a campaign on a terminal; plain lines where there is none."""
 
+import sys
 import time
 from types import TracebackType
 from typing import Self
@@ -8,8 +9,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from assay.cli.terminal import unescaped
 from assay.model import Run, RunStatus
 from assay.units import format_duration
+from assay.wording.control_characters import printable
 
 _MARKS = {RunStatus.VALID: "✓", RunStatus.INVALID: "!", RunStatus.FAILED: "✗"}
 
@@ -18,7 +21,7 @@ class CampaignDisplay:
     """Shows run k of n, the current step and when it will be over; finished runs stay as lines above."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False, markup=False)
+        self._console = Console(file=unescaped(sys.stderr), highlight=False, markup=False)
         self._title = ""
         self._step = ""
         self._since = time.monotonic()
@@ -43,11 +46,11 @@ class CampaignDisplay:
         parts = [part for part in (self._title, f"{self._step} ({elapsed})") if part]
         if self._over_at is not None:
             parts.append(f"about {format_duration(max(0.0, self._over_at - time.monotonic()))} left")
-        return Text(" · ".join(parts), overflow="ellipsis", no_wrap=True)
+        return Text(printable(" · ".join(parts)), overflow="ellipsis", no_wrap=True)
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        self._console.print(text, soft_wrap=True)
+        self._console.print(printable(text), soft_wrap=True)
 
     def step(self, text: str) -> None:
         """Show what goes on now."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from assay.cli.common import json_option, print_json, print_table
+from assay.cli.terminal import send_control
 
 if TYPE_CHECKING:
     from assay.model import PriceBook
@@ -131,12 +132,13 @@ def _progress() -> Iterator[Progress | None]:
         since, first = begun.setdefault(words, (now, done))
         left = (now - since) / (done - first) * (most - done) if done > first else None
         told = f", at most {format_duration(left)} left" if left is not None else ""
-        click.echo(f"\r\x1b[2K{words}: {done} of {most}{told}", nl=False, err=True)
+        send_control("\r\x1b[2K", sys.stderr)
+        click.echo(f"{words}: {done} of {most}{told}", nl=False, err=True)
 
     try:
         yield show
     finally:
-        click.echo("\r\x1b[2K", nl=False, err=True)
+        send_control("\r\x1b[2K", sys.stderr)
 
 
 def _show(found: Recommendation) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from assay.cli.common import json_option, output_columns, print_json, print_table, repository_option
 from assay.cli.run_text import configuration_text, part_lines, run_lines
+from assay.cli.terminal import send_control
 from assay.errors import RepositoryError
 from assay.explain.run_tables import cold_text
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Run, RunStatus
@@ -206,4 +207,5 @@ def _problems_in(package: Path) -> list[Problem]:
 
 def _progress(done: int, total: int) -> None:
     if sys.stderr.isatty():
-        click.echo(f"\r{done} of {total} bundles checked", err=True, nl=done == total)
+        send_control("\r", sys.stderr)
+        click.echo(f"{done} of {total} bundles checked", err=True, nl=done == total)

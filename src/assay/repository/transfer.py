@@ -26,6 +26,7 @@ from assay.repository.bundle import (
 )
 from assay.repository.folders import MARKER
 from assay.repository.index import bundle_names
+from assay.repository.received import out_of_range, table_out_of_range
 from assay.repository.repository import Repository
 from assay.repository.signatures import trouble_with
 from assay.repository.staging import staging
@@ -207,3 +208,6 @@ def _check(scratch: Repository, bundle: Path) -> None:
     runs = scratch.runs(environment=False)
     if not runs or (not is_import(bundle) and [run.run_id for run in runs] != [bundle.name]):
         raise RefusedBundleError("its runs can't be read", where=bundle.name, hint="send it from an intact copy")
+    words = next((words for run in runs if (words := out_of_range(run))), None) or table_out_of_range(scratch.table())
+    if words:
+        raise RefusedBundleError(words, where=bundle.name, hint="a bundle that assay wrote has no values like this")
