@@ -15,7 +15,7 @@ from assay.model.run import Run
 from assay.questions.speedup import speedups_over
 from assay.statistics.run_table import table_of
 from benchmark_support import benchmark
-from builders import make_run
+from builders import interleaved, make_run
 from matching import indistinguishable_from_best, matched_speedups
 
 NETS = ("ETH", "IB")
@@ -27,7 +27,7 @@ def of(layout: str, block: int, seconds: float, **changes: Any) -> Run:
 
 
 def speedups(runs: list[Run], baseline: str, **asked: Any) -> Any:
-    return matched_speedups(table_of(runs), "layout", baseline, **asked)
+    return matched_speedups(table_of(interleaved(runs)), "layout", baseline, **asked)
 
 
 def answer(found: Speedup, question: HoldsFor) -> Any:
@@ -139,6 +139,7 @@ def test_conclusions_allow_for_how_many_are_drawn() -> None:
     """Forty levels that are all alike: at 5 % each, two would be called faster or slower."""
     rng = np.random.default_rng(6)
     runs = [of(f"L{n}", block, float(100 * np.exp(rng.normal(0, 0.05)))) for n in range(41) for block in range(8)]
+    runs.sort(key=lambda run: run.parameters["dfs.blocksize"])
     found = speedups(runs, "L0")
     by_interval = [one for one in found if one.low is not None and not one.low <= 1 <= (one.high or 0)]
     assert by_interval
@@ -151,7 +152,7 @@ def test_a_verdict_of_one_set_goes_by_the_p_value_of_its_own_interval_corrected(
     rng = np.random.default_rng(6)
     runs = [of(f"L{n}", 64, float(100 * np.exp(rng.normal(0, 0.05)))) for n in range(2, 42) for _ in range(4)]
     runs += [of(name, 64, time) for name, found in SIDES.items() for time in found]
-    found = compare(runs, factor="layout", baseline="L0")
+    found = compare(interleaved(runs), factor="layout", baseline="L0")
     by_interval = [one for one in found if not (one.low or 0) <= 1 <= (one.high or 0)]
     assert by_interval
     assert all((one.p or 1) < 0.05 for one in by_interval)

@@ -345,7 +345,7 @@ def test_what_a_word_stands_for_is_no_difference_between_its_levels() -> None:
             parameters={name: str(384 * int(count))},
             environment={"parameters": {name: str(384 * int(count))}},
         )
-        for number, count in enumerate(["2", "2", "4", "4"])
+        for number, count in enumerate(["2", "4", "2", "4"])
     ]
     (found,) = compare(runs, factor="containers", baseline="2")
     assert found.warnings == ()

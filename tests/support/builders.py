@@ -88,14 +88,29 @@ def words_of(warnings: Iterable[CodedWarning]) -> tuple[str, ...]:
 
 
 def runs_with(times_s: dict[str, list[float]], **changes: Any) -> list[Run]:
-    """Return TeraSort runs with these times by layout; equal places in the lists share a block."""
+    """Return TeraSort runs with these times by layout; equal places in the lists share a block, and a minute."""
     runs: list[Run] = []
-    for layout, times in times_s.items():
+    for place, (layout, times) in enumerate(times_s.items()):
         for index, duration_s in enumerate(times):
-            number = len(runs)
-            fields = {"repetition": index, "block": index, **changes}
-            runs.append(make_run(number, layout=layout, duration_s=duration_s, **fields))
+            minute, second = divmod(index * len(times_s) + place, 60)
+            started_at = f"2026-01-05T10:{minute:02d}:{second:02d}Z"
+            fields = {"repetition": index, "block": index, "started_at": started_at, **changes}
+            runs.append(make_run(len(runs), layout=layout, duration_s=duration_s, **fields))
     return runs
+
+
+def interleaved(runs: Iterable[Run]) -> list[Run]:
+    """Return the runs started in turns, a second apart: the first of each configuration, then the second of each."""
+    turns: dict[tuple[object, ...], int] = {}
+    keyed = []
+    for run in runs:
+        key = run.workload, run.cluster, run.layout, *sorted((run.levels | run.parameters).items())
+        keyed.append((turns.setdefault(key, 0), len(keyed), run))
+        turns[key] += 1
+    started = {}
+    for second, (_, place, _) in enumerate(sorted(keyed, key=lambda item: item[:2])):
+        started[place] = f"2026-01-05T{10 + second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+    return [replace(run, started_at=started[place]) for _, place, run in keyed]
 
 
 def _caches() -> tuple[CacheState, ...]:

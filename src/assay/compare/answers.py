@@ -16,7 +16,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Pairs, between_sets, log_mean, pick, within_sets
+from assay.compare.matched import (
+    HoldsFor,
+    LogMean,
+    MatchedSets,
+    Pairs,
+    SessionPart,
+    between_sets,
+    log_mean,
+    pick,
+    with_sessions,
+    within_sets,
+)
 from assay.statistics import Estimate, Ints, estimate, means_by
 from assay.statistics.random_effects import TRIMMED_MIN, over_units, trimmed_mean
 
@@ -44,12 +55,15 @@ class Answer:
     log_error: float
     degrees: float
     log_rounding: float
+    sessions: SessionPart | None
 
     @property
     def log_mean(self) -> LogMean:
         """The logarithm of the ratio with its error."""
         mean = float(np.log(self.ratio))
-        return LogMean(mean, self.log_error, self.degrees, self.method, self.holds_for, self.log_rounding)
+        return LogMean(
+            mean, self.log_error, self.degrees, self.method, self.holds_for, self.log_rounding, self.sessions
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ def answer_of(found: LogMean, units: int, apart: float | None = None) -> Answer:
         found.error,
         found.degrees,
         found.rounding,
+        found.sessions,
     )
 
 
@@ -120,10 +135,11 @@ def answers_of(found: Pairs, cluster: Ints) -> tuple[Answer, ...]:
         return ()
     told = []
     if (these := _these(found)) is not None:
-        told.append(answer_of(these, m))
+        told.append(answer_of(with_sessions(these, found), m))
     if m > 1:
-        here = between_sets(found.log_ratio, found.rounding)
-        told.append(answer_of(here, m, here.error * float(np.sqrt(m + 1))))
+        between = between_sets(found.log_ratio, found.rounding)
+        here = with_sessions(between, found)
+        told.append(answer_of(here, m, float(np.hypot(here.error, between.error * np.sqrt(m)))))
     if len(cluster) and (elsewhere := _elsewhere(found, cluster)) is not None:
         told.append(elsewhere)
     return tuple(told)

@@ -17,11 +17,13 @@ import numpy as np
 from assay.compare.differences import cpu_warnings, environment_warnings, host_facts
 from assay.compare.matched import FAILED, INVALID, PAIRED, WARM, LogMean, log_mean, over_blocks, pairs
 from assay.compare.run_sets import RunSet, run_sets
+from assay.compare.sessions import hidden_by_sessions, session_warnings
 from assay.compare.significance import rank_test
 from assay.compare.summary import LevelSummary, summarise_level
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.model import CodedWarning, Origin, Run
 from assay.statistics import Estimate, Means, holm, means_by, offsets_of
+from assay.statistics.sessions import SideSessions
 
 WELCH = "Welch's t on log run times"
 
@@ -70,6 +72,8 @@ class Comparison:
     """Of freedom of that."""
     log_offset: float
     """How far that logarithm can be off, whatever the runs' scatter."""
+    sessions_hide: bool
+    """Whether the interval would leave out 1 if sessions were alike, and holds 1 because they differ."""
     holm_p: float | None
     """The same, corrected for all comparisons that were asked for at once: what the verdict goes by."""
     rank_test_p: float | None
@@ -105,13 +109,21 @@ class Comparison:
     @property
     def basis(self) -> Basis:
         """What the ratio rests on."""
-        return Basis(self.n_baseline, self.n_candidate, simulated=self.origin is Origin.SIMULATED)
+        return Basis(
+            self.n_baseline,
+            self.n_candidate,
+            simulated=self.origin is Origin.SIMULATED,
+            sessions_hide=self.sessions_hide,
+        )
 
 
-def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | None:
+def log_ratio(
+    baseline: Sequence[Run], candidate: Sequence[Run], sessions: tuple[SideSessions, SideSessions] | None = None
+) -> LogMean | None:
     """Return the log of baseline time / candidate time of one set's runs; None where a side has none.
 
-    Runs are paired where each has its counterpart in its block, or in its block and repetition.
+    Runs are paired where each has its counterpart in its block, or in its block and repetition. ``sessions``: how the
+    runs of each side are spread over sessions.
     """
     if not baseline or not candidate:
         return None
@@ -132,7 +144,10 @@ def log_ratio(baseline: Sequence[Run], candidate: Sequence[Run]) -> LogMean | No
         found = over_blocks(*means(keys))
         if found is not None:
             return found
-    return log_mean(pairs(*means([0] * len(runs)), np.zeros(0, dtype=np.int64)))
+    b, c = means([0] * len(runs))
+    if sessions:
+        b, c = replace(b, sessions=sessions[0]), replace(c, sessions=sessions[1])
+    return log_mean(pairs(b, c, np.zeros(0, dtype=np.int64)))
 
 
 def _side_by_side(b: dict[str, float | None], c: dict[str, float | None]) -> dict[str, SideBySide]:
@@ -142,12 +157,15 @@ def _side_by_side(b: dict[str, float | None], c: dict[str, float | None]) -> dic
 def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comparison:
     b_runs, c_runs = one.levels.get(baseline, ()), one.levels[candidate]
     b, c = (summarise_level(one, baseline), summarise_level(one, candidate))
-    found = log_ratio(b_runs, c_runs)
+    sessions = (one.sessions[baseline], one.sessions[candidate]) if b_runs and c_runs else None
+    found = log_ratio(b_runs, c_runs, sessions)
     estimate = found.ratio if found else None
     paired = found is not None and found.method == PAIRED
-    said = judge(baseline, candidate, estimate, Basis(b.n, c.n, simulated=one.example.origin is Origin.SIMULATED))
+    basis = Basis(b.n, c.n, simulated=one.example.origin is Origin.SIMULATED, sessions_hide=hidden_by_sessions(found))
+    said = judge(baseline, candidate, estimate, basis)
     ranks = rank_test(b.durations_s, c.durations_s) if min(b.n, c.n) > 0 else None
     hosts = [host_facts((run.recorded for run in runs), factor) for runs in (b_runs, c_runs)]
+    warnings = (*one.warnings, *session_warnings([found]), *cpu_warnings([*b_runs, *c_runs]))
     left_out = [one.left_out.get(level, Counter()) for level in (baseline, candidate)]
     return Comparison(
         workload=one.workload,
@@ -172,6 +190,7 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
         log_error=found.error if found and found.p is not None else None,
         degrees=found.degrees if found and found.p is not None else None,
         log_offset=found.rounding if found else 0.0,
+        sessions_hide=hidden_by_sessions(found),
         holm_p=None,
         rank_test_p=ranks.p if ranks else None,
         smallest_reachable_p=ranks.smallest_reachable_p if ranks else None,
@@ -185,7 +204,7 @@ def _comparison(one: RunSet, factor: str, baseline: str, candidate: str) -> Comp
         excluded_invalid=sum(count[INVALID] for count in left_out),
         excluded_failed=sum(count[FAILED] for count in left_out),
         excluded_warm=sum(count[WARM] for count in left_out),
-        warnings=(*one.warnings, *cpu_warnings([*b_runs, *c_runs]), *environment_warnings(*hosts)),
+        warnings=(*warnings, *environment_warnings(*hosts)),
         baseline_summary=b,
         candidate_summary=c,
     )

@@ -16,21 +16,23 @@ says which of the two it is (:class:`HoldsFor`); ``answers.py`` has one for each
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import SpecificationError
-from assay.model import RunStatus
+from assay.model import Origin, RunStatus
 from assay.statistics import (
     ABSENT,
     FOLLOWING,
+    Column,
     Estimate,
     Floats,
     Groups,
     Ints,
+    Mask,
     Means,
     RunTable,
     combined,
@@ -50,6 +52,17 @@ from assay.statistics import (
     usable,
     warm_beside_cold,
 )
+from assay.statistics.sessions import (
+    Imbalance,
+    SessionSpread,
+    SideSessions,
+    imbalance,
+    learned_spread,
+    session_numbers,
+    session_units,
+    side_sessions,
+    widened,
+)
 
 SETS_MIN = 5
 """Fewer matched sets than this give no interval over sets that is worth its width (docs/adr/0003, 0005)."""
@@ -64,6 +77,8 @@ COUNTED, FAILED, INVALID, WARM = range(4)
 REASONS = ("counted", "failed", "invalid", "warm beside cold runs")
 DEPLOYMENT = "campaign_id"
 CLUSTER = "cluster"
+_PLACES = (DEPLOYMENT, CLUSTER)
+_EVEN = 1e-9
 STRATA = ("origin", "lab_scale")
 """Never mixed in one figure, whatever else is."""
 
@@ -107,6 +122,12 @@ class MatchedSets:
     """The campaign of each set, where sets are within campaigns; empty otherwise."""
     cluster: Ints
     """The cluster of each set; empty where it is compared, or may differ within a set."""
+    units: Ints
+    """The session unit of each row that counts (``statistics/sessions.py``)."""
+    unordered: Mask
+    """Rows that count and whose start is not known."""
+    spread: SessionSpread
+    """How much sessions differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +146,8 @@ class Pairs:
     """Sum of squares of both sides' log times about their means; 0 when both have one run."""
     rounding: Floats
     """How far each log ratio can be off because times are rounded."""
+    sessions: Imbalance | None = None
+    """How unevenly the two sides are spread over sessions; None where that is not asked."""
 
 
 def match(
@@ -157,24 +180,83 @@ def match(
     sets = Groups(groups.of_row[positions], groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
     cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
-    told = tuple(sorted(ignore))
-    return MatchedSets(table, factor, why, positions, starts, groups, sets, logs, rounding, told, deployment, cluster)
+    units, unordered, spread = _sessions(table, column, positions, logs, sets)
+    return MatchedSets(
+        table=table,
+        factor=factor,
+        why=why,
+        positions=positions,
+        starts=starts,
+        groups=groups,
+        sets=sets,
+        logs=logs,
+        rounding=rounding,
+        ignored=tuple(sorted(ignore)),
+        deployment=deployment,
+        cluster=cluster,
+        units=units,
+        unordered=unordered,
+        spread=spread,
+    )
+
+
+def _sessions(
+    table: RunTable, column: Column, positions: Ints, logs: Floats, sets: Groups
+) -> tuple[Ints, Mask, SessionSpread]:
+    """Return the session unit of each row that counts, whether its start is not known, and how much sessions differ.
+
+    Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
+    """
+    none = np.zeros(len(positions), dtype=np.int64)
+    codes = {name: table.columns[name].codes[positions] + 1 if name in table.columns else none for name in _PLACES}
+    started_unix_s = table.values["started_unix_s"][positions]
+    session = session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
+    drawn = has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
+    drawn = drawn[positions]
+    units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), sets.of_row)
+    units[drawn] = int(units.max(initial=0)) + 1
+    measured = np.flatnonzero(~drawn)
+    configurations = groups_by(table, table.factors).of_row[positions]
+    spread = learned_spread(logs[measured], session[measured], configurations[measured])
+    return units, (session < 0) & ~drawn, spread
 
 
 def side(matched: MatchedSets, level: int) -> Means:
     """Return the mean log times of the runs of one level (a code of the factor) in each set."""
     rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
-    return means_by(matched.logs[rows], matched.sets.of_row[rows], matched.sets.count, matched.rounding[rows])
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    means = means_by(matched.logs[rows], of_set, count, matched.rounding[rows])
+    return replace(means, sessions=sessions_of(matched, level))
+
+
+def sessions_of(matched: MatchedSets, level: int) -> SideSessions:
+    """Return how the runs of one level (a code of the factor) are spread over sessions in each set."""
+    rows = slice(int(matched.starts[level]), int(matched.starts[level + 1]))
+    of_set, count = matched.sets.of_row[rows], matched.sets.count
+    return side_sessions(of_set, matched.units[rows], count, matched.unordered[rows], matched.spread)
 
 
 def pairs(b: Means, c: Means, deployment: Ints) -> Pairs:
     """Return the sets that have runs on both sides, from each side's means by set."""
     sets = np.flatnonzero((b.n > 0) & (c.n > 0))
+    uneven = imbalance(b.sessions, c.sessions, sets) if b.sessions and c.sessions else None
     b, c = b.taken(sets), c.taken(sets)
     apart = difference(b, c)
     unit = deployment[sets] if len(deployment) else deployment
     squares = sum((np.where(one.n > 1, one.variance * (one.n - 1), 0.0) for one in (b, c)), np.zeros(len(sets)))
-    return Pairs(sets, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding)
+    return Pairs(sets, apart.mean, (b.n, c.n), unit, apart.error, apart.degrees, squares, apart.rounding, uneven)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPart:
+    """What a possible change between sessions adds to the error of a log speedup."""
+
+    error: float
+    """The standard error without it, with ``degrees`` of freedom."""
+    degrees: float
+    spread: SessionSpread
+    unordered: bool
+    """Whether the start of some run is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,11 +270,19 @@ class LogMean:
     holds_for: HoldsFor
     rounding: float = 0.0
     """How far the mean can be off because times are rounded: its interval is never narrower."""
+    sessions: SessionPart | None = None
+    """What sessions add to the error; None where they add nothing."""
 
     @property
     def ratio(self) -> Estimate:
         """The speedup with its 95 % interval."""
         return estimate(self.mean, self.error, self.degrees, self.rounding)
+
+    @property
+    def within_sessions(self) -> Estimate:
+        """The speedup with the interval that it had if sessions were alike."""
+        part = self.sessions
+        return estimate(self.mean, part.error, part.degrees, self.rounding) if part else self.ratio
 
     @property
     def p(self) -> float | None:
@@ -206,7 +296,25 @@ def log_mean(found: Pairs) -> LogMean | None:
         return None
     if len(found.deployment):
         return over_deployments(found.log_ratio, found.deployment, found.rounding)
-    return over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
+    return with_sessions(over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding), found)
+
+
+def with_sessions(mean: LogMean, found: Pairs) -> LogMean:
+    """Return the mean over ``found`` with an error that allows for sessions which differ."""
+    if found.sessions is None:
+        return mean
+    uneven = found.sessions
+    multiple = uneven.beyond_sets() if mean.holds_for is HoldsFor.HERE else uneven.beyond_runs()
+    return allow_for_sessions(mean, uneven, multiple)
+
+
+def allow_for_sessions(mean: LogMean, uneven: Imbalance, multiple: float) -> LogMean:
+    """Return the mean with ``multiple`` times the variance between sessions added to its error."""
+    if multiple <= _EVEN:
+        return mean
+    error, degrees = widened(mean.error, mean.degrees, multiple, uneven.spread)
+    part = SessionPart(mean.error, mean.degrees, uneven.spread, bool(uneven.unordered.any()))
+    return replace(mean, error=error, degrees=degrees, sessions=part)
 
 
 def over_sets(
@@ -285,6 +393,7 @@ def pick(found: Pairs, keep: Ints) -> Pairs:
         found.degrees_within[keep],
         found.squares_within[keep],
         found.rounding[keep],
+        found.sessions.picked(keep) if found.sessions else None,
     )
 
 

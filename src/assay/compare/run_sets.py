@@ -5,7 +5,7 @@ count by level, how many do not, and what to know of their caches. Sets and reas
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from assay.compare.matched import COUNTED, WARM, MatchedSets, match
 from assay.model import ENGINE_FACTOR, LAYOUT_FACTOR, CodedWarning, Run, WarningCode
 from assay.statistics import FOLLOWING, RESERVED, RunTable, coded, first_rows, in_order, level_of, table_of
+from assay.statistics.sessions import SideSessions, side_sessions
 
 _NEVER_ABSENT = ("data_bytes", "lab_scale")
 """What every run has: not to have it is a circumstance too."""
@@ -30,6 +31,8 @@ class RunSet:
     left_out: dict[str, Counter[int]]
     """Level to how many of its runs do not count, by the reason's place in :data:`~assay.compare.matched.REASONS`."""
     warnings: tuple[CodedWarning, ...]
+    sessions: Mapping[str, SideSessions]
+    """Level to how its runs that count are spread over sessions."""
     example: Run
     """Any run of the set, also one that does not count: it tells what all of them share."""
 
@@ -71,7 +74,22 @@ def _run_set(matched: MatchedSets, runs: Sequence[Run], rows: Sequence[int], con
     used = [run for members in levels.values() for run in members]
     warm = sum(count[WARM] for count in left_out.values())
     told = {level: tuple(members) for level, members in levels.items()}
-    return RunSet(runs[rows[0]].workload, context, told, left_out, _cache_warnings(used, warm), runs[rows[0]])
+    sessions = _sessions(matched, rows)
+    return RunSet(runs[rows[0]].workload, context, told, left_out, _cache_warnings(used, warm), sessions, runs[rows[0]])
+
+
+def _sessions(matched: MatchedSets, rows: Sequence[int]) -> dict[str, SideSessions]:
+    """Return how the runs of each level of one set are spread over sessions."""
+    column = matched.table.columns[matched.factor]
+    counted = np.flatnonzero(np.isin(matched.positions, rows))
+    codes = column.codes[matched.positions[counted]]
+    found = {}
+    for code in np.unique(codes):
+        at = counted[codes == code]
+        one_set = np.zeros(len(at), dtype=np.int64)
+        sides = side_sessions(one_set, matched.units[at], 1, matched.unordered[at], matched.spread)
+        found[column.levels[code]] = sides
+    return found
 
 
 def _cache_warnings(used: Sequence[Run], dropped: int) -> tuple[CodedWarning, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from assay.compare.comparison import log_ratio
 from assay.compare.differences import cpu_warnings, differing_facts
+from assay.compare.sessions import hidden_by_sessions, two_sides
 from assay.compare.summary import LevelSummary, summarise
 from assay.compare.verdict import Basis, Conclusion, judge
 from assay.errors import SpecificationError
@@ -206,9 +207,14 @@ def side_by_side(sides: Sequence[Sequence[Run]]) -> Sides:
     for place, (side, runs, label) in enumerate(zip(sides, counted, labels, strict=True)):
         chosen = side[0]
         summary = summarise(runs, workload=chosen.workload, context="", level=label, like=chosen)
-        ratio = log_ratio(counted[0], runs) if place and no_ratio is None else None
+        ratio = log_ratio(counted[0], runs, two_sides(counted[0], runs)) if place and no_ratio is None else None
         estimate = ratio.ratio if ratio else None
-        basis = Basis(len(counted[0]), len(runs), simulated=chosen.origin is Origin.SIMULATED)
+        basis = Basis(
+            len(counted[0]),
+            len(runs),
+            simulated=chosen.origin is Origin.SIMULATED,
+            sessions_hide=hidden_by_sessions(ratio),
+        )
         said = judge(labels[0], label, estimate, basis) if place and no_ratio is None else None
         found.append(
             Side(

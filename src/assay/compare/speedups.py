@@ -25,6 +25,7 @@ from assay.compare.matched import (
     LogMean,
     MatchedSets,
     Pairs,
+    SessionPart,
     Strata,
     baseline_of,
     combine,
@@ -34,6 +35,7 @@ from assay.compare.matched import (
     side,
     stratify,
 )
+from assay.compare.sessions import hidden_by_sessions
 from assay.compare.together import Fit, fits
 from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
@@ -67,6 +69,8 @@ class Speedup:
     degrees: float | None
     log_rounding: float
     """How far the ratio's logarithm can be off because times are rounded."""
+    sessions: SessionPart | None
+    """What sessions add to the error; None where they add nothing."""
     p: float | None
     """Two-sided, of no difference; below 5 % exactly where the interval leaves out 1."""
     holm_p: float | None
@@ -94,7 +98,8 @@ class Speedup:
     def basis(self) -> Basis:
         """What the ratio rests on."""
         simulated = self.origin == Origin.SIMULATED
-        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words, simulated)
+        hide = self.log_error is not None and hidden_by_sessions(self.log_mean)
+        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words, simulated, hide)
 
     @property
     def log_mean(self) -> LogMean:
@@ -102,7 +107,9 @@ class Speedup:
         if self.ratio is None or self.log_error is None or self.degrees is None:
             raise ValueError("a speedup without an interval has no standard error")
         mean = float(np.log(self.ratio))
-        return LogMean(mean, self.log_error, self.degrees, self.method, self.holds_for, self.log_rounding)
+        return LogMean(
+            mean, self.log_error, self.degrees, self.method, self.holds_for, self.log_rounding, self.sessions
+        )
 
 
 def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> dict[str, int]:
@@ -189,7 +196,9 @@ def _speedup(
     ratio = found.ratio if found else None
     holds_for = found.holds_for if found else HoldsFor.HERE
     simulated = more.get("origin") == Origin.SIMULATED
-    said = judge(baseline, candidate, ratio, Basis(runs_baseline, runs_candidate, sets, holds_for.words, simulated))
+    hide = hidden_by_sessions(found)
+    basis = Basis(runs_baseline, runs_candidate, sets, holds_for.words, simulated, hide)
+    said = judge(baseline, candidate, ratio, basis)
     sure = found is not None and ratio is not None and ratio.low is not None
     return Speedup(
         baseline=baseline,
@@ -205,6 +214,7 @@ def _speedup(
         log_error=found.error if found and sure else None,
         degrees=found.degrees if found and sure else None,
         log_rounding=found.rounding if found else 0.0,
+        sessions=found.sessions if found else None,
         p=found.p if found else None,
         holm_p=None,
         conclusion=said.conclusion,

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Strata, between_sets
+from assay.compare.matched import HoldsFor, LogMean, MatchedSets, Strata, allow_for_sessions, between_sets, sessions_of
 from assay.statistics import ABSENT, Estimate, Floats, Ints, means_by
 from assay.statistics.blocks import BlockFit, fit_blocks
+from assay.statistics.sessions import SideSessions, imbalance
 
 TOGETHER = "least squares over all matched sets, errors by set (CR2)"
 
@@ -88,16 +89,30 @@ class Fit:
     rounding: Floats
     """How far the times' rounding can move the mean log time of each level."""
     blocks: BlockFit
+    sets: Ints
+    """The set of each row of ``logs``."""
+    sides: tuple[SideSessions, ...]
+    """How the runs of each level are spread over sessions."""
 
     def contrasts(self, first: Ints, second: Ints) -> list[LogMean | None]:
         """Return the log speedups of ``second`` over ``first`` (places); None where nothing connects them."""
         found = self.blocks.contrasts(first, second)
         rounding = self.rounding[first] + self.rounding[second]
-        columns = zip(*(x.tolist() for x in (found.mean, found.error, found.degrees, rounding)), strict=True)
+        columns = zip(*(x.tolist() for x in (first, second, found.mean, found.error, found.degrees)), strict=True)
         return [
-            LogMean(mean, error, degrees, TOGETHER, HoldsFor.HERE, near) if np.isfinite(mean) else None
-            for mean, error, degrees, near in columns
+            self.with_sessions(LogMean(mean, error, degrees, TOGETHER, HoldsFor.HERE, float(near)), a, b)
+            if np.isfinite(mean)
+            else None
+            for (a, b, mean, error, degrees), near in zip(columns, rounding, strict=True)
         ]
+
+    def with_sessions(self, mean: LogMean, first: int, second: int) -> LogMean:
+        """Return the log speedup with an error that allows for sessions which differ."""
+        has = np.isfinite(self.logs)
+        both = has[:, first] & has[:, second]
+        rows = both if both.any() else has[:, first] | has[:, second]
+        uneven = imbalance(self.sides[first], self.sides[second], self.sets[rows])
+        return allow_for_sessions(mean, uneven, uneven.beyond_sets())
 
     def against(self, baseline: int) -> Mapping[int, Estimate]:
         """Return the speedup of every level over ``baseline`` (codes), for another configuration here."""
@@ -120,6 +135,7 @@ def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
     stratum = strata.of_set[sets]
     order = np.argsort(stratum, kind="stable")
     bounds = np.searchsorted(stratum[order], np.arange(len(strata.counts) + 1))
+    sides = [sessions_of(matched, code) for code in range(levels)]
     found = []
     for at in range(len(strata.counts)):
         rows = order[bounds[at] : bounds[at + 1]]
@@ -128,7 +144,8 @@ def fits(matched: MatchedSets, strata: Strata) -> list[Fit]:
         table = np.full((len(known), len(codes)), np.nan)
         table[of_set, place] = logs[rows]
         off = means_by(rounding[rows], place, len(codes)).mean
-        found.append(Fit(codes, table, off, fit_blocks(of_set, place, logs[rows], len(codes))))
+        fitted = fit_blocks(of_set, place, logs[rows], len(codes))
+        found.append(Fit(codes, table, off, fitted, known, tuple(sides[code] for code in codes)))
     return found
 
 
@@ -170,7 +187,8 @@ def alone(fit: Fit, first: int, second: int) -> tuple[int, LogMean | None]:
     apart = apart[np.isfinite(apart)]
     if not len(apart):
         return 0, None
-    return len(apart), between_sets(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
+    mean = between_sets(apart, np.full(len(apart), fit.rounding[first] + fit.rounding[second]))
+    return len(apart), fit.with_sessions(mean, first, second)
 
 
 def contradicts(own: LogMean | None, together: LogMean | None) -> bool:

@@ -34,6 +34,8 @@ class Basis:
     holds_for: str = ""
     """What the interval over sets speaks of, in words; empty for a single set, which speaks of itself."""
     simulated: bool = False
+    sessions_hide: bool = False
+    """Whether the interval would leave out 1 if sessions were alike, and holds 1 because they differ."""
 
     @property
     def is_one_set(self) -> bool:
@@ -128,5 +130,11 @@ def judge(
         return ComparisonVerdict(Conclusion.FASTER, f"{candidate} is {how} as {baseline} ({sure}).", remark)
     if ratio.high < 1:
         return ComparisonVerdict(Conclusion.SLOWER, f"{candidate} is slower than {baseline}: {how} ({sure}).", remark)
+    if basis.sessions_hide:
+        claim = (
+            f"{candidate} is not distinguishable from {baseline}: a change between sessions could be as large "
+            f"(ratio {format_ratio(ratio.value)}, {sure})."
+        )
+        return ComparisonVerdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)
     claim = f"No difference shown between {candidate} and {baseline} (ratio {format_ratio(ratio.value)}, {sure})."
     return ComparisonVerdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)

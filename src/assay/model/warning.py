@@ -37,6 +37,8 @@ class WarningCode(StrEnum):
     """Others used the cluster meanwhile."""
     CONFOUNDED = "confounded"
     """Something else was varied together with the factor."""
+    SESSIONS = "sessions"
+    """The sides were run in different sessions, or their order is not known."""
     OTHER = "other"
 
 

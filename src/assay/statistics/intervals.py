@@ -23,6 +23,7 @@ from statistics import fmean, variance
 import numpy as np
 
 from assay.statistics.arrays import Floats, Ints
+from assay.statistics.sessions import SideSessions
 
 LEVEL = 0.95
 _UNITS = (1.0, 0.1, 0.01, 0.001)
@@ -49,9 +50,11 @@ class Means:
     variance: Floats
     rounding: Floats
     """How far each mean can be off because its times are rounded."""
+    sessions: SideSessions | None = None
+    """How the values of all groups are spread over sessions; None where that is not asked."""
 
     def taken(self, keep: Ints) -> Means:
-        """Return some of the groups."""
+        """Return some of the groups, without their sessions."""
         return Means(self.n[keep], self.mean[keep], self.variance[keep], self.rounding[keep])
 
 

@@ -1,0 +1,184 @@
+"""Draw repositories whose runs depend on each other, as measured ones do: the processes behind the error rates.
+
+Each function returns a :class:`Drawn`: a table of runs and what is true of it. Times are log-normal around a base of
+some 400 s. Sessions multiply all times of a day by a common factor, clusters and factors change what a level gains,
+and noise has the size and shape that the name says. Runs of one session follow each other by ten minutes, and sessions
+are a week apart. All draws come from the generator that is given, so a seed gives the same repositories.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from assay.statistics.run_table import RunTable, coded
+
+Rng = np.random.Generator
+Array = NDArray[np.float64]
+SESSION_SPREAD = 0.08
+"""Standard deviation of a session's effect on log times."""
+NOISE = 0.05
+APART = 0.10
+"""Standard deviation of what a level gains, between clusters or between levels of another factor."""
+_BETWEEN_RUNS_S = 600.0
+_BETWEEN_SESSIONS_S = 7 * 86400.0
+BASE = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A table with the true log gain of level B (or of each level) over level A."""
+
+    table: RunTable
+    log_gain: float
+
+
+def table_of(rows: Sequence[dict[str, str]], logs: Array, started_unix_s: Array, **metrics: Array) -> RunTable:
+    """Return a table of measured, valid runs; NaN is a start that is not known."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {name: coded([row.get(name) for row in rows]) for name in names}
+    columns |= {"origin": coded(["measured"] * len(rows)), "status": coded(["valid"] * len(rows))}
+    order = np.argsort(np.where(np.isfinite(started_unix_s), started_unix_s, 0.0), kind="stable")
+    columns = {name: type(column)(column.codes[order], column.levels) for name, column in columns.items()}
+    values = {"duration_s": np.exp(BASE + logs), "started_unix_s": started_unix_s, **metrics}
+    return RunTable(np.arange(len(rows)), columns, {name: value[order] for name, value in values.items()})
+
+
+def starts(session: NDArray[np.int64]) -> Array:
+    """Return when runs start that are listed in their order, each in its session."""
+    return session * _BETWEEN_SESSIONS_S + np.arange(len(session)) * _BETWEEN_RUNS_S
+
+
+def one_after_the_other(
+    rng: Rng, gain: float = 1.0, *, levels: int = 2, sessions: int = 1, runs: int = 5, dated: bool = True
+) -> Drawn:
+    """All levels in turn, each in ``sessions`` sessions that no other level shares: A … A, then B … B."""
+    level = np.repeat(np.arange(levels), sessions * runs)
+    session = np.repeat(np.arange(levels * sessions), runs)
+    logs = rng.normal(0, SESSION_SPREAD, levels * sessions)[session] + rng.normal(0, NOISE, len(level))
+    logs -= np.log(gain) * (level > 0)
+    rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
+    when = starts(session) if dated else np.full(len(level), np.nan)
+    return Drawn(table_of(rows, logs, when), float(np.log(gain)))
+
+
+def in_blocks(rng: Rng, gain: float = 1.0, *, sessions: int = 1, blocks: int = 5) -> Drawn:
+    """A plan's campaigns: blocks A B, B A, … within each session, as assay orders its own runs."""
+    level = np.array([(block + turn) % 2 for _ in range(sessions) for block in range(blocks) for turn in range(2)])
+    session = np.repeat(np.arange(sessions), 2 * blocks)
+    logs = rng.normal(0, SESSION_SPREAD, sessions)[session] + rng.normal(0, NOISE, len(level)) - np.log(gain) * level
+    rows = [
+        {"workload": "terasort", "layout": f"L{n}", "campaign_id": f"c{s}"} for n, s in zip(level, session, strict=True)
+    ]
+    return Drawn(table_of(rows, logs, starts(session)), float(np.log(gain)))
+
+
+def unequal(rng: Rng, gain: float = 1.0, *, bimodal: bool, small: int = 3, large: int = 20) -> Drawn:
+    """Three runs against twenty in one session, in random order.
+
+    Bimodal: one run of three takes 20 % longer, on either side. Otherwise the small side scatters by 10 %, the large
+    one by 3 %.
+    """
+    level = rng.permutation(np.repeat([0, 1], [large, small]))
+    logs = rng.normal(0, 0.02, len(level)) + np.log(1.2) * (rng.random(len(level)) < 1 / 3)
+    if not bimodal:
+        logs = rng.normal(0, 1, len(level)) * np.where(level == 1, 0.10, 0.03)
+    rows = [{"workload": "terasort", "layout": f"L{n}"} for n in level]
+    when = starts(np.zeros(len(level), dtype=np.int64))
+    return Drawn(table_of(rows, logs - np.log(gain) * level, when), float(np.log(gain)))
+
+
+def depends_on_factor(rng: Rng, gain: float = 1.0, *, levels: int = 3, sets: int = 4) -> Drawn:
+    """What B gains differs by 10 % between the levels of another factor, each of which has ``sets`` matched sets."""
+    own = rng.normal(0, APART, levels)
+    rows, logs = [], []
+    for other in range(levels):
+        for number in range(sets):
+            apart = rng.normal(0, 0.02)
+            for layout in range(2):
+                rows.append(
+                    {
+                        "workload": "terasort",
+                        "layout": f"L{layout}",
+                        "dfs.blocksize": str(64 * (1 + other)),
+                        "io.sort.factor": str(number),
+                    }
+                )
+                logs.append(-(np.log(gain) + own[other] + apart) * layout + rng.normal(0, 0.03))
+    when = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
+
+
+def clusters_apart(rng: Rng, gain: float = 1.0, *, clusters: int = 2, sets: int = 8) -> Drawn:
+    """SSDs against hard disks on TeraSort and wordcount; what they gain differs by 10 % from cluster to cluster."""
+    rows, logs = [], []
+    for cluster in range(clusters):
+        for workload in ("terasort", "wordcount"):
+            own = rng.normal(0, APART)
+            for block in range(sets):
+                for layout, devices in (("HDD", "1 hdd"), ("SSD", "1 ssd")):
+                    rows.append(
+                        {
+                            "workload": workload,
+                            "cluster": f"c{cluster}",
+                            "layout": layout,
+                            "layout_devices": devices,
+                            "dfs.blocksize": str(block),
+                        }
+                    )
+                    logs.append(-(np.log(gain) + own) * (layout == "SSD") + rng.normal(0, 0.03))
+    when = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, np.array(logs), when), float(np.log(gain)))
+
+
+def many_workloads(rng: Rng, *, workloads: int = 15, levels: int = 4, sets: int = 6) -> Drawn:
+    """Fifteen workloads in one answer, four levels that are all alike: any of them is a fastest one."""
+    rows = [
+        {"workload": f"w{workload:02d}", "layout": f"L{level}", "dfs.blocksize": str(block)}
+        for workload in range(workloads)
+        for block in range(sets)
+        for level in range(levels)
+    ]
+    when = starts(np.zeros(len(rows), dtype=np.int64))
+    return Drawn(table_of(rows, rng.normal(0, NOISE, len(rows)), when), 0.0)
+
+
+def confounded(rng: Rng, gain: float = 1.0, *, clusters: int = 6, runs: int = 4) -> Drawn:
+    """Layout A on some clusters, layout B on others; clusters differ by 30 %."""
+    cluster = np.repeat(np.arange(clusters), runs)
+    level = (cluster >= clusters // 2).astype(np.int64)
+    logs = rng.normal(0, 0.3, clusters)[cluster] + rng.normal(0, NOISE, len(cluster)) - np.log(gain) * level
+    rows = [
+        {"workload": "terasort", "layout": f"L{n}", "cluster": f"c{c}"} for n, c in zip(level, cluster, strict=True)
+    ]
+    return Drawn(table_of(rows, logs, starts(cluster)), float(np.log(gain)))
+
+
+def repetitions(rng: Rng, *, noise: float, configurations: int = 30, runs: int = 3) -> RunTable:
+    """Configurations with three repetitions each that scatter by ``noise``; none is an outlier."""
+    rows = [{"workload": "terasort", "dfs.blocksize": str(n)} for n in range(configurations) for _ in range(runs)]
+    logs = np.repeat(rng.normal(0, 0.5, configurations), runs) + rng.normal(0, noise, len(rows))
+    return table_of(rows, logs, starts(np.zeros(len(rows), dtype=np.int64)))
+
+
+def histories_in_sessions(rng: Rng, *, configurations: int = 20, sessions: int = 6, runs: int = 5) -> RunTable:
+    """Twenty configurations with five runs in each of six sessions; nothing changes but the sessions."""
+    rows, logs, when = [], [], []
+    for session in range(sessions):
+        for number in range(configurations):
+            effect = rng.normal(0, SESSION_SPREAD)
+            for run in range(runs):
+                rows.append({"workload": "terasort", "dfs.blocksize": str(number)})
+                logs.append(effect + rng.normal(0, NOISE))
+                when.append(session * _BETWEEN_SESSIONS_S + (number * runs + run) * 60.0)
+    return table_of(rows, np.array(logs), np.array(when))
+
+
+def random_walks(rng: Rng, *, configurations: int = 20, runs: int = 30, step: float = 0.02) -> RunTable:
+    """Twenty configurations whose level wanders by 2 % from run to run."""
+    rows = [{"workload": "terasort", "dfs.blocksize": str(n)} for n in range(configurations) for _ in range(runs)]
+    logs = np.cumsum(rng.normal(0, step, (configurations, runs)), axis=1) + rng.normal(0, 0.02, (configurations, runs))
+    return table_of(rows, logs.ravel(), np.tile(np.arange(runs) * 86400.0, configurations))
