@@ -102,7 +102,7 @@ def runs_with(times_s: dict[str, list[float]], **changes: Any) -> list[Run]:
 def interleaved(runs: Iterable[Run]) -> list[Run]:
     """Return the runs started in turns, a second apart: the first of each configuration, then the second of each."""
     turns: dict[tuple[object, ...], int] = {}
-    keyed = []
+    keyed: list[tuple[int, int, Run]] = []
     for run in runs:
         key = run.workload, run.cluster, run.layout, *sorted((run.levels | run.parameters).items())
         keyed.append((turns.setdefault(key, 0), len(keyed), run))

@@ -89,6 +89,8 @@ def speedup(
             }
         )
         return
+    for name in dict.fromkeys(name for item in found for name in item.confounded):
+        click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
     if opened:
         decisions = decisions_of(opened, table, DecisionRequest(",".join(names), baseline, ignore=ignore))
         print_decisions(decisions, rows=None if every else ROWS_SHOWN)

@@ -18,7 +18,7 @@ import numpy as np
 
 from assay.compare.compression import UNCOMPRESSED, with_compression
 from assay.compare.differences import CPU_LIMIT_SHARE
-from assay.compare.matched import STRATA, LogMean, combine, over_sets
+from assay.compare.matched import SETS_MIN, STRATA, HoldsFor, LogMean, combine, over_sets
 from assay.compare.verdict import RUNS_MIN
 from assay.model import COMPRESSION, LAYOUT_FACTOR
 from assay.model.layout_code import HDD, SSD, devices_of_text
@@ -38,6 +38,7 @@ from assay.statistics import (
     usable,
     warm_beside_cold,
 )
+from assay.statistics.random_effects import over_units
 from assay.wording import format_interval, format_ratio, joined, plural
 
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
@@ -46,6 +47,7 @@ _CPU_BOUND = re.compile(r"(hibench[-_. ])?wordcount([-_. \d]|$)", re.IGNORECASE)
 _PREPARATION = re.compile(r"prep(are)?[-_. ]|(teragen|randomtextwriter|randomwriter)([-_. \d]|$)", re.IGNORECASE)
 _FAST_NETWORK, _SLOW_NETWORK = re.compile(r"IB|infiniband", re.IGNORECASE), re.compile(r"ETH|ethernet", re.IGNORECASE)
 _UNKNOWN = np.nan
+OVER_CLUSTERS = "mean over clusters of their means over workloads, Hartung-Knapp interval"
 _NAMED = 6
 _ONE_SIDED = 0.95
 RateOf = Callable[[RunTable], Floats]
@@ -67,10 +69,12 @@ class ClaimEvidence:
     high_90: float | None = None
     """Ends of the 90 % interval: what a margin is held against, each end a test at 5 %."""
     few: bool = False
-    """Whether it is one matched set with fewer runs a side than a conclusion takes, as in `assay compare`."""
+    """Whether these are few matched sets with fewer runs a side than a conclusion takes, as in `assay compare`."""
     above: tuple[str, ...] = ()
     """The workloads whose own interval lies above 1."""
     below: tuple[str, ...] = ()
+    clusters: tuple[str, ...] = ()
+    """The clusters that the sets are of."""
 
     def __str__(self) -> str:
         """Return label, value, interval and sets in words."""
@@ -78,7 +82,11 @@ class ClaimEvidence:
             few = f"{plural(self.sets, 'matched set')}, too few for an interval"
             return f"{self.label}: {few if self.sets else 'no matched set'}"
         sure = "no interval" if self.low is None or self.high is None else format_interval(self.low, self.high)
-        told = f"{self.label}: {format_ratio(self.ratio)} ({sure}, {plural(self.sets, 'matched set')})"
+        places = f", {plural(len(self.clusters), 'cluster')}" if len(self.clusters) > 1 else ""
+        told = f"{self.label}: {format_ratio(self.ratio)} ({sure}, {plural(self.sets, 'matched set')}{places})"
+        only = [f"workload {self.workloads[0]}"] if len(self.workloads) == 1 else []
+        only += [f"cluster {self.clusters[0]}"] if len(self.clusters) == 1 else []
+        told += f", on {joined(only)} only" if only else ""
         if self.above and self.below:
             told += f", which workloads differ in: above 1 on {joined(self.above)}; below 1 on {joined(self.below)}"
         return f"{told}, not enough runs to be sure" if self.few else told
@@ -288,30 +296,72 @@ def _sums(groups: Groups, variance: Floats, degrees: Floats) -> tuple[Floats, Fl
     return total, np.where(total > 0, found, summed(degrees))
 
 
-def evidence(view: Study, label: str, found: Effects) -> ClaimEvidence:
-    """Return the mean gain over workloads, each counting the same; only those whose sets or runs repeat count."""
-    parts, workloads, sets = [], [], 0
-    sides: dict[str, list[str]] = {"above": [], "below": []}
-    for code in np.unique(found.workload):
-        gains = found.gain[found.workload == code]
+def _by_workload(found: Effects) -> dict[int, tuple[LogMean, int]]:
+    """Return the mean gain on each workload (code) with its number of sets; only those whose sets or runs repeat."""
+    means = {}
+    for code in np.unique(found.workload).tolist():
         mine = found.where(found.workload == code)
-        mean = over_sets(gains, mine.error, mine.degrees, mine.rounding)
+        mean = over_sets(mine.gain, mine.error, mine.degrees, mine.rounding)
         if np.isfinite(mean.error):
-            parts.append(mean)
-            workloads.append(view.table.columns["workload"].levels[code])
-            sets += len(gains)
-            own = mean.ratio
-            if own.low is not None and own.high is not None and not own.low <= 1 <= own.high:
-                sides["above" if own.low > 1 else "below"].append(workloads[-1])
-    if not parts:
+            means[code] = (mean, len(mine.gain))
+    return means
+
+
+def evidence(view: Study, label: str, found: Effects) -> ClaimEvidence:
+    """Return the mean gain over workloads, each counting the same; only those whose sets or runs repeat count.
+
+    With sets of several clusters, these are a sample of all clusters: what a factor gains differs between them.
+    """
+    means = _by_workload(found)
+    if not means:
         return ClaimEvidence(label, None, None, None, len(found.gain), ())
-    mean = combine(parts)
+    names = view.table.columns["workload"].levels
+    sides: dict[str, list[str]] = {"above": [], "below": []}
+    for code, (part, _) in means.items():
+        own = part.ratio
+        if own.low is not None and own.high is not None and not own.low <= 1 <= own.high:
+            sides["above" if own.low > 1 else "below"].append(names[code])
+    sets = sum(number for _, number in means.values())
+    clusters = _clusters_of(view, found.where(np.isin(found.workload, list(means))))
+    mean = _over_clusters(view, found, list(clusters)) if len(clusters) > 1 else None
+    mean = mean or combine([part for part, _ in means.values()])
     ratio, (low_90, high_90) = mean.ratio, _ends_90(mean)
-    few = sets == 1 and float(view.runs[found.members].min()) < RUNS_MIN
-    above, below = (tuple(sides[side]) for side in ("above", "below"))
+    few = sets < SETS_MIN and float(view.runs[found.members].min()) < RUNS_MIN
     return ClaimEvidence(
-        label, ratio.value, ratio.low, ratio.high, sets, tuple(workloads), low_90, high_90, few, above, below
+        label,
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        sets,
+        tuple(names[code] for code in means),
+        low_90,
+        high_90,
+        few,
+        tuple(sides["above"]),
+        tuple(sides["below"]),
+        tuple(clusters.values()),
     )
+
+
+def _clusters_of(view: Study, found: Effects) -> dict[int, str]:
+    """Return the clusters (code and name) that sets are of; empty where runs have none."""
+    column = view.table.columns.get("cluster")
+    if column is None:
+        return {}
+    return {code: column.levels[code] for code in np.unique(column.codes[found.example]).tolist() if code != ABSENT}
+
+
+def _over_clusters(view: Study, found: Effects, clusters: Sequence[int]) -> LogMean | None:
+    """Return the mean over clusters of each one's mean over workloads; None unless two of them have one."""
+    of_set = view.table.columns["cluster"].codes[found.example]
+    parts = [[mean for mean, _ in _by_workload(found.where(of_set == code)).values()] for code in clusters]
+    each = [combine(means) for means in parts if means]
+    if len(each) < 2:
+        return None
+    variances = np.array([mean.error**2 for mean in each])
+    over = over_units(np.array([mean.mean for mean in each]), variances)
+    off = float(np.mean([mean.rounding for mean in each]))
+    return LogMean(over.mean, over.error, over.degrees, OVER_CLUSTERS, HoldsFor.ELSEWHERE, off)
 
 
 def _ends_90(mean: LogMean) -> tuple[float, float]:
@@ -351,6 +401,14 @@ def price_ratios(found: Effects) -> tuple[float, float] | None:
     """Return the smallest and the largest price ratio of an hour among the sets; None without a price."""
     known = np.exp(found.log_rate[np.isfinite(found.log_rate)])
     return (float(known.min()), float(known.max())) if len(known) else None
+
+
+def with_both_sides(view: Study, found: Effects, split: Floats, columns: Sequence[str]) -> Effects:
+    """Return the sets for which there is one on the other side of ``split`` that is equal in all but ``columns``."""
+    groups = groups_by(view.table.taken(found.example), [name for name in view.table.factors if name not in columns])
+    sides = split[found.example]
+    both = np.intersect1d(groups.of_row[sides == 0], groups.of_row[sides == 1])
+    return found.where(np.isin(groups.of_row, both))
 
 
 def ratio_of_gains(view: Study, found: Effects, split: Floats, columns: Sequence[str]) -> Effects:

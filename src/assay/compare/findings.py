@@ -24,6 +24,7 @@ from assay.compare.effects import (
     price_ratios,
     ratio_of_gains,
     study_of,
+    with_both_sides,
     within_clusters,
 )
 from assay.compare.matched import STRATA
@@ -124,6 +125,7 @@ def compression_hides(view: Study) -> Finding:
     found = effects(view, view.ssd, LAYOUT_FACTOR, view.shuffle_heavy & np.isfinite(view.compressed))
     apart = ratio_of_gains(view, found, view.compressed, [LAYOUT_FACTOR, COMPRESSION])
     ratio = evidence(view, "gain without compression over gain with it", apart)
+    found = with_both_sides(view, found, view.compressed, [LAYOUT_FACTOR, COMPRESSION])
     sides = view.compressed[found.example]
     without = evidence(view, "gain of SSD, uncompressed", found.where(sides == 0))
     with_it = evidence(view, "gain of SSD, compressed", found.where(sides == 1))
@@ -141,7 +143,10 @@ def _only(with_it: ClaimEvidence, without: ClaimEvidence, pays: float) -> ClaimA
 def _condition(
     view: Study, found: Effects, split: Floats, labels: tuple[str, str]
 ) -> tuple[ClaimEvidence, ClaimEvidence]:
-    """Return the gains where ``split`` is 1 and where it is 0."""
+    """Return the gains where ``split`` is 1 and where it is 0, on the workloads that both have."""
+    sides = split[found.example]
+    shared = np.intersect1d(found.workload[sides == 1], found.workload[sides == 0])
+    found = found.where(np.isin(found.workload, shared))
     sides = split[found.example]
     return (evidence(view, labels[0], found.where(sides == 1)), evidence(view, labels[1], found.where(sides == 0)))
 

@@ -5,10 +5,11 @@ In: log speedups with what sessions add to their errors. Out: whether sessions h
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from assay.compare.matched import LogMean
+from assay.compare.matched import LogMean, SessionPart
 from assay.model import CodedWarning, Origin, Run, WarningCode
 from assay.statistics import started_unix_s
 from assay.statistics.sessions import DEFAULT_SPREAD, SideSessions, session_numbers, session_units, side_sessions
@@ -45,7 +46,12 @@ def hidden_by_sessions(mean: LogMean | None) -> bool:
     return not sharp.low <= 1 <= sharp.high and wide.low <= 1 <= wide.high
 
 
-def session_warnings(means: Iterable[LogMean | None]) -> list[CodedWarning]:
+class _HasSessions(Protocol):
+    @property
+    def sessions(self) -> SessionPart | None: ...
+
+
+def session_warnings(means: Iterable[_HasSessions | None]) -> list[CodedWarning]:
     """Return why intervals are wider than repetitions within a session would make them; nothing where none is."""
     parts = [mean.sessions for mean in means if mean is not None and mean.sessions is not None]
     if not parts:

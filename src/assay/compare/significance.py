@@ -116,10 +116,9 @@ def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | 
 
     ``fitted``: the sets' :func:`~assay.compare.together.fits`. Every level is compared with every other, all matched
     sets together (one-sided t, ``together.py``), or where these contradict the sets that have both levels, by those
-    sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals (for a
-    single rejection, Holm's): the truly fastest then stays in with 95 % confidence, however many levels there are,
-    and no level is privileged for having been lucky. What holds for these configurations alone is told beside it
-    where sets are few.
+    sets alone. It drops out when some other is faster at 5 % after Bonferroni's correction over its rivals and over the
+    groups of the answer: with 95 % confidence the fastest level of every group stays, however many levels and groups
+    there are. What holds for these configurations alone is a separate entry where sets are few.
     SpecificationError beyond :data:`LEVELS_MAX` levels.
     """
     table, factor = matched.table, matched.factor
@@ -129,12 +128,14 @@ def best_of(matched: MatchedSets, by: str = "workload", fitted: Sequence[Fit] | 
             f"{factor} has {len(column.levels)} levels, too many to compare each with each (at most {LEVELS_MAX})",
             hint="filter the runs, for instance by workload or cluster",
         )
+    fitted = fits(matched, strata) if fitted is None else fitted
+    groups = sum(len(fit.codes) > 1 for fit in fitted)
     found = []
-    for stratum, fit in enumerate(fits(matched, strata) if fitted is None else fitted):
+    for stratum, fit in enumerate(fitted):
         if len(fit.codes):
             level = strata.levels(table, stratum)
             for holds_for, outcome in _outcomes(matched, strata, stratum, fit):
-                won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part)
+                won = _tournament([column.levels[code] for code in fit.codes], outcome, fit.blocks.part, groups)
                 found.append(
                     BestSet(
                         group=level.get(by) or "",
@@ -207,13 +208,16 @@ class _Tournament:
     never_compared: tuple[str, ...]
 
 
-def _tournament(names: list[str], outcome: Outcome, part: Ints) -> _Tournament:
-    """Return who may be best, of the largest ``part`` of levels that can be compared at all."""
+def _tournament(names: list[str], outcome: Outcome, part: Ints, groups: int) -> _Tournament:
+    """Return which levels may be best, of the largest ``part`` of levels that can be compared at all.
+
+    ``groups``: how many groups the answer has, in each of which the fastest must stay.
+    """
     count = len(names)
     table: Floats = np.array(outcome, dtype=np.float64).reshape(count, count, 2)
     gain, p = table[:, :, 0], table[:, :, 1]
     rivals = np.count_nonzero(np.isfinite(p), axis=1)
-    corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None], 1.0), 2.0)
+    corrected: Floats = np.where(np.isfinite(p), np.minimum(p * rivals[:, None] * max(groups, 1), 1.0), 2.0)
     clearest = corrected.min(axis=1)
     with np.errstate(invalid="ignore"):
         defeats = np.count_nonzero(gain > 0, axis=1)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay.compare.answers import Answer, ClusterLine, answer_of, answers_of, cluster_lines, trimmed
+from assay.compare.dependence import Dependence, dependence_of, over_levels
 from assay.compare.matched import (
     COUNTED,
     FAILED,
@@ -42,6 +43,9 @@ from assay.errors import SpecificationError
 from assay.model import Origin
 from assay.statistics import Estimate, Means, holm, means_by, require_factor
 
+_SHARE_APART = 0.01
+"""Shares of the two sides' runs that differ by more than this confound a comparison."""
+
 
 @dataclass(frozen=True, slots=True)
 class Speedup:
@@ -69,6 +73,8 @@ class Speedup:
     degrees: float | None
     log_rounding: float
     """How far the ratio's logarithm can be off because times are rounded."""
+    depends_on: Dependence | None
+    """The factor that the gain depends on most clearly; None where none is shown."""
     sessions: SessionPart | None
     """What sessions add to the error; None where they add nothing."""
     p: float | None
@@ -91,6 +97,8 @@ class Speedup:
     """Why runs of the two levels did not count, in words, and how many."""
     ignored: Mapping[str, int]
     """Factors that were allowed to differ, and in how many of the matched sets they did."""
+    confounded: tuple[str, ...]
+    """Those of them that differ between the two sides: there is no interval and no verdict then."""
     conclusion: Conclusion
     sentence: str
 
@@ -99,7 +107,10 @@ class Speedup:
         """What the ratio rests on."""
         simulated = self.origin == Origin.SIMULATED
         hide = self.log_error is not None and hidden_by_sessions(self.log_mean)
-        return Basis(self.runs_baseline, self.runs_candidate, self.sets, self.holds_for.words, simulated, hide)
+        words = self.holds_for.words
+        return Basis(
+            self.runs_baseline, self.runs_candidate, self.sets, words, simulated, self.confounded, sessions_hide=hide
+        )
 
     @property
     def log_mean(self) -> LogMean:
@@ -122,6 +133,27 @@ def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> d
         spread = means_by(codes, matched.sets.of_row[rows], matched.sets.count).variance[found.sets]
         counts[name] = int(np.count_nonzero(spread > 0))
     return counts
+
+
+def _confounded(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> tuple[str, ...]:
+    """Return the ignored factors whose levels have other shares of the two sides' runs in some of the found sets."""
+    wanted = np.isin(np.arange(matched.sets.count), found.sets)
+    names = []
+    for name in matched.ignored:
+        column = matched.table.columns[name]
+        width = len(column.levels) + 1
+        shares = []
+        for level in levels:
+            rows = np.arange(matched.starts[level], matched.starts[level + 1])
+            rows = rows[wanted[matched.sets.of_row[rows]]]
+            of_set = matched.sets.of_row[rows]
+            n = np.bincount(of_set, minlength=matched.sets.count)
+            key, count = np.unique(of_set * width + column.codes[matched.positions[rows]] + 1, return_counts=True)
+            shares.append(dict(zip(key.tolist(), (count / n[key // width]).tolist(), strict=True)))
+        b, c = shares
+        if any(abs(b.get(key, 0.0) - c.get(key, 0.0)) > _SHARE_APART for key in b.keys() | c.keys()):
+            names.append(name)
+    return tuple(names)
 
 
 def _unmatched(
@@ -156,11 +188,16 @@ def _candidate_speedups(
         level = strata.levels(matched.table, int(stratum))
         used = int(mine.n[0].sum()), int(mine.n[1].sum())
         cluster = matched.cluster[mine.sets] if len(matched.cluster) else matched.cluster
+        confounded = _confounded(matched, mine, (baseline, candidate)) if matched.ignored else ()
+        mean, depends = log_mean(mine), dependence_of(matched, mine)
+        if mean is not None and depends is not None:
+            mean = over_levels(mean, mine, *depends)
         speedups.append(
             (
                 int(stratum),
                 _speedup(
-                    log_mean(mine),
+                    mean,
+                    depends_on=depends[0] if depends else None,
                     factor=matched.factor,
                     baseline=names[0],
                     candidate=names[1],
@@ -173,10 +210,11 @@ def _candidate_speedups(
                     runs_candidate=used[1],
                     unmatched=_unmatched(strata, int(stratum), (baseline, candidate), used, names),
                     ignored=_differing(matched, mine, (baseline, candidate)) if matched.ignored else {},
-                    answers=answers_of(mine, cluster),
-                    clusters=cluster_lines(matched, mine),
-                    trimmed=trimmed(mine),
-                    together=together[int(stratum)].get(candidate) if together else None,
+                    confounded=confounded,
+                    answers=() if confounded else answers_of(mine, cluster),
+                    clusters=() if confounded else cluster_lines(matched, mine),
+                    trimmed=None if confounded else trimmed(mine),
+                    together=together[int(stratum)].get(candidate) if together and not confounded else None,
                 ),
             )
         )
@@ -197,7 +235,12 @@ def _speedup(
     holds_for = found.holds_for if found else HoldsFor.HERE
     simulated = more.get("origin") == Origin.SIMULATED
     hide = hidden_by_sessions(found)
-    basis = Basis(runs_baseline, runs_candidate, sets, holds_for.words, simulated, hide)
+    basis = Basis(
+        runs_baseline, runs_candidate, sets, holds_for.words, simulated, more["confounded"], sessions_hide=hide
+    )
+    if found is not None and basis.confounded:
+        found = replace(found, error=float("nan"), sessions=None)
+        ratio = found.ratio
     said = judge(baseline, candidate, ratio, basis)
     sure = found is not None and ratio is not None and ratio.low is not None
     return Speedup(
@@ -302,8 +345,11 @@ def _over(parts: Sequence[Speedup]) -> Speedup:
             why = why or f"too few sets of a {part.by} for an interval"
             unmatched[why] += part.runs_baseline + part.runs_candidate
     example = parts[0]
+    confounded = tuple(dict.fromkeys(name for part in parts for name in part.confounded))
+    if confounded:
+        used = [part for part in parts if part.ratio is not None]
     return _speedup(
-        combine([part.log_mean for part in used]) if used else None,
+        _over_confounded(used) if confounded else combine([part.log_mean for part in used]) if used else None,
         factor=example.factor,
         baseline=example.baseline,
         candidate=example.candidate,
@@ -316,11 +362,19 @@ def _over(parts: Sequence[Speedup]) -> Speedup:
         runs_candidate=sum(part.runs_candidate for part in used),
         unmatched=unmatched,
         ignored=ignored,
+        confounded=confounded,
         answers=tuple(_answers_over(used)),
         clusters=(),
+        depends_on=None,
         trimmed=None,
         together=None,
     )
+
+
+def _over_confounded(parts: Sequence[Speedup]) -> LogMean:
+    """Return the geometric mean of the ratios of ``parts``, whose error nothing tells."""
+    mean = float(np.mean([np.log(part.ratio or 1.0) for part in parts]))
+    return LogMean(mean, float("nan"), 0.0, parts[0].method, parts[0].holds_for)
 
 
 def _answers_over(parts: Sequence[Speedup]) -> Iterator[Answer]:

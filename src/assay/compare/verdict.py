@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from assay.statistics import Estimate, smallest_reachable_p
-from assay.wording import count_runs, format_interval, format_ratio
+from assay.wording import count_runs, format_interval, format_ratio, joined
 
 ALPHA = 0.05
 RUNS_MIN = 3
@@ -22,6 +22,8 @@ class Conclusion(StrEnum):
     SLOWER = "slower"
     NO_DIFFERENCE_SHOWN = "no_difference_shown"
     NOT_ENOUGH_RUNS = "not_enough_runs"
+    CONFOUNDED = "confounded"
+    """Something else differed between the sides, at the asker's wish: no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class Basis:
     holds_for: str = ""
     """What the interval over sets speaks of, in words; empty for a single set, which speaks of itself."""
     simulated: bool = False
+    confounded: tuple[str, ...] = ()
+    """Ignored factors that differ between the two sides."""
     sessions_hide: bool = False
     """Whether the interval would leave out 1 if sessions were alike, and holds 1 because they differ."""
 
@@ -111,6 +115,12 @@ def judge(
     if ratio is None:
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, _nothing(baseline, candidate, basis))
     how = f"{format_ratio(ratio.value)} times as fast"
+    if basis.confounded:
+        claim = (
+            f"Confounded by {joined(basis.confounded)}: {candidate} was {how} as {baseline} ({basis}), but "
+            f"{joined(basis.confounded)} differed between the two sides as well. No verdict."
+        )
+        return ComparisonVerdict(Conclusion.CONFOUNDED, claim)
     was = f"{candidate} was {how} as {baseline}"
     if ratio.low is None or ratio.high is None:
         why = "and one run on a side gives no interval" if basis.sets is None else "too few for an interval"

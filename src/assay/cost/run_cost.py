@@ -22,7 +22,7 @@ from assay.statistics import LEVEL, Codes, Floats, Ints, Mask, rounding_of
 
 HOUR_S = 3600
 OWN_SCATTER_MIN = 5
-"""Fewer runs than this do not tell their scatter well (docs/adr/0003): that of their kind is taken, theirs in it."""
+"""Fewer runs than this have the pooled spread of their row (layout), their own in it (docs/adr/0003)."""
 _CENT = Decimal("0.01")
 _DIGITS = Decimal("1e-15")
 

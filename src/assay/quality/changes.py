@@ -12,9 +12,11 @@ performance histories; the statistic is A. N. Pettitt's (Appl. Stat. 28 (1979)),
 
 Runs that follow each other resemble each other, on a machine whose speed drifts, and chance then looks like a change.
 So a history in which nothing happened is one whose neighbours correlate as those of the table do: a first-order
-autoregression (with none, its ranks are a random permutation). The correlation is told from all histories of the table
-together. And as many histories are looked at, they are chosen so that of all that are named, few are named wrongly (Y.
-Benjamini and Y. Hochberg, J. R. Stat. Soc. B 57 (1995)). docs/speedup.md has both error rates, measured.
+autoregression (with none, its ranks are a random permutation). Sessions of several runs, and machines whose speed
+wanders, make differences that go on growing with the distance of two runs; so a random walk is added whose steps are as
+large as that growth shows. Both are estimated from all histories of the table together. And as many histories are
+looked at, they are chosen so that of all that are named, few are named wrongly (Y. Benjamini and Y. Hochberg, J. R.
+Stat. Soc. B 57 (1995)). docs/speedup.md has both error rates, measured.
 """
 
 from __future__ import annotations
@@ -47,6 +49,12 @@ _CELLS_MAX = 2_000_000
 _CELLS_IN_ALL_MAX = 20_000_000
 _FIRST_BATCH = 60
 """Enough draws to give up most histories in which nothing happened."""
+_NEAR, _FAR = 2, 8
+"""Distances of two runs whose differences show whether the level wanders."""
+_WANDER_ERRORS = 2.0
+_WANDER_NOISE_MIN = 0.1
+_CHI_SQUARE_MEDIAN = 0.4549
+"""Median of the square of a standard normal."""
 _TELLING = 5
 """With fewer draws beyond what was observed, more are made, where many histories make a smaller p count."""
 _WORTH_A_TEST = 2.3
@@ -171,11 +179,40 @@ def _levels(logs: Floats, unlike: Nothing) -> list[Floats]:
         del places[smallest]
 
 
-class Nothing:
-    """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded."""
+def wander_of(histories_logs: Sequence[Floats], correlation: float) -> float:
+    """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
-    def __init__(self, correlation: float = 0.0, seed: int = SEED) -> None:
+    From how much more runs differ that are :data:`_FAR` apart than runs that are :data:`_NEAR` apart, beyond what the
+    correlation of neighbours explains. Medians of squared differences: a single change of level is in few of them.
+    Raised by twice its standard error, as few runs do not show it well.
+    """
+    near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
+    pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
+    if not near or not far or not pairs:
+        return 0.0
+    explained = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
+    effective = max(1.0, pairs / _FAR)  # neighbouring differences share most of their runs
+    steps = max(0.0, far - explained) + min(1.0, _WANDER_ERRORS / float(np.sqrt(effective))) * max(0.0, far - explained)
+    step = steps / (_FAR - _NEAR)
+    run = max(near - _NEAR * step, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))
+    return float(np.sqrt(step / run))
+
+
+def _squared_difference(histories_logs: Sequence[Floats], apart: int) -> float:
+    """Return the mean square of differences between runs that are ``apart``, by their median if they were normal."""
+    squares = [(logs[apart:] - logs[:-apart]) ** 2 for logs in histories_logs if len(logs) > apart]
+    return float(np.median(np.concatenate(squares))) / _CHI_SQUARE_MEDIAN if squares else 0.0
+
+
+class Nothing:
+    """The statistic of histories in which nothing happened, by their length; drawn as they are needed, and seeded.
+
+    ``wander``: the step of a random walk that is added, in standard deviations of a run (:func:`wander_of`).
+    """
+
+    def __init__(self, correlation: float = 0.0, seed: int = SEED, wander: float = 0.0) -> None:
         self.correlation = round(correlation, 2)
+        self.wander = round(wander, 2)
         self._seed = seed
         self._drawn: dict[int, Floats] = {}
 
@@ -185,6 +222,8 @@ class Nothing:
         values = rng.standard_normal((count, n))
         for at in range(1, n if self.correlation else 1):
             values[:, at] = self.correlation * values[:, at - 1] + np.sqrt(1 - self.correlation**2) * values[:, at]
+        if self.wander:
+            values += self.wander * np.cumsum(rng.standard_normal((count, n)), axis=1)
         ranks = values.argsort(axis=1).argsort(axis=1).astype(np.float64)
         self._drawn[n] = np.concatenate([known, _largest(ranks, _intervals(n))[0]])
         return self._drawn[n]
@@ -206,6 +245,12 @@ class Nothing:
                 wanted = min(most, 10 * wanted)
             room = max(_FIRST_BATCH, _CELLS_MAX // n)
             drawn = self._more(n, min(wanted - len(used), room if len(used) else _FIRST_BATCH))
+
+
+def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
+    """Return what chance does to histories whose runs depend on each other as in these."""
+    correlation = correlation_of(histories_logs)
+    return Nothing(correlation, wander=wander_of(histories_logs, correlation))
 
 
 def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
@@ -256,7 +301,7 @@ def changes_of(
         raise ValueError("a history needs positive finite durations and known start times")
     when, times = _recent(started_unix_s, durations_s)
     logs = np.log(times)
-    found = change_places(logs, nothing or Nothing(correlation_of([logs])), alpha=alpha)
+    found = change_places(logs, nothing or nothing_of([logs]), alpha=alpha)
     bounds = [0, *(place for place, _ in found), len(times)]
     return tuple(
         Change(
@@ -315,7 +360,7 @@ def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
     members = [mine for mine in np.split(rows, starts[1:]) if len(mine) >= RUNS_MIN]
     series = [_recent(table.values["started_unix_s"][mine], table.values["duration_s"][mine]) for mine in members]
     logs = [np.log(times) for _, times in series]
-    nothing = Nothing(correlation_of(logs))
+    nothing = nothing_of(logs)
     draws = min(DRAWS_MAX, int(10 * max(1, len(logs)) / FALSE_SHARE_MAX))
     p = np.array([_test(values, nothing, alpha, draws)[0] for values in logs])
     found = []

@@ -30,7 +30,10 @@ from assay.statistics import (
 REPETITIONS_MIN = 3
 """With two runs nobody can say which of them is off."""
 OWN_SCATTER_MIN = 8
-"""Fewer repetitions than this do not tell a configuration's scatter; its workload's is taken."""
+"""With fewer repetitions than this, a configuration has the spread of its workload."""
+OWN_SCATTER_ALONE_MIN = 20
+"""With fewer repetitions than this, a configuration has at least the spread of its workload: eight runs that happen to
+be close together would make a ninth an outlier."""
 SCATTER_MIN = 0.02
 """Run times of the same thing scatter by at least 2 %: a z score never counts smaller differences as large."""
 NORMAL = 1.4826
@@ -202,6 +205,13 @@ def _scale_by_work(apart: Floats, work: Ints, count: int) -> Floats:
     return np.maximum(scale, SCATTER_MIN)
 
 
+def _differences_within(logs: Floats, configuration: Ints, work: Ints) -> tuple[Floats, Ints]:
+    """Return the difference of each run to the next one of its configuration, and the work of each."""
+    order = np.argsort(configuration, kind="stable")
+    alike = configuration[order][1:] == configuration[order][:-1]
+    return np.diff(logs[order])[alike], work[order][1:][alike]
+
+
 def expectations(table: RunTable, configurations: Groups, works: Groups, learn: Mask) -> Expectation:
     """Return what the rows of ``learn`` let one expect of each of them; NaN for the other rows."""
     rows = np.flatnonzero(learn)
@@ -219,13 +229,15 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     apart = logs - expected
     repeated = n >= REPETITIONS_MIN
     some = np.flatnonzero(repeated)
-    # The median of few runs lies on or near one of them, so deviations from it come out too small.
-    widened = apart[some] * np.sqrt(sizes / np.maximum(sizes - 1.0, 1.0))[same.of_row[some]]
-    scatter = _scale_by_work(widened, work[some], works.count)[work]
+    # The median of three runs is one of them: deviations from it are too small, differences between runs are not.
+    steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
+    scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
     often = np.flatnonzero(n >= OWN_SCATTER_MIN)
     if len(often):
         groups = Groups(same.of_row[often], same.count)
-        scatter[often] = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
+        own = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
+        few = n[often] < OWN_SCATTER_ALONE_MIN
+        scatter[often] = np.where(few, np.fmax(own, scatter[often]), own)
     if not repeated.all():
         present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
         example = first_rows(same)[present]

@@ -17,7 +17,7 @@ from assay.compare.summary import LevelSummary, summarise_set
 from assay.compare.verdict import RUNS_MIN
 from assay.cost.parts import Counts, counts_from_facts
 from assay.cost.prices import LayoutPrice, run_price
-from assay.cost.run_cost import Times, mean_errors, mean_intervals, pooled_scatter, times_of
+from assay.cost.run_cost import Times, mean_errors, mean_intervals, scatter_by, times_of
 from assay.cost.storage import cost_per_performance
 from assay.cost.tco import CostRatio, Rounding, Runtime, TcoRow, cost_ratio, tco
 from assay.errors import RepositoryError, SpecificationError
@@ -116,13 +116,16 @@ def _times(summaries: Sequence[LevelSummary]) -> Times:
 def _runtimes(timed: Sequence[_Timed], beside: Sequence[_Timed]) -> dict[tuple[str, str], Runtime]:
     """Return how long each job takes.
 
-    Few runs have the pooled scatter of their work on their cluster ``beside`` them, as in ``assay cost``.
+    Few runs have the pooled spread of their layout in their work ``beside`` them, as in ``assay cost``.
     """
     found = {}
     for work in dict.fromkeys(_work(*one) for one in timed):
         of_work = [one for one, run in timed if _work(one, run) == work]
-        times, pooled = _times(of_work), pooled_scatter(_times([one for one, run in beside if _work(one, run) == work]))
-        low, high = mean_intervals(times, mean_errors(times, *pooled))
+        like = [one for one, run in beside if _work(one, run) == work]
+        layouts = {level: number for number, level in enumerate(dict.fromkeys(one.level for one in [*like, *of_work]))}
+        kinds, wanted = (np.array([layouts[one.level] for one in rows], dtype=np.int64) for rows in (like, of_work))
+        times = _times(of_work)
+        low, high = mean_intervals(times, mean_errors(times, *scatter_by(_times(like), kinds, wanted)))
         for place, one in enumerate(of_work):
             known, mean_s = bool(np.isfinite(low[place])), float(times.mean_s[place])
             found[name_of(one), one.level] = Runtime(

@@ -3,7 +3,7 @@
 In: a table of runs of one job or several, the factors that make a row, and how rows are made: ``best`` takes, of a
 row's configurations (equal in everything), the one with the smallest geometric mean; ``all`` every run, whatever else
 differs; ``fastest`` the one fastest run, as in ALOJA and in BSC's table 2. Out: rows of the table, and the scatter that
-a row of few runs borrows: that of the repetitions of its job, of the kind that rows are made of.
+a row of few runs has: that of the repetitions of its own configurations.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from assay.cost.run_cost import pooled_scatter, scatter_by, times_of
+from assay.cost.run_cost import scatter_by, times_of
 from assay.quality.flagging import odd_times
 from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, usable, warm_beside_cold
 
@@ -97,15 +97,13 @@ def choose(table: RunTable, counted: Ints, flagged: Ints, by: Sequence[str], tak
 def scatter_of(
     table: RunTable, counted: Ints, by: Sequence[str], take: Take, examples: Ints
 ) -> tuple[float | Floats, float | Floats]:
-    """Return the variance of a log time within what rows are made of, and its degrees of freedom.
+    """Return the variance of a log time within what each row is made of, and its degrees of freedom.
 
-    Of the cluster that each row's run in ``examples`` is of, as far as something repeats there, so that a row is as
-    sure among other clusters as alone; of the whole job where rows are of several clusters.
+    Spread is pooled over the configurations of a row (such as a layout) only, as layouts differ in it. A row in which
+    nothing repeats has that of the whole job.
     """
     names = by if take == "all" else _varying(table)
     groups = _grouped(table, counted, names)
     times = times_of(table.values["duration_s"][counted], groups.of_row, groups.count)
-    if "cluster" not in names:
-        return pooled_scatter(times)
-    clusters = table.columns["cluster"].codes
-    return scatter_by(times, clusters[counted][first_rows(groups)], clusters[examples])
+    rows = groups_by(table, by).of_row
+    return scatter_by(times, rows[counted][first_rows(groups)], rows[examples])

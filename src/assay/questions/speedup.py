@@ -14,6 +14,7 @@ from assay.compare.derived_factors import with_factors
 from assay.compare.differences import environment_warnings, host_facts
 from assay.compare.matched import baseline_of, combined_or_named, match, stratify
 from assay.compare.published import AVERAGE, PublishedFigure, aloja, lisa14
+from assay.compare.sessions import session_warnings
 from assay.compare.significance import BestSet, best_of
 from assay.compare.speedups import Speedup, speedups_of
 from assay.compare.together import ComparedLevels, compared_levels, fits
@@ -36,6 +37,13 @@ def _moving(table: RunTable, names: Sequence[str]) -> list[CodedWarning]:
         for name, other in pairs
         if other and other not in names
     ]
+
+
+def _confounding(found: Sequence[Speedup]) -> list[CodedWarning]:
+    """Return a warning for ignored factors that differ between the sides of some comparison."""
+    names = dict.fromkeys(name for item in found for name in item.confounded)
+    why = "it differs between the two sides, so nothing is concluded"
+    return [CodedWarning(WarningCode.CONFOUNDED, f"confounded by {name}: {why}") for name in names]
 
 
 def differences(repository: Repository, table: RunTable, factor: str, found: Sequence[Speedup]) -> list[CodedWarning]:
@@ -99,7 +107,10 @@ def speedups_over(
     found = speedups_of(matched, first, by=group, fitted=None if deployments else fitted)
     best = best_of(alike, group, fitted) if group else []
     known = compared_levels(alike, strata, fitted, first)
-    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(known), tuple(_moving(table, factors)))
+    warnings = (*_confounding(found), *session_warnings([s for s in found if s.log_error is not None]))
+    best = [] if any(item.confounded for item in found) else best
+    warnings = (*warnings, *_moving(table, factors))
+    return SpeedupView(name, first, group, tuple(found), tuple(best), tuple(known), warnings)
 
 
 def speedup_view(

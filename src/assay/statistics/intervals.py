@@ -26,6 +26,8 @@ from assay.statistics.arrays import Floats, Ints
 from assay.statistics.sessions import SideSessions
 
 LEVEL = 0.95
+UNEQUAL_MIN = 1.5
+"""How many times as many values the other side must have, from which a side has at least the other's variance."""
 _UNITS = (1.0, 0.1, 0.01, 0.001)
 """What times are rounded to, s: of each run the coarsest of which its time is a multiple."""
 _NO_SCATTER = 1e-24
@@ -92,12 +94,25 @@ def means_by(values: Floats, group: Ints, count: int, rounding: Floats | None = 
     return Means(n, mean, variance, off)
 
 
+def _at_least(side: Means, other: Means) -> tuple[Floats, Floats]:
+    """Return the variance of each group of ``side``, where it has few values at least the other's, and its degrees."""
+    with np.errstate(invalid="ignore"):
+        borrowed = (other.n >= UNEQUAL_MIN * side.n) & (other.variance > side.variance)
+    variance, n = np.where(borrowed, other.variance, side.variance), np.where(borrowed, other.n, side.n)
+    return variance, n - 1.0
+
+
 def difference(a: Means, b: Means) -> Differences:
-    """Return ``a`` - ``b`` by group, with Welch's degrees of freedom. Both sides of every group have a value."""
-    from_a, from_b = a.variance / a.n, b.variance / b.n
+    """Return ``a`` - ``b`` by group, with Welch's degrees of freedom. Both sides of every group have a value.
+
+    A side with far fewer values than the other (:data:`UNEQUAL_MIN`) has at least the other's variance: three of twenty
+    bimodal times are often all of one mode, and look far too sure.
+    """
+    (variance_a, free_a), (variance_b, free_b) = _at_least(a, b), _at_least(b, a)
+    from_a, from_b = variance_a / a.n, variance_b / b.n
     error = from_a + from_b
     with np.errstate(invalid="ignore", divide="ignore"):
-        degrees = error**2 / (from_a**2 / (a.n - 1) + from_b**2 / (b.n - 1))
+        degrees = error**2 / (from_a**2 / free_a + from_b**2 / free_b)
     degrees = np.where(error > 0, degrees, a.n + b.n - 2.0)
     return Differences(a.mean - b.mean, error, degrees, a.rounding + b.rounding)
 
