@@ -374,12 +374,28 @@ def over_deployments(log_ratio: Floats, deployment: Ints, rounding: Floats | Non
 
 
 def combine(parts: Sequence[LogMean]) -> LogMean:
-    """Return the mean of log speedups that answer one question, each counting the same; errors are independent."""
-    errors = np.array([part.error**2 for part in parts])
-    degrees = satterthwaite(errors, np.array([part.degrees for part in parts]))
+    """Return the mean of log speedups that answer one question, each counting the same.
+
+    Errors are independent, but what sessions add to them is not: all parts may rest on the same two sessions.
+    """
+    count = len(parts)
+    own = [part.sessions or part for part in parts]
+    errors = np.array([part.error**2 for part in own]) / count**2
+    degrees = np.array([part.degrees for part in own])
     mean = float(np.mean([part.mean for part in parts]))
     off = float(np.mean([part.rounding for part in parts]))
-    return LogMean(mean, float(np.sqrt(errors.sum())) / len(parts), degrees, OVER_GROUPS, parts[0].holds_for, off)
+    alone = LogMean(
+        mean, float(np.sqrt(errors.sum())), satterthwaite(errors, degrees), OVER_GROUPS, parts[0].holds_for, off
+    )
+    added = [np.sqrt(max(0.0, part.error**2 - one.error**2)) for part, one in zip(parts, own, strict=True)]
+    shared = float(np.mean(added))
+    known = [part.sessions for part in parts if part.sessions]
+    if not known or not shared > 0:
+        return alone
+    both = np.array([alone.error**2, shared**2])
+    free = satterthwaite(both, np.array([alone.degrees, min(part.spread.degrees for part in known)]))
+    told = replace(known[0], error=alone.error, degrees=alone.degrees, unordered=any(p.unordered for p in known))
+    return replace(alone, error=float(np.sqrt(both.sum())), degrees=free, sessions=told)
 
 
 def pick(found: Pairs, keep: Ints) -> Pairs:

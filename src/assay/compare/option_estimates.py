@@ -9,12 +9,14 @@ the same data and can be ranked; unless it contradicts the groups that hold both
 are compared through other options; options without any such connection are not compared.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from assay.compare.matched import SETS_MIN, LogMean, MatchedSets, Strata, log_mean, pairs, side, stratify
+from assay.compare.confounding import confounded_by
+from assay.compare.dependence import dependence_of, over_levels
+from assay.compare.matched import SETS_MIN, LogMean, MatchedSets, Pairs, Strata, log_mean, pairs, side, stratify
 from assay.compare.together import Fit, contradicts, fits
 from assay.statistics import Ints, Means
 
@@ -67,7 +69,14 @@ class OptionEstimates:
         ranked = len(fit.codes) > 2 and len(both.sets) >= SETS_MIN and not len(both.deployment)
         if ranked and joint is not None and joint.p is not None and not contradicts(direct, joint):
             direct = joint
-        return PairEstimate(direct, len(both.sets), runs, both.sets)
+        return PairEstimate(self._allowing(direct, both, (first, second)), len(both.sets), runs, both.sets)
+
+    def _allowing(self, mean: LogMean, both: Pairs, options: tuple[int, int]) -> LogMean:
+        """Return the estimate with an error that allows for a factor that it depends on; without one if confounded."""
+        if self.matched.ignored and confounded_by(self.matched, both.sets, options):
+            return replace(mean, error=float("nan"), sessions=None)
+        depends = dependence_of(self.matched, both)
+        return over_levels(mean, both, *depends) if depends else mean
 
     def _runs(self, stratum: int, code: int) -> int:
         rows = slice(int(self.matched.starts[code]), int(self.matched.starts[code + 1]))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from assay.compare.answers import Answer, ClusterLine, answer_of, answers_of, cluster_lines, trimmed
+from assay.compare.confounding import confounded_by
 from assay.compare.dependence import Dependence, dependence_of, over_levels
 from assay.compare.matched import (
     COUNTED,
@@ -42,9 +43,6 @@ from assay.compare.verdict import Basis, Conclusion, Corrected, judge
 from assay.errors import SpecificationError
 from assay.model import Origin
 from assay.statistics import Estimate, Means, holm, means_by, require_factor
-
-_SHARE_APART = 0.01
-"""Shares of the two sides' runs that differ by more than this confound a comparison."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,27 +133,6 @@ def _differing(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> d
     return counts
 
 
-def _confounded(matched: MatchedSets, found: Pairs, levels: tuple[int, int]) -> tuple[str, ...]:
-    """Return the ignored factors whose levels have other shares of the two sides' runs in some of the found sets."""
-    wanted = np.isin(np.arange(matched.sets.count), found.sets)
-    names = []
-    for name in matched.ignored:
-        column = matched.table.columns[name]
-        width = len(column.levels) + 1
-        shares = []
-        for level in levels:
-            rows = np.arange(matched.starts[level], matched.starts[level + 1])
-            rows = rows[wanted[matched.sets.of_row[rows]]]
-            of_set = matched.sets.of_row[rows]
-            n = np.bincount(of_set, minlength=matched.sets.count)
-            key, count = np.unique(of_set * width + column.codes[matched.positions[rows]] + 1, return_counts=True)
-            shares.append(dict(zip(key.tolist(), (count / n[key // width]).tolist(), strict=True)))
-        b, c = shares
-        if any(abs(b.get(key, 0.0) - c.get(key, 0.0)) > _SHARE_APART for key in b.keys() | c.keys()):
-            names.append(name)
-    return tuple(names)
-
-
 def _unmatched(
     strata: Strata, stratum: int, levels: tuple[int, int], used: tuple[int, int], names: tuple[str, str]
 ) -> dict[str, int]:
@@ -188,7 +165,7 @@ def _candidate_speedups(
         level = strata.levels(matched.table, int(stratum))
         used = int(mine.n[0].sum()), int(mine.n[1].sum())
         cluster = matched.cluster[mine.sets] if len(matched.cluster) else matched.cluster
-        confounded = _confounded(matched, mine, (baseline, candidate)) if matched.ignored else ()
+        confounded = confounded_by(matched, mine.sets, (baseline, candidate)) if matched.ignored else ()
         mean, depends = log_mean(mine), dependence_of(matched, mine)
         if mean is not None and depends is not None:
             mean = over_levels(mean, mine, *depends)

@@ -20,13 +20,15 @@ from assay.compare.derived_factors import with_factors
 from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
 from assay.compare.matched import COUNTED, STRATA, combined_or_named, match
 from assay.compare.option_estimates import OptionEstimates
+from assay.compare.sessions import session_warnings
 from assay.errors import SpecificationError, did_you_mean
 from assay.model import LAYOUT_FACTOR
-from assay.questions.decisions.caveats import caveats_of
+from assay.questions.decisions.caveats import caveats_of, in_order
 from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.headline import Row, headline_of
-from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.statistics import RunTable, hard_disk_layouts, require_factor, usable
+from assay.wording import capitalised
 
 
 def decide(table: RunTable, request: DecisionRequest, costs: RunCosts | None = None) -> tuple[Decision, ...]:
@@ -153,4 +155,7 @@ def _decision(
     matched = times.matched
     of_decision = np.isin(times.strata.of_set[matched.sets.of_row], strata)
     of_decision &= np.isin(matched.table.columns[factor].codes[matched.positions], options)
-    return replace(decision, caveats=caveats_of(decision, matched, matched.positions[of_decision], request, costs))
+    caveats = caveats_of(decision, matched, matched.positions[of_decision], request, costs)
+    sessions = session_warnings(row.time.mean for row in rows if row.time)
+    told = [Caveat(CaveatKind.SESSIONS, f"{capitalised(warning.words)}.") for warning in sessions]
+    return replace(decision, caveats=in_order([*caveats, *told]))
