@@ -22,20 +22,20 @@ from assay.questions.decisions.sentences import answer_of, cost_headline, eviden
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
 from assay.questions.json_values import json_value
 from assay.statistics import table_of
-from builders import PRICES_YAML, build_repository, make_run, price_book, study_runs
+from builders import PRICES_YAML, build_repository, interleaved, make_run, price_book, study_runs
 from web_support import client_of
 
 pytestmark = pytest.mark.slow
 
 
 def group(times_s: Mapping[str, Sequence[float]], first: int = 0, **changes: object) -> list[Run]:
-    """Return one matched group: runs with these times by layout."""
-    return [
+    """Return one matched group: runs with these times by layout, started in turns."""
+    return interleaved(
         make_run(first + number, layout=layout, levels={"layout": layout}, duration_s=duration_s, **changes)
         for number, (layout, duration_s) in enumerate(
             (layout, duration_s) for layout, times in times_s.items() for duration_s in times
         )
-    ]
+    )
 
 
 def decided(runs: Sequence[Run], factor: str = "layout", **request: object) -> Decision:

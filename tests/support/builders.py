@@ -64,7 +64,7 @@ def make_run(number: int = 0, **changes: Any) -> Run:
         attempt=1,
         duration_s=60.0,
         cold=True,
-        started_at=f"2026-01-05T10:{number // 60:02d}:{number % 60:02d}Z",
+        started_at=f"2026-01-05T{10 + number // 3600:02d}:{number // 60 % 60:02d}:{number % 60:02d}Z",
         data_bytes=500_000_000,
         environment={
             "kernel": "6.1.0-18",
