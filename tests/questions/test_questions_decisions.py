@@ -14,9 +14,11 @@ from click.testing import CliRunner
 
 from assay.cli.main import assay
 from assay.compare.device_classes import DeviceClass, device_class_of
+from assay.compare.scalability import ScalabilityLaw
 from assay.errors import SpecificationError
 from assay.model.run import Origin, Run, RunStatus
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.curve import curve_of
 from assay.questions.decisions.decide import baseline_of_options, decide
 from assay.questions.decisions.sentences import answer_of, cost_headline, evidence, headline, option_text
 from assay.questions.decisions.values import CaveatKind, Decision, DecisionRequest, Verdict
@@ -250,3 +252,42 @@ def test_terminal_json_and_api_give_the_same_decision(tmp_path: Path) -> None:
     for result in decision.results:
         assert result.time is not None
         assert f"{result.time.ratio:.2f}×" in shown
+
+
+def by_workers(times_s: Mapping[int, float]) -> list[Run]:
+    """Return three runs at each number of workers."""
+    return [
+        make_run(10 * workers + n, levels={"workers": str(workers)}, duration_s=time_s * (1 + n / 500))
+        for workers, time_s in times_s.items()
+        for n in range(3)
+    ]
+
+
+def test_a_numeric_factor_has_a_curve_with_efficiency_a_law_and_a_knee() -> None:
+    law = ScalabilityLaw(0.05, 0.01, 0.0)
+    runs = by_workers({n: 100 / law.speed(n / 2) for n in (2, 4, 8, 16, 24)})
+    decision = decided(runs, "workers")
+    curve = curve_of(decision)
+    assert curve is not None
+    assert [point.level for point in curve.points] == [2, 4, 8, 16, 24]
+    for point in curve.points:
+        assert point.speed == pytest.approx(law.speed(point.level / 2), rel=1e-6)
+        assert point.efficiency == pytest.approx(point.speed / (point.level / 2))
+    assert curve.law is not None
+    assert curve.law.contention == pytest.approx(0.05, rel=1e-3)
+    assert curve.law.coherency == pytest.approx(0.01, rel=1e-3)
+    assert curve.law.peak == pytest.approx(math.sqrt(0.95 / 0.01))
+    assert curve.knee == 16
+    assert "The fitted scalability law peaks at 19.5." in curve.sentence
+    assert "Beyond 16, no measured step adds more than 5%" in curve.sentence
+
+
+def test_a_law_that_does_not_fit_or_peaks_far_beyond_the_measured_levels_is_not_stated() -> None:
+    jagged = curve_of(decided(by_workers({2: 100.0, 4: 30.0, 8: 90.0, 16: 20.0}), "workers"))
+    assert jagged is not None
+    assert jagged.law is None
+    straight = curve_of(decided(by_workers({n: 100 / n for n in (1, 2, 3, 4)}), "workers"))
+    assert straight is not None
+    assert "scalability law" not in straight.sentence
+    assert curve_of(decided(by_workers({2: 100.0, 4: 60.0}), "workers")) is None
+    assert curve_of(decided(group({"HD2": [60.0, 61.0, 59.0], "SS2": [30.0, 31.0, 29.0]}))) is None

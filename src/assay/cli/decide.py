@@ -8,6 +8,7 @@ import click
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.reading import read_flagged
 from assay.model import PriceBook
+from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.sentences import (
     answer_of,
     basis_text,
@@ -21,7 +22,7 @@ from assay.questions.decisions.sentences import (
 )
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.json_values import json_value
-from assay.wording import NOTHING, origin_badge, ratio, workload_title
+from assay.wording import NOTHING, column_title, interval, origin_badge, ratio, workload_title
 
 ROWS_SHOWN = 10
 """Maximum rows of a table without ``--all``."""
@@ -33,6 +34,8 @@ def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -
     click.echo(evidence(decision))
     if money := cost_headline(decision):
         click.echo(money)
+    if curve := curve_of(decision):
+        _print_curve(decision, curve)
     click.echo()
     results = sorted(decision.results, key=lambda result: result.time is None)
     shown = results if rows is None else results[:rows]
@@ -54,6 +57,22 @@ def print_decision(decision: Decision, *, rows: int | None, printed: set[str]) -
         f"{decision.runs:,} runs, {scale}. Verdicts are corrected for {decision.family} comparisons (Holm); equivalent "
         f"means within {100 * decision.margin:g} %."
     )
+
+
+def _print_curve(decision: Decision, curve: Curve) -> None:
+    click.echo(f"{curve.sentence}\n")
+    rows = [
+        (
+            f"{point.level:g}",
+            ratio(point.speed),
+            interval(point.low, point.high),
+            NOTHING if point.efficiency is None else f"{point.efficiency:.0%}",
+            ratio(point.cost),
+        )
+        for point in curve.points
+    ]
+    headers = (column_title(decision.factor), "Speed", "95 % interval", "Parallel efficiency", "Cost per job")
+    print_table(headers, rows)
 
 
 def _cells(decision: Decision, result: WorkloadResult, *, priced: bool) -> list[str]:

@@ -59,7 +59,7 @@ def decide(table: RunTable, request: DecisionRequest, costs: RunCosts | None = N
         for options in connected_options(times, strata)
         if (decision := _decision(times, money, strata, options, request, costs)) is not None
     ]
-    return tuple(sorted(decisions, key=lambda decision: -decision.runs))
+    return tuple(sorted(decisions, key=lambda decision: (decision.family == 0, -decision.runs)))
 
 
 def strata_by_origin(estimates: OptionEstimates) -> list[list[int]]:

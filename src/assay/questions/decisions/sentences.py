@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
 from assay.compare.matched import HoldsFor
 from assay.model import LAYOUT_FACTOR, Origin
+from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, Verdict, WorkloadResult
 from assay.wording import (
     capitalised,
@@ -179,7 +180,7 @@ def _spread(decision: Decision, option: str) -> str:
         for result in decision.results
         if result.option == option and result.workload in decision.shared_workloads
     ]
-    if len(results) < 2:
+    if len(results) < 2 or not any(result.time and result.time.low is not None for result in results):
         return ""
     faster, slower = (
         sum(result.verdict is verdict for result in results) for verdict in (Verdict.FASTER, Verdict.SLOWER)
@@ -236,12 +237,19 @@ class DecisionAnswer:
     """What the leading option costs; None without prices."""
     sentences: tuple[str, ...]
     """One sentence for each result."""
+    curve: Curve | None
+    """Speed, efficiency and cost by level, where the options are three or more numbers."""
     decision: Decision
 
 
 def answer_of(decision: Decision) -> DecisionAnswer:
     """Return the decision with its sentences."""
-    sentences = tuple(result_sentence(decision, result) for result in decision.results)
     return DecisionAnswer(
-        question(decision), headline(decision), evidence(decision), cost_headline(decision), sentences, decision
+        question=question(decision),
+        headline=headline(decision),
+        evidence=evidence(decision),
+        cost=cost_headline(decision),
+        sentences=tuple(result_sentence(decision, result) for result in decision.results),
+        curve=curve_of(decision),
+        decision=decision,
     )
