@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from assay.cli.terminal import escape_output
+from assay.cli.terminal import escaped_output
 from assay.errors import AssayError, did_you_mean
 
 # Command name to (module, attribute, one-line help): the help is here so that `assay --help` imports no command.
@@ -109,19 +109,19 @@ def assay() -> None:
 
 def main() -> None:
     """Entry point: run the command; end with the error's exit code and its words on stderr, without a traceback."""
-    escape_output()
-    try:
-        code = assay(standalone_mode=False)
-    except AssayError as error:
-        click.echo(f"assay: {error}", err=True)
-        sys.exit(error.exit_code)
-    except click.exceptions.Abort:
-        click.echo("assay: interrupted", err=True)
-        sys.exit(130)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(141)
-    sys.exit(code if isinstance(code, int) else 0)
+    with escaped_output():
+        try:
+            code = assay(standalone_mode=False)
+        except AssayError as error:
+            click.echo(f"assay: {error}", err=True)
+            sys.exit(error.exit_code)
+        except click.exceptions.Abort:
+            click.echo("assay: interrupted", err=True)
+            sys.exit(130)
+        except click.ClickException as error:
+            error.show()
+            sys.exit(error.exit_code)
+        except BrokenPipeError:
+            sys.stderr.close()
+            sys.exit(141)
+        sys.exit(code if isinstance(code, int) else 0)

@@ -5,46 +5,50 @@ for bold are printed as they are. Sequences by which assay moves the cursor go t
 stream that :func:`unescaped` returns.
 """
 
-import io
 import re
 import sys
-from collections.abc import Callable
-from typing import IO, TextIO, cast
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 from assay.wording.control_characters import printable
 
 _KEPT = re.compile(r"(\x1b\[[01]m|\r\n)")
 
 
-class _EscapingStream(io.TextIOWrapper):
+class _EscapingStream:
+    """A text stream that escapes what is written to it; all else is the stream's."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unescaped = stream
+
     def write(self, text: str) -> int:
-        super().write("".join(part if _KEPT.fullmatch(part) else printable(part) for part in _KEPT.split(text)))
+        parts = (part if _KEPT.fullmatch(part) else printable(part) for part in _KEPT.split(text))
+        self.unescaped.write("".join(parts))
         return len(text)
 
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
 
-class _Unescaped:
-    """An escaping stream as it was before, for libraries that draw with control sequences."""
-
-    def __init__(self, stream: _EscapingStream) -> None:
-        self._stream = stream
-        self.write: Callable[[str], int] = super(_EscapingStream, stream).write
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self._stream, name)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.unescaped, name)
 
 
-def escape_output() -> None:
-    """Escape what the program prints from now on to stdout and stderr."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if isinstance(stream, io.TextIOWrapper) and not isinstance(stream, _EscapingStream):
-            encoding, errors, by_line = stream.encoding, stream.errors, stream.line_buffering
-            setattr(sys, name, _EscapingStream(stream.detach(), encoding, errors, line_buffering=by_line))
+@contextmanager
+def escaped_output() -> Iterator[None]:
+    """Escape what the program prints to stdout and stderr inside the block."""
+    out, err = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = cast("TextIO", _EscapingStream(out)), cast("TextIO", _EscapingStream(err))
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = out, err
 
 
-def unescaped(stream: TextIO) -> IO[str]:
+def unescaped(stream: TextIO) -> TextIO:
     """Return a stream that prints control sequences: text that is not assay's is escaped before it goes there."""
-    return cast("IO[str]", _Unescaped(stream)) if isinstance(stream, _EscapingStream) else stream
+    return stream.unescaped if isinstance(stream, _EscapingStream) else stream
 
 
 def send_control(sequence: str, stream: TextIO) -> None:
