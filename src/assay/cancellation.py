@@ -7,11 +7,12 @@ no wait for it is endless.
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from assay.errors import HostError
+from assay.process import ENDING
 
 T = TypeVar("T")
 
@@ -77,3 +78,28 @@ def _place(task: asyncio.Future[Any]) -> str:
             where = f", at {file.name}:{frame.f_lineno}"
         awaited = getattr(awaited, "cr_await", None)
     return f"{getattr(task.get_coro(), '__qualname__', task.get_name())}{where}"
+
+
+def run_interruptibly(work: Coroutine[Any, Any, T], say: Callable[[str], None]) -> T:
+    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and it cleans up undisturbed."""
+
+    async def main() -> T:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def cancel() -> None:
+            if not task.cancelling():
+                say("stopping; finished runs are kept")
+                task.cancel()
+
+        for number in ENDING:
+            loop.add_signal_handler(number, cancel)
+        try:
+            return await work
+        finally:
+            await end_tasks(*(asyncio.all_tasks() - {task}))
+
+    try:
+        return asyncio.run(main())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

@@ -65,7 +65,7 @@ def test_a_pause_of_assay_beyond_the_jobs_end_changes_no_time_and_the_run_is_not
     assert source == "wall time of the client program, by the master's clock"
     assert (status, failure_class) == ("invalid", "infrastructure")
     assert "assay itself did not run for " in cause
-    assert f"the job took {duration_s:.1f} s on the master" in cause
+    assert f"which took {duration_s:.1f} s on the master" in cause
 
 
 @pytest.mark.slow
@@ -90,9 +90,11 @@ async def test_the_heart_counts_a_suspended_machine_and_only_a_pause_that_change
         heartbeat._beat()
     assert heartbeat.took_s == MISSED_S + 2
     assert heartbeat.pause(MISSED_S + 2 - DISAGREE_S / 2) is None
-    assert heartbeat.pause(None) == "assay itself did not run for 10 s"
+    assert heartbeat.pause(None) == "assay itself did not run for 10 s during the job"
     words = heartbeat.pause(5.0)
-    assert words == "assay itself did not run for 10 s: the job took 5.0 s on the master, 12.0 s by assay's clock"
+    assert words == (
+        "assay itself did not run for 10 s during the job, which took 5.0 s on the master and 12.0 s by assay's clock"
+    )
     times_s = iter([0.0, MISSED_S - 1, MISSED_S])
     busy = Heartbeat(lambda: next(times_s))
     busy._beat()

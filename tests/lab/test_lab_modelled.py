@@ -147,7 +147,7 @@ def test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole(tmp_path: 
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert [status.state for status in labs(tmp_path)] == ["broken"]
-    with pytest.raises(LabError, match=r"daemon behind the disks of the lab .* is gone"):
+    with pytest.raises(LabError, match=rf"the lab {name} is broken: the daemon behind its disks is gone"):
         Lab.attach(name, tmp_path)
     remove(name, tmp_path)
     assert left_of(name, tmp_path) == []

@@ -265,10 +265,13 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     arguments += ["--over", "containers=1..6", "--over", "compression=none,snappy"]
     arguments += ["--simulate", "--repository", str(tmp_path), "--json"]
     first = CliRunner().invoke(assay, [*arguments, "--until", "3 runs"])
+    assert first.exit_code == 1, "the search is not over"
     told = json.loads(first.stdout)
     assert (told["searched"], told["complete"], told["ratio"]) == (3, False, None)
     assert "the search goes on: 3 of 8" in told["claim"]
-    second = json.loads(CliRunner().invoke(assay, arguments).stdout)
+    rest = CliRunner().invoke(assay, arguments)
+    assert rest.exit_code == 0
+    second = json.loads(rest.stdout)
     assert second["campaign_id"] == told["campaign_id"]
     assert [one["run_id"] for one in second["trials"][:3]] == [one["run_id"] for one in told["trials"]]
     assert second["complete"]
@@ -278,6 +281,7 @@ def test_a_tuning_by_simulation_stops_goes_on_and_tells_what_came_of_it(tmp_path
     assert second["origin"] == "simulated"
     third = CliRunner().invoke(assay, arguments)
     assert "nothing is left to run" in third.output
+    assert third.exit_code == 0
     state = tuning_state(Repository.open(tmp_path), told["campaign_id"][:8])
     assert state.complete
     other = json.loads(CliRunner().invoke(assay, [*arguments, "--strategy", "random"]).stdout)

@@ -73,10 +73,11 @@ def status_of(
     finished = gathered.finished
     if status is RunStatus.VALID and finished is not None:
         spoiled = spoiling(gathered.seen, finished.started_unix_s, finished.outcome.duration_s)
-        spoiled += [finished.pause] if finished.pause else []
-        if not spoiled:
+        causes = [f"{'; '.join(spoiled)}, while the job ran"] if spoiled else []
+        causes += [finished.pause] if finished.pause else []
+        if not causes:
             return status, why, failure_class
-        return RunStatus.INVALID, f"{'; '.join(spoiled)}, while the job ran", FailureClass.INFRASTRUCTURE
+        return RunStatus.INVALID, "; ".join(causes), FailureClass.INFRASTRUCTURE
     if isinstance(cause, LabError):  # what hosts say of devices came of it
         return status, why, failure_class
     hosts = [words for words in of_hosts(gathered.seen) if words not in (why or "")]

@@ -91,6 +91,8 @@ class Made:
     """Why the call ended with runs left; None when it made all."""
     lab_lost: LabLostError | None = None
     """What the lab has lost, if that is why."""
+    hopeless: int = 0
+    """Attempts that were stopped because faster runs are known."""
 
 
 class Loop:
@@ -245,6 +247,8 @@ class Loop:
         self.made.statuses[str(published.run.status)] += 1
         if published.run.status is RunStatus.VALID:
             self._there |= {kept.key for kept in kept_by(planned, work.plan)}
+        if planned.at_most_s == limit.seconds and published.run.duration_s >= limit.seconds:
+            self.made.hopeless += 1
         if published.run.failure_class is not None:
             self.made.failures[str(published.run.failure_class)] += 1
         self._publishing = asyncio.create_task(self._publish(planned, published, room, ended))

@@ -27,7 +27,7 @@ from assay.hosts import LocalTransport, Transport, connect_ssh
 from assay.lab.health import LabHealth
 from assay.lab.links import Links
 from assay.lab.state import lab_directory
-from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run
+from assay.model import Baseline, Cluster, Environment, Fitness, Grade, LabFacts, Placement, Plan, Run, RunStatus
 from assay.observe.baseline import measure_baseline
 from assay.observe.checking import check_reached
 from assay.observe.environment import capture
@@ -57,6 +57,13 @@ class Summary:
     """Why it ended before all was made; None when nothing of what was asked for is left."""
     lab_lost: LabLostError | None = None
     """What the lab has lost; the rest can be carried out when it has been made anew."""
+    hopeless: int = 0
+    """Attempts that were stopped because faster runs are known, which a search expects."""
+
+    @property
+    def not_valid(self) -> int:
+        """Attempts of this call that failed or were invalid."""
+        return self.made - self.statuses.get(RunStatus.VALID, 0)
 
 
 @dataclass(slots=True)
@@ -212,6 +219,7 @@ async def carry_out(
         dict(made.failures),
         made.stopped,
         made.lab_lost,
+        made.hopeless,
     )
 
 
@@ -221,6 +229,7 @@ def added_up(summaries: Sequence[Summary]) -> Summary:
     return replace(
         summaries[-1],
         made=sum(one.made for one in summaries),
+        hopeless=sum(one.hopeless for one in summaries),
         already_there=summaries[0].already_there,
         statuses=dict(sum((statuses for statuses, _ in counts), Counter[str]())),
         failures=dict(sum((failures for _, failures in counts), Counter[str]())),

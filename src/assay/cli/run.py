@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 import time
-from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from assay.cancellation import end_tasks
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import SpecificationError
-from assay.process import ENDING, terminable
 from assay.units import format_duration
 
 if TYPE_CHECKING:
     from assay.campaign.runner import Summary
-    from assay.model import Plan
+    from assay.engines.contract import MakeProvider
+    from assay.model import CostProfile, Plan
     from assay.planning.forecast import Row, Schedule
     from assay.planning.limits import Stop
-
-T = TypeVar("T")
-
-LABS_MAX = 4
-"""How often a call makes its lab, when that loses its disks or hosts."""
 
 
 @click.command()
@@ -77,6 +70,7 @@ def run(
     where: tuple[str, ...],
 ) -> None:
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
+    from assay.cli.profiles import profile_from
     from assay.planning.limits import parse_stop
     from assay.planning.plan_reader import load_plan
 
@@ -87,58 +81,74 @@ def run(
             read = replace(read, cluster=replace(read.cluster, simulated=True))
         _preview(read, repository, again=again, only=only, stop=stop, as_json=as_json)
         return
+    costs: CostProfile | None = None
     if simulate or read.cluster.simulated:
-        costs = _Costs(profile, learn_from, where)
-        summary = _simulate_plan(read, repository, costs, again=again, only=only, stop=stop)
+        costs = profile_from(profile, learn_from, where)
     elif profile or learn_from or where:
         raise SpecificationError(
             "--profile, --learn-from and --where say what a simulation needs", hint="add --simulate"
         )
-    else:
-        summary = run_plan(read, repository, again=again, only=only, stop=stop, baseline=baseline)
+    done = run_plan(read, repository, again=again, only=only, stop=stop, baseline=baseline, costs=costs)
     if as_json:
-        print_json(summary)
-    statuses = summary.get("statuses") or {}
-    if isinstance(statuses, dict) and (statuses.get("failed") or statuses.get("invalid")):
+        print_json(done)
+    statuses = done.get("statuses", {})
+    if statuses.get("failed") or statuses.get("invalid"):
         sys.exit(1)
 
 
 def run_plan(
-    plan: Plan, root: Path, *, again: bool, baseline: bool, only: Sequence[str] = (), stop: Stop | None = None
-) -> dict[str, object]:
-    """Carry out a plan with progress on stderr and return what was done as plain values."""
-    from assay.campaign.cluster_hosts import hosts_for
+    plan: Plan,
+    root: Path,
+    *,
+    again: bool,
+    baseline: bool,
+    only: Sequence[str] = (),
+    stop: Stop | None = None,
+    costs: CostProfile | None = None,
+) -> dict[str, Any]:
+    """Carry out a plan, or simulate it by ``costs``; show progress on stderr, return what was done as plain values."""
+    from assay.campaign.execute import execute_campaign
     from assay.campaign.prepare import plan_lines, prepare
-    from assay.campaign.runner import added_up, carry_out
+    from assay.campaign.simulated import refuse_what_can_not_be
     from assay.cli.progress import CampaignDisplay
-    from assay.engines.catalogue import engine_kind
     from assay.repository import Repository
 
-    provide = engine_kind(plan.engine).provider_of(plan.cluster)
+    plan, provide = carried_out_by(plan, costs)
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
-        lines = plan_lines(plan, todo, repository.root)
-        display.say(f"plan {plan.name}: {lines[0]}")
-        for line in lines[1:]:
+        if costs is None:
+            first, *lines = plan_lines(plan, todo, repository.root)
+            lines = [f"plan {plan.name}: {first}", *lines]
+        else:
+            lines = [
+                f"plan {plan.name}, simulated with profile {one.name} of {one.engine}: {one.learned.source}"
+                for one in (costs, *costs.beside)
+            ]
+        for line in lines:
             display.say(line)
         if not todo.left:
             asked = " of what --only names" if only else "; --again runs the plan once more"
             display.say(f"nothing is left to run{asked}")
-            return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": len(todo.left)}
-        summaries: list[Summary] = []
-        while not summaries or summaries[-1].lab_lost:
-            if summaries and (lost := summaries[-1].lab_lost):
-                if len(summaries) == LABS_MAX:
-                    raise lost
-                display.say(f"the lab is made anew: {lost.message}")
-            with terminable(), hosts_for(plan.cluster, display.step) as (cluster, lab):
-                work = carry_out(plan, cluster, lab, repository, todo, display, provide, with_baseline=baseline)
-                summaries.append(run_interruptibly(work))
-        summary = added_up(summaries)
+            return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": 0}
+        if costs is not None:
+            refuse_what_can_not_be(plan, costs, todo)
+        summary = execute_campaign(plan, repository, todo, display, provide, baseline=baseline)
         for line in summary_lines(summary):
             display.say(line)
     return _summary_json(summary)
+
+
+def carried_out_by(plan: Plan, costs: CostProfile | None) -> tuple[Plan, MakeProvider]:
+    """Return the plan as it is carried out, and its engine: the simulator with ``costs``, the real one without."""
+    from assay.campaign.simulated import simulated_plan
+    from assay.engines.catalogue import engine_kind
+    from assay.engines.simulated.engine import simulator_of
+
+    if costs is None:
+        return plan, engine_kind(plan.engine).provider_of(plan.cluster)
+    plan = simulated_plan(plan, costs)
+    return plan, simulator_of(plan.rules, costs)
 
 
 def _summary_json(summary: Summary) -> dict[str, object]:
@@ -151,47 +161,6 @@ def _summary_json(summary: Summary) -> dict[str, object]:
         "failures": dict(summary.failures),
         "stopped": summary.stopped,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Costs:
-    """Where the profile of a simulation comes from."""
-
-    profiles: tuple[Path, ...]
-    learn_from: Path | None
-    where: tuple[str, ...]
-
-
-def _simulate_plan(
-    measured: Plan, root: Path, costs: _Costs, *, again: bool, only: Sequence[str], stop: Stop | None
-) -> dict[str, object]:
-    """Simulate a plan with progress on stderr and return what was done as plain values."""
-    from assay.campaign.prepare import prepare
-    from assay.campaign.runner import carry_out
-    from assay.campaign.simulated import refuse_what_can_not_be, simulated_plan
-    from assay.cli.profiles import profile_from
-    from assay.cli.progress import CampaignDisplay
-    from assay.engines.simulated.engine import simulator_of
-    from assay.repository import Repository
-
-    profile = profile_from(costs.profiles, costs.learn_from, costs.where)
-    plan = simulated_plan(measured, profile)
-    repository = Repository.create(root)
-    todo = prepare(plan, repository, again=again, only=only, stop=stop)
-    with CampaignDisplay() as display:
-        for one in (profile, *profile.beside):
-            display.say(f"plan {plan.name}, simulated with profile {one.name} of {one.engine}: {one.learned.source}")
-        if not todo.left:
-            display.say("nothing is left to simulate; --again simulates the plan once more")
-            return {"campaign_id": todo.journal.campaign_id, "planned": len(todo.runs), "left": 0}
-        refuse_what_can_not_be(plan, profile, todo)
-        provide = simulator_of(plan.rules, profile)
-        with terminable():
-            work = carry_out(plan, plan.cluster, None, repository, todo, display, provide, with_baseline=False)
-            summary = run_interruptibly(work)
-        for line in summary_lines(summary):
-            display.say(line)
-    return _summary_json(summary)
 
 
 def summary_lines(summary: Summary) -> list[str]:
@@ -308,28 +277,3 @@ def _preview_json(plan: Plan, todo: Schedule, listed: Sequence[Row]) -> dict[str
             for row in listed
         ],
     }
-
-
-def run_interruptibly(work: Coroutine[Any, Any, T]) -> T:
-    """Run ``work`` to its end; the first Ctrl-C, SIGTERM or SIGHUP cancels it, and it cleans up undisturbed."""
-
-    async def main() -> T:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-
-        def cancel() -> None:
-            if not task.cancelling():
-                click.echo("stopping; finished runs are kept", err=True)
-                task.cancel()
-
-        for number in ENDING:
-            loop.add_signal_handler(number, cancel)
-        try:
-            return await work
-        finally:
-            await end_tasks(*(asyncio.all_tasks() - {task}))
-
-    try:
-        return asyncio.run(main())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +12,10 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option
 from assay.errors import SpecificationError
-from assay.process import terminable
 from assay.units import format_duration
 
 if TYPE_CHECKING:
+    from assay.campaign.runner import Summary
     from assay.model import CostProfile, Plan
     from assay.questions.tuning import Side, TuningAsked, TuningState
 
@@ -83,7 +84,8 @@ def tune(
     """Find the fastest configuration of PLAN for a workload, by runs that are chosen one after another.
 
     What was found is then run again, beside the plan's own configuration and in turn with it: the ratio of these
-    runs is the result. The same command goes on where an earlier one was interrupted.
+    runs is the result. The same command goes on where an earlier one was interrupted. The exit status is 1 while the
+    tuning is not over, and after a call in which a run was not valid, other than by being hopelessly slow.
     """
     from assay.planning.altered import parse_changes
     from assay.planning.plan_reader import load_plan
@@ -102,13 +104,16 @@ def tune(
     levels = dict(parse_changes(at, "--at"))
     asked = TuningAsked(over, workload, _budget(budget), pairs, Strategy(strategy), Warm(warm), levels)
     costs = _costs(profile) if simulate or warm == "simulation" else None
-    state = _carried_out(read, asked, costs, repository, until, simulate=simulate, baseline=baseline, dry_run=dry_run)
-    if state is None:
+    done = _carried_out(read, asked, costs, repository, until, simulate=simulate, baseline=baseline, dry_run=dry_run)
+    if done is None:
         return
+    state, summary = done
     if as_json:
         print_json(json_value(state))
     else:
         show(state)
+    if not state.complete or (summary and summary.not_valid > summary.hopeless):
+        sys.exit(1)
 
 
 def _budget(text: str) -> int:
@@ -134,16 +139,13 @@ def _carried_out(
     simulate: bool,
     baseline: bool,
     dry_run: bool,
-) -> TuningState | None:
-    """Carry the tuning out as far as this call goes, and return how it stands."""
-    from assay.campaign.cluster_hosts import hosts_for
+) -> tuple[TuningState, Summary | None] | None:
+    """Carry the tuning out as far as this call goes; return how it stands, and what the call did, if anything."""
+    from assay.campaign.execute import execute_campaign
     from assay.campaign.prepare import prepare
-    from assay.campaign.runner import carry_out
-    from assay.campaign.simulated import refuse_what_can_not_be, simulated_plan
+    from assay.campaign.simulated import refuse_what_can_not_be
     from assay.cli.progress import CampaignDisplay
-    from assay.cli.run import run_interruptibly, summary_lines
-    from assay.engines.catalogue import engine_kind
-    from assay.engines.simulated.engine import simulator_of
+    from assay.cli.run import carried_out_by, summary_lines
     from assay.model import Origin
     from assay.planning.limits import parse_stop
     from assay.questions.tuning import tuning_made, tuning_state
@@ -156,30 +158,23 @@ def _carried_out(
         for line in made.lines():
             click.echo(line)
         return None
-    plan = simulated_plan(made.plan, costs) if simulate and costs is not None else made.plan
+    plan, provide = carried_out_by(made.plan, costs if simulate else None)
     todo = prepare(plan, store, again=False, stop=stop, next_runs=made.tuner)
     made.keep(todo.journal)
+    summary: Summary | None = None
     with CampaignDisplay() as display:
         for line in [f"tuning plan {plan.name}, campaign {todo.journal.campaign_id}", *made.lines()]:
             display.say(line)
         if todo.left:
-            with terminable():
-                if simulate and costs is not None:
-                    refuse_what_can_not_be(plan, costs, todo)
-                    provide = simulator_of(plan.rules, costs)
-                    work = carry_out(plan, plan.cluster, None, store, todo, display, provide, with_baseline=False)
-                    summary = run_interruptibly(work)
-                else:
-                    provide = engine_kind(plan.engine).provider_of(plan.cluster)
-                    with hosts_for(plan.cluster, display.step) as (cluster, lab):
-                        work = carry_out(plan, cluster, lab, store, todo, display, provide, with_baseline=baseline)
-                        summary = run_interruptibly(work)
+            if simulate and costs is not None:
+                refuse_what_can_not_be(plan, costs, todo)
+            summary = execute_campaign(plan, store, todo, display, provide, baseline=baseline)
             for line in summary_lines(summary):
                 display.say(line)
         else:
             display.say("nothing is left to run; this is what came of it")
     made.settle(todo.journal, store.runs(environment=False))
-    return tuning_state(store, todo.journal.campaign_id)
+    return tuning_state(store, todo.journal.campaign_id), summary
 
 
 def show(state: TuningState) -> None:

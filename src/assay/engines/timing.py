@@ -88,9 +88,9 @@ class Heartbeat:
         """
         if self._missed_s < MISSED_S:
             return None
-        missed = f"assay itself did not run for {self._missed_s:.0f} s"
+        missed = f"assay itself did not run for {self._missed_s:.0f} s during the job"
         if host_s is None:
             return missed
         if abs(self.took_s - host_s) < DISAGREE_S:
             return None
-        return f"{missed}: the job took {host_s:.1f} s on the master, {self.took_s:.1f} s by assay's clock"
+        return f"{missed}, which took {host_s:.1f} s on the master and {self.took_s:.1f} s by assay's clock"

@@ -141,11 +141,7 @@ class Lab:
             others = ", ".join(path.name for path in lab_directories(state)) or "none"
             raise LabError(f"no lab {name} is up (labs: {others})", hint="make it with: assay lab up CLUSTER.yaml")
         if _lost_disks(directory):
-            raise LabError(
-                f"the daemon behind the disks of the lab {name} is gone, and they with it",
-                where=str(directory),
-                hint=f"remove the lab: assay lab down {name}",
-            )
+            raise _broken(directory)
         if described not in (None, description.described):
             raise LabError(
                 f"the lab {name} is up, but it was made from another description",
@@ -202,10 +198,20 @@ def _undone_on_failure(directory: Path, lock: Lock) -> Iterator[None]:
         raise
 
 
+def _broken(directory: Path) -> LabError:
+    return LabError(
+        f"the lab {directory.name} is broken: the daemon behind its disks is gone, and they with it",
+        where=str(directory),
+        hint=f"remove it: assay lab down {directory.name}; the next command makes it anew",
+    )
+
+
 def _refuse_existing(directory: Path) -> None:
     header, _ = read_journal(directory)
     if header is None:
         return
+    if _lost_disks(directory):
+        raise _broken(directory)
     raise LabError(
         f"a lab {directory.name} exists already, made by {header.owner}",
         where=str(directory),
