@@ -188,7 +188,9 @@ def test_compression_sets_both_engines_alike() -> None:
     }
 
 
-@pytest.mark.parametrize(("text", "mib"), [("640m", 640), ("2g", 2048), ("512", 512), ("1024k", 1), ("2GiB", None)])
+@pytest.mark.parametrize(
+    ("text", "mib"), [("640m", 640), ("2g", 2048), ("512", 512), ("1024k", 1), ("2GiB", 2048), ("2 g", None)]
+)
 def test_sizes_are_read_as_spark_writes_them(text: str, mib: float | None) -> None:
     assert settings.memory_mb(text) == mib
 

@@ -47,8 +47,8 @@ from assay.model import (
     WorkloadProfile,
     splits_of,
 )
+from assay.model.engine_values import block_size_bytes
 from assay.model.workload_profile import SPLITS
-from assay.units import parse_bytes
 
 USUAL = (3.0, 1.4, 5e-9)
 """CPU seconds of an ApplicationMaster while tasks run, of a task's JVM, of a byte moved: what fits lean on."""
@@ -456,4 +456,4 @@ def _splits(run: Run) -> int | None:
     read_bytes = run.metrics.get("hdfs_read_bytes", run.metrics.get("input_bytes", 0.0))
     if not files or not run.data_bytes or not read_bytes > run.data_bytes / 2:
         return None
-    return splits_of(run.data_bytes, int(files), parse_bytes(block) if block else BLOCK_BYTES)
+    return splits_of(run.data_bytes, int(files), block_size_bytes(block) if block else BLOCK_BYTES)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, Self
 
 from assay.model import Answered, Asked, Check, CountedStream, Outcome, Program, Stored, Task
-from assay.units import parse_bytes
+from assay.model.engine_values import block_size_bytes
 from assay.workloads.inputs import Input
 
 _COUNTS = ("files", "maps", "reduces", "iterations", "clusters", "seed")
@@ -90,7 +90,7 @@ class Size:
             data_bytes,
             replication,
             payload=options.get("payload", "pattern"),
-            block_bytes=(int(block) if block.isdecimal() else parse_bytes(block)) if block else None,
+            block_bytes=block_size_bytes(block) if block else None,
             options=options,
             parameters=parameters,
             **counts,

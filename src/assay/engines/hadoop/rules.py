@@ -28,8 +28,9 @@ from assay.model import (
     Placement,
     Spread,
 )
+from assay.model.engine_values import block_size_bytes
 from assay.spec.fields import COUNT, unknown
-from assay.units import format_bytes, parse_bytes
+from assay.units import format_bytes
 
 REPLICATION = "dfs.replication"
 BLOCK_SIZE = "dfs.blocksize"
@@ -186,7 +187,7 @@ def _replication_mistake(text: str, workers: int) -> str | None:
 
 def _block_mistake(text: str) -> str | None:
     try:
-        length = int(text) if text.isdecimal() and len(text) < 20 else parse_bytes(text)
+        length = block_size_bytes(text)
     except ValueError as error:
         return str(error)
     if length < BLOCK_MIN_BYTES or length % 512:

@@ -5,6 +5,7 @@ plain values, in bytes, seconds and cores, as ``rust/simulate`` reads it (docs/s
 of how long anything takes. What had to be assumed is said.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -34,6 +35,7 @@ from assay.model import (
     request_bytes,
     splits_of,
 )
+from assay.model.engine_values import block_size_bytes
 from assay.model.workload_profile import SPLITS
 from assay.workloads.catalogue import workloads
 from assay.workloads.workload import Size
@@ -160,10 +162,11 @@ def _parameters(configuration: Configuration) -> dict[str, str]:
 
 
 def _number(parameters: Mapping[str, str], name: str, default: float) -> float:
-    try:
-        return float(parameters[name])
-    except (KeyError, ValueError):
-        return default
+    """Return a parameter's number. Raises SpecificationError for text that Hadoop refuses, and for less than 0."""
+    text = parameters.get(name, str(default)).strip()
+    if not re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)", text, re.ASCII):
+        raise SpecificationError(f"{name}: {text[:40]!r} is not a number of 0 or more")
+    return float(text)
 
 
 def _cluster(asked: Asked, cluster: Cluster, parameters: Mapping[str, str], assumptions: list[str]) -> dict[str, Any]:
@@ -263,7 +266,7 @@ def _purposes(layout: Layout, device: str) -> dict[str, int]:
 
 def _storage(asked: Asked, parameters: Mapping[str, str]) -> dict[str, Any]:
     return {
-        "block_bytes": asked.size.block_bytes or int(_number(parameters, "dfs.blocksize", BLOCK_BYTES)),
+        "block_bytes": asked.size.block_bytes or block_size_bytes(parameters.get("dfs.blocksize", str(BLOCK_BYTES))),
         "replication": asked.size.replication,
     }
 

@@ -68,17 +68,8 @@ def engine_parts(parameters: Mapping[str, str], jobs: int, start_s: float) -> di
         "task_start_s": 0.0,
         "node_heartbeat_s": 0.0,
         "am_heartbeat_s": 0.0,
-        "locality_wait_s": _seconds(parameters.get("spark.locality.wait", "3s")),
+        "locality_wait_s": settings.locality_wait_s(parameters),
     }
-
-
-def _seconds(text: str) -> float:
-    number = text.strip().removesuffix("s").removesuffix("m")
-    factor = 1e-3 if text.strip().endswith("ms") else 1.0
-    try:
-        return float(number) * factor
-    except ValueError:
-        return 3.0
 
 
 @dataclass(frozen=True, slots=True)

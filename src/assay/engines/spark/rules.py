@@ -10,6 +10,7 @@ from typing import Final
 from assay.engines.hadoop import containers
 from assay.engines.hadoop.rules import CODECS, HadoopRules
 from assay.engines.spark import settings
+from assay.errors import SpecificationError
 from assay.model import (
     COMPRESSION,
     SHUFFLE_COMPRESS,
@@ -93,6 +94,8 @@ class SparkRules:
             return f"{value[:20]!r} is not a whole number"
         if name in _SIZED and settings.memory_mb(value) is None:
             return f"{value[:20]!r} is no size: write it as Spark does, such as 640m or 2g"
+        if name == settings.LOCALITY_WAIT:
+            return _duration_mistake(value)
         if name == settings.DYNAMIC and value not in _SWITCHES:
             return f"{value[:20]!r} is not true or false"
         return self.hadoop.setting_mistake(name, value, cluster)
@@ -215,3 +218,11 @@ def _more_than_most(parameters: Mapping[str, str], workers: int) -> Iterator[Mis
         if (wanted := settings.whole(parameters, name)) > most:
             words = f"{wanted} executors are wanted, and there may be {most}"
             yield Mistake((name, settings.MOST_EXECUTORS), words)
+
+
+def _duration_mistake(text: str) -> str | None:
+    try:
+        settings.locality_wait_s({settings.LOCALITY_WAIT: text})
+    except SpecificationError as error:
+        return error.message
+    return None

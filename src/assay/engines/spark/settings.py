@@ -7,9 +7,12 @@ MiB, as YARN has it: an executor's container is its heap and the overhead beside
 import math
 import re
 from collections.abc import Mapping
+from fractions import Fraction
 
 from assay.engines.hadoop.configuration import Deployment, normalised
+from assay.errors import SpecificationError
 from assay.model import SHUFFLE_CODEC, Default
+from assay.model.engine_values import SPARK_DURATION, SPARK_SIZE, engine_amount
 
 PREFIX = "spark."
 CODEC = SHUFFLE_CODEC
@@ -33,7 +36,8 @@ LEAST_EXECUTORS, FIRST_EXECUTORS, MOST_EXECUTORS = (
 SPILL_COMPRESS = "spark.shuffle.spill.compress"
 HEAP_MIN_MB = 471_859_200 / 2**20
 """Spark refuses a smaller heap: one and a half times the 300 MiB that it keeps for itself (UnifiedMemoryManager)."""
-_UNITS_MB = {"": 1.0, "b": 2**-20, "k": 2**-10, "m": 1.0, "g": 2**10, "t": 2**20}
+LOCALITY_WAIT = "spark.locality.wait"
+_MIB = 2**20
 # What Spark's own start scripts give every JVM on Java 17 and newer (its JavaModuleOptions); executors get it by Spark.
 _OPENED = ("lang", "lang.invoke", "lang.reflect", "io", "net", "nio", "util", "util.concurrent")
 _OPENED_TOO = (
@@ -121,9 +125,21 @@ def on_yarn(parameters: Mapping[str, str]) -> bool:
 
 
 def memory_mb(text: str) -> float | None:
-    """Return a size as Spark's memory settings have it (``640m``, ``2g``; a bare number is MiB); None for no size."""
-    found = re.fullmatch(r"\s*(\d{1,12})\s*([bkmgt]?)b?\s*", text.lower())
-    return int(found[1]) * _UNITS_MB[found[2]] if found else None
+    """Return the whole MiB of a memory setting as Spark reads it (``640m``, ``2g``; a bare number is MiB, and a part
+    of a MiB is dropped); None for no size.
+    """
+    try:
+        return float(engine_amount(text, SPARK_SIZE, _MIB) // _MIB)
+    except ValueError:
+        return None
+
+
+def locality_wait_s(parameters: Mapping[str, str]) -> float:
+    """Return how long a task waits for a slot near its data. Raises SpecificationError for no duration of Spark."""
+    try:
+        return engine_amount(parameters.get(LOCALITY_WAIT, "3s"), SPARK_DURATION, Fraction(1, 1000))
+    except ValueError as error:
+        raise SpecificationError(f"{LOCALITY_WAIT}: {error}") from error
 
 
 def stated(parameters: Mapping[str, str], name: str) -> str:
