@@ -31,7 +31,7 @@ from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found
 from assay.predict.asking import ask
-from assay.predict.features import CORES, MEMORY, WORKERS
+from assay.predict.features import hardware_values
 from assay.predict.model import learn
 from assay.statistics.factors import LAYOUT_DEVICES
 from assay.statistics.keys import groups_by, usable
@@ -193,14 +193,7 @@ def dump(paths: Sequence[Path]) -> RunTable:
     items = FORMAT.read([Source(path, path.name) for path in paths])
     runs = [item.run for item in items if isinstance(item, Found)]
     table = table_of(runs)
-    hardware = [run.recorded.hardware for run in runs]
-    told: dict[str, Sequence[float | None]] = {
-        WORKERS: [found.workers for found in hardware],
-        CORES: [found.cores for found in hardware],
-        MEMORY: [found.memory_bytes for found in hardware],
-    }
-    values = {name: np.array([np.nan if n is None else float(n) for n in column]) for name, column in told.items()}
-    whole = replace(table, values={**table.values, **values})
+    whole = replace(table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs])})
     return whole.taken(usable(whole))
 
 

@@ -187,7 +187,7 @@ def content() -> bytes:
         _array("forest.feature", lambda found: found.astype(np.int64)),
         _array("medians", lambda found: found[:-1]),
         _array("medians", lambda found: found.astype(object)),
-        lambda arrays: arrays.pop("spreads"),
+        lambda arrays: arrays.pop("scale.right"),
         lambda arrays: arrays.pop("header"),
     ],
 )

@@ -144,7 +144,7 @@ def test_a_damaged_model_is_refused_in_words(model: Model, data: st.DataObject) 
 
 
 def test_a_tree_that_leads_astray_is_seen(model: Model) -> None:
-    forest = model.forest
+    forest = model.stack.forest
     assert forest.fault(len(model.encoding.names)) is None
     assert replace(forest, right=forest.right + 10**6).fault(99) == "a branch leads out of its tree"
     assert replace(forest, feature=forest.feature + 1000).fault(99) is not None

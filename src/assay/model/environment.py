@@ -121,11 +121,16 @@ class NodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What a cluster's workers are, as far as it was recorded; of unlike nodes, the mean one."""
+    """The workers of a cluster, as far as they were recorded; of unlike nodes, the mean one. Texts may be empty."""
 
     workers: int | None
     cores: float | None
     memory_bytes: float | None
+    instance_type: str = ""
+    """The provider's name of a worker's size, such as ``m4.2xlarge``."""
+    provider: str = ""
+    service_type: str = ""
+    """``IaaS``, ``PaaS``, ``SaaS`` or ``on-premise``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +222,7 @@ class Environment:
 
     @property
     def hardware(self) -> Hardware:
-        """What the workers are: found on the nodes, or as a source's list of clusters tells it."""
+        """The workers: as found on the nodes, or as a source's list of clusters has them."""
         told, nodes = self.cluster or ClusterFacts(), self.nodes.values()
         cores = [float(node.cores) for node in nodes if node.cores]
         memory = [float(node.memory_bytes) for node in nodes if node.memory_bytes]
@@ -226,8 +231,14 @@ class Environment:
             cores = [float(listed_cores)]
         if not memory and isinstance(listed_gb, int | float):
             memory = [listed_gb * 1e9]
+        cluster = self.tree.get("cluster")
         return Hardware(
-            told.workers, sum(cores) / len(cores) if cores else None, sum(memory) / len(memory) if memory else None
+            told.workers,
+            sum(cores) / len(cores) if cores else None,
+            sum(memory) / len(memory) if memory else None,
+            _text(cluster, "vm_size"),
+            _text(cluster, "provider"),
+            _text(cluster, "service_type"),
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from assay.model.layout_code import named
 from assay.predict.features import KINDS, Factor, devices_of, number_of
-from assay.predict.model import NEW_PAIRS, Model, codes_of, pair_named, spread_of
+from assay.predict.model import NEW_PAIRS, Model, codes_of, pair_named
 from assay.statistics import Floats, Ints, Mask, RunTable
 
 BEYOND_ON_NEW_CLUSTER = 2.0
@@ -109,17 +109,17 @@ def _strange_devices(model: Model, table: RunTable) -> Mask:
 
 def _known(model: Model, table: RunTable, codes: Mapping[str, Ints]) -> tuple[Floats, Floats]:
     """Return how far the interval reaches on logarithms, and the expected logarithms, as if every level were known."""
-    said = model.forest.each(model.encoding.of(table))
+    estimates = model.stack.estimates(model.encoding.of(table))
     quantile = np.full(len(table), model.quantile)
     for kind, code in codes.items():
         own = model.own[kind][np.minimum(code, len(model.own[kind]) - 1)]
         quantile = np.fmax(quantile, own)
-    half = quantile * spread_of(said)
+    half = quantile * estimates.usual_error
     for kind, code in codes.items():
         rare = np.isnan(model.own[kind][code]) & (code < len(model.own[kind]) - 1)
         if rare.any() and kind in model.unseen:
             half[rare] = np.fmax(half[rare], model.unseen[kind].quantile)
-    return half, said.mean(axis=1)
+    return half, estimates.logs
 
 
 def _codes(model: Model, table: RunTable, kind: str) -> Ints:

@@ -17,7 +17,8 @@ import numpy as np
 
 from assay.errors import SpecificationError
 from assay.predict.forest import Forest
-from assay.predict.model import FOLDS, Learning, Model
+from assay.predict.model import Learning, Model
+from assay.predict.stack import FOLDS
 from assay.statistics import ABSENT, LAYOUT_DEVICES, Column, Estimate, Floats, RunTable
 
 BACKGROUND_MAX = 150
@@ -151,7 +152,7 @@ def explain(model: Model, table: RunTable) -> Explained:
 
 
 def _folds(model: Model) -> tuple[Forest, ...]:
-    forest = model.forest
+    forest = model.stack.forest
     each = forest.trees // FOLDS
     return tuple(replace(forest, roots=forest.roots[number * each : (number + 1) * each]) for number in range(FOLDS))
 
@@ -251,7 +252,9 @@ def cells(model: Model, table: RunTable, names: Sequence[str], most: int = 400) 
     told = Learning.of(table)
     configurations = told.configurations()
     step = max(1, len(configurations) // BACKGROUND_MAX)
-    background = _Background(model, configurations.taken(np.arange(0, len(configurations), step)), (model.forest,))
+    background = _Background(
+        model, configurations.taken(np.arange(0, len(configurations), step)), (model.stack.forest,)
+    )
     grid: list[tuple[int, ...]] = [()]
     for name in names:
         if len(_levels(configurations, name)[0]) < 2:

@@ -8,12 +8,14 @@ what only repeats another column, is left out. Nothing here depends on a column'
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.model import Hardware
 from assay.model.layout_code import devices_of_text, named
 from assay.statistics import ABSENT, LAYOUT_DEVICES, Codes, Floats, Mask, RunTable
 
@@ -26,8 +28,11 @@ NAMES_SHARE, NAMES_RUNS_MIN = 0.5, 20
 DEVICES = ("hdd", "ssd", "nvme", "remote")
 DEVICES_ALL = "devices:all"
 HARDWARE = "cluster."
-"""How the values that are hardware of a run's cluster begin."""
+"""How the names of values begin that are hardware of a run's cluster. ``cluster.FACT=TEXT`` is 1 where the fact is the
+text and 0 where it is another text; the other values are numbers."""
 WORKERS, CORES, MEMORY = "cluster.workers", "cluster.cores", "cluster.memory_bytes"
+TEXT_FACTS_MAX = 30
+"""Of the texts of one hardware fact, the most frequent ones that are a feature each."""
 KINDS = ("workload", "cluster", "layout")
 """The factors of which a new level may still be told something, from how others are alike."""
 
@@ -98,8 +103,8 @@ class Encoding:
                 columns += _of_factor(factor, table)
         devices = devices_of(table)
         columns += [np.where(np.isfinite(count), count, -1.0) for count in devices.values()]
-        told = {name: _log(table.values.get(name, np.full(len(table), np.nan))) for name in self.hardware}
-        usual = zip(told.items(), self.usual, strict=True)
+        recorded = {name: _hardware_feature(name, table) for name in self.hardware}
+        usual = zip(recorded.items(), self.usual, strict=True)
         hardware = {name: np.where(np.isfinite(value), value, middle) for (name, value), middle in usual}
         columns += hardware.values()
         columns += self._summed(table, hardware, devices)
@@ -114,6 +119,27 @@ class Encoding:
         data = _log(numbers(table, "data_bytes"))
         found = {**sums, **{f"data per {name}": data - value for name, value in sums.items()}}
         return [np.nan_to_num(found[name], nan=-1.0) for name in self._sums]
+
+
+def hardware_values(clusters: Sequence[Hardware]) -> dict[str, Floats]:
+    """Return the values that describe the hardware of some clusters, by name; NaN where a cluster's is not recorded."""
+    recorded: dict[str, Sequence[float | None]] = {
+        WORKERS: [hardware.workers for hardware in clusters],
+        CORES: [hardware.cores for hardware in clusters],
+        MEMORY: [hardware.memory_bytes for hardware in clusters],
+    }
+    values = {name: np.array([np.nan if n is None else float(n) for n in found]) for name, found in recorded.items()}
+    for fact in ("instance_type", "provider", "service_type"):
+        texts = [getattr(hardware, fact) for hardware in clusters]
+        frequent = [text for text, _ in Counter(filter(None, texts)).most_common(TEXT_FACTS_MAX)]
+        for level in frequent:
+            values[f"{HARDWARE}{fact}={level}"] = np.array([float(text == level) if text else np.nan for text in texts])
+    return {name: found for name, found in values.items() if np.isfinite(found).any()}
+
+
+def _hardware_feature(name: str, table: RunTable) -> Floats:
+    values = table.values.get(name, np.full(len(table), np.nan))
+    return values if "=" in name else _log(values)
 
 
 def _log(values: Floats) -> Floats:
@@ -194,7 +220,7 @@ def learned_encoding(table: RunTable) -> Encoding:
         low, high = (float(values.min()), float(values.max())) if numeric else (0.0, 0.0)
         found.append(Factor(name, levels, numeric, low, high, several and not repeats, of_cluster))
     hardware = tuple(sorted(n for n, v in table.values.items() if n.startswith(HARDWARE) and bool((v > 0).any())))
-    usual = tuple(float(np.nanmedian(_log(table.values[name]))) for name in hardware)
+    usual = tuple(float(np.nanmedian(_hardware_feature(name, table))) for name in hardware)
     return Encoding(tuple(found), hardware, usual)
 
 

@@ -1,8 +1,8 @@
-"""Extremely randomised trees as flat arrays: grown by scikit-learn, asked without it.
+"""Extremely randomised trees and boosted trees as flat arrays: grown by scikit-learn, evaluated without it.
 
-In: features (a row a configuration) and logarithms of times. Out: :class:`Forest`, six arrays that are written and read
-as they are, so that nothing of a model file is ever executed; one prediction takes well under a millisecond, and asking
-needs no import of scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006).
+In: features (a row a configuration) and logarithms of times. Out: :class:`Forest` and :class:`Boosting`, plain arrays
+that are written and read as they are, so that a model file never executes anything, and a prediction needs no import of
+scikit-learn. P. Geurts, D. Ernst, L. Wehenkel, Machine Learning 63 (2006); J. H. Friedman, Ann. Stat. 29 (2001).
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,13 @@ Features = NDArray[np.float32]
 FEATURE_SHARE = 0.5
 """Of the features, how many are tried at each split."""
 COARSE_LEAF = 5
+BOOSTED_TREES = 120
+BOOSTED_LEAVES = 31
+BOOSTED_LEAF_MIN = 3
+"""Smallest number of configurations in a leaf of a boosted tree."""
+LEARNING_RATE = 0.15
+BOOSTED_ROWS_MAX = 8_000
+"""Boosted trees are grown from a random sample of at most this many configurations."""
 DEPTH_MAX = 400
 _AT_ONCE = 4_000_000
 """Rows × trees that are walked together: bounds the memory."""
@@ -72,18 +79,38 @@ class Forest:
         return None if np.isfinite(self.number).all() else "a number in it is none"
 
 
-def grown(
-    features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, coarse: bool = False
-) -> Forest:
-    """Return a forest that says ``logs`` of ``features``; rows count by their weights. ``coarse``: it tells no single
-    configuration apart, which is what carries over to others.
+@dataclass(frozen=True, slots=True)
+class Boosting:
+    """Boosted trees, grown several times from different rows; each set of trees adds up to an estimate."""
+
+    forest: Forest
+    """The trees of all sets, one set after another, equally many in each."""
+    starts: Floats
+    """By set, the constant that its trees add to."""
+
+    def each(self, features: Features) -> Floats:
+        """Return the estimate of each set for each row: rows × sets."""
+        step = max(1, _AT_ONCE // self.forest.trees)
+        parts = [self._sums(features[start : start + step]) for start in range(0, len(features), step)]
+        return np.concatenate(parts) if parts else np.zeros((0, len(self.starts)))
+
+    def _sums(self, features: Features) -> Floats:
+        by_tree = self.forest.each(features).reshape(len(features), len(self.starts), -1)
+        sums: Floats = by_tree.sum(axis=2) + self.starts
+        return sums
+
+
+def grown(features: Features, logs: Floats, weights: Floats | None, *, trees: int, seed: int, leaf: int = 1) -> Forest:
+    """Return a forest that estimates ``logs`` from ``features``; rows count by their weights.
+
+    ``leaf``: smallest number of rows in a leaf. With :data:`COARSE_LEAF` or more, every feature is tried at each split.
     """
     from sklearn.ensemble import ExtraTreesRegressor  # imported here: it takes a second, and asking does not need it
 
     learned = ExtraTreesRegressor(
         trees,
-        max_features=1.0 if coarse else FEATURE_SHARE,
-        min_samples_leaf=COARSE_LEAF if coarse else 1 if len(logs) <= 10_000 else 3,
+        max_features=1.0 if leaf >= COARSE_LEAF else FEATURE_SHARE,
+        min_samples_leaf=leaf if len(logs) <= 10_000 else max(leaf, 3),
         max_depth=DEPTH_MAX - 1,
         random_state=seed,
         n_jobs=None if len(logs) > 500 else 1,  # None: as many as the caller of joblib says
@@ -104,6 +131,56 @@ def boosted(features: Features, logs: Floats, *, trees: int, seed: int) -> Fores
     return _flat(grown_ones, float(logs.mean()), learned.learning_rate * len(grown_ones))
 
 
+def robustly_boosted(features: Features, logs: Floats, seed: int) -> Boosting:
+    """Return boosted trees that minimise the absolute error of ``logs``, which runs gone wrong hardly move."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+    from threadpoolctl import threadpool_limits
+
+    rows = np.sort(np.random.default_rng(seed).permutation(len(logs))[:BOOSTED_ROWS_MAX])
+    learner = HistGradientBoostingRegressor(
+        loss="absolute_error",
+        learning_rate=LEARNING_RATE,
+        max_iter=BOOSTED_TREES,
+        max_leaf_nodes=BOOSTED_LEAVES,
+        min_samples_leaf=BOOSTED_LEAF_MIN,
+        max_features=FEATURE_SHARE,
+        early_stopping=False,
+        random_state=seed,
+    )
+    with threadpool_limits(1):  # more threads wait for each other longer than they compute, as the tables are small
+        learned = learner.fit(features[rows], logs[rows])
+    # scikit-learn has no public access to the nodes of these trees
+    trees = [_histogram_tree(step[0].nodes) for step in learned._predictors]  # noqa: SLF001
+    start = float(learned._baseline_prediction.item())  # noqa: SLF001
+    return Boosting(joined(trees), np.array([start]))
+
+
+def _histogram_tree(nodes: NDArray[Any]) -> Forest:
+    """Return a tree of scikit-learn's histogram boosting, reordered: a left child follows its parent."""
+    order, right_of, waiting = list[int](), dict[int, int](), [(0, -1)]
+    while waiting:
+        node, parent = waiting.pop()
+        if parent >= 0:
+            right_of[parent] = len(order)
+        place = len(order)
+        order.append(node)
+        if not nodes["is_leaf"][node]:
+            waiting += [(int(nodes["right"][node]), place), (int(nodes["left"][node]), -1)]
+    kept = nodes[order]
+    leaf = kept["is_leaf"].astype(np.bool_)
+    right = np.array([right_of.get(place, place) for place in range(len(order))], dtype=np.int32)
+    number = np.where(leaf, kept["value"], _rounded_down(kept["num_threshold"])).astype(np.float32)
+    feature = np.where(leaf, 0, kept["feature_idx"]).astype(np.int16)
+    return Forest(np.zeros(1, dtype=np.int32), right, feature, number)
+
+
+def _rounded_down(thresholds: Floats) -> Floats:
+    """Return thresholds as numbers of single precision that split single-precision features at the same place."""
+    single = thresholds.astype(np.float32)
+    down: Floats = np.where(single > thresholds, np.nextafter(single, np.float32(-np.inf)), single).astype(np.float64)
+    return down
+
+
 def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
     """Return scikit-learn's trees as arrays; a leaf's value is ``constant`` and ``factor`` times its own."""
     starts = np.cumsum([0, *(parts.node_count for parts in trees)])
@@ -113,7 +190,7 @@ def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
         here = np.arange(parts.node_count)
         right.append(np.where(leaf, here, parts.children_right) + start)
         feature.append(np.where(leaf, 0, parts.feature))
-        number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], parts.threshold))
+        number.append(np.where(leaf, constant + factor * parts.value[:, 0, 0], _rounded_down(parts.threshold)))
     return Forest(
         starts[:-1].astype(np.int32),
         np.concatenate(right).astype(np.int32),
@@ -122,7 +199,7 @@ def _flat(trees: Sequence[Any], constant: float, factor: float) -> Forest:
     )
 
 
-def joined(forests: list[Forest]) -> Forest:
+def joined(forests: Sequence[Forest]) -> Forest:
     """Return one forest of all the trees."""
     starts = np.cumsum([0, *(len(forest.right) for forest in forests)])[:-1]
     return Forest(
@@ -131,6 +208,11 @@ def joined(forests: list[Forest]) -> Forest:
         np.concatenate([forest.feature for forest in forests]),
         np.concatenate([forest.number for forest in forests]),
     )
+
+
+def joined_boosting(sets: Sequence[Boosting]) -> Boosting:
+    """Return all sets as one value."""
+    return Boosting(joined([boosting.forest for boosting in sets]), np.concatenate([b.starts for b in sets]))
 
 
 ARRAYS = tuple(field.name for field in fields(Forest))

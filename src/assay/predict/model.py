@@ -1,15 +1,15 @@
-"""What is learned from a table of runs: expected times for configurations, how sure, and what is outside.
+"""Learn from a table of runs: expected times of configurations, their uncertainty, and what was never measured.
 
-In: runs as a table. Out: a :class:`Model`, frozen arrays. Learned are logarithms of times, of the median of each
-configuration's repetitions, by extremely randomised trees; eight-fold by configuration, so that repetitions never stand
-on both sides and every error that an interval rests on is of a configuration that its trees had not seen (cross-
-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout that nobody measured
-other trees answer, which do not know these names but hardware and devices.
+In: runs as a table. Out: a :class:`Model`, frozen arrays. The model learns the logarithm of the median time of each
+configuration with stacked trees (:mod:`assay.predict.stack`), in eight folds by configuration: repetitions of one
+configuration are always in the same fold, and every error behind an interval is of a configuration that its trees had
+not seen (cross-conformal prediction and CV+: R. F. Barber et al., Ann. Stat. 49 (2021)). For a cluster or a layout that
+was never measured, other trees answer. They do not know these names, but hardware and devices.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,25 +18,26 @@ from numpy.typing import NDArray
 from assay.errors import SpecificationError
 from assay.predict.calibration import conformal_quantile, left_out_quantile, quantile_by_level
 from assay.predict.features import KINDS, Encoding, Features, learned_encoding, told_apart_by
-from assay.predict.forest import Forest, boosted, grown, joined
+from assay.predict.forest import COARSE_LEAF, Forest, boosted, grown
+from assay.predict.stack import TREES, Stack, stacked
 from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, median_by, usable
 
 SEED = 20_141_105
-FOLDS = 8
-TREES = 24
-"""In each fold; all of them answer together."""
 RUNS_MIN = 20
 CONFIGURATIONS_MIN = 8
-LEFT_OUT_MAX = 10
-"""Of how many levels, or pairs of levels, each is left out in turn to see what a new one would come to."""
-LINED_MIN = 5
-"""Fewer left-out levels than this can't tell whether a line beyond what was measured helps."""
+LEFT_OUT_MAX = {"cluster": 40, "layout": 10}
+"""Maximum number of levels that are left out in turn to estimate the error for a new one."""
+LEFT_OUT_PAIRS_MAX = 10
+TRIED_MAX = 10
+"""Maximum number of left-out levels that a learner is chosen by."""
+CHOICE_MIN = 5
+"""Minimum number of left-out levels to choose a learner by; the first one is taken below."""
+HARDWARE_MIN = 5
+"""With at most this many clusters, hardware features only name them: they are left out."""
 LEFT_OUT_TREES = 8
 LEFT_OUT_ROWS_MAX = 2_000
 NAMELESS_ROWS_MAX = 10_000
 """The trees that know no names are grown from at most so many configurations."""
-SPREAD_MIN = 0.02
-"""Trees that agree more closely than this are not surer: times of the same thing scatter by as much."""
 NEW_PAIRS = (("cluster", "layout"), ("workload", "cluster"), ("workload", "layout"))
 
 
@@ -51,14 +52,30 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True)
+class Learner:
+    """A way to learn times of a new cluster or layout."""
+
+    lined: bool
+    """Whether a ridge regression comes first, and trees learn what it misses."""
+    boosted: bool = False
+    leaf: int = 1
+    """Smallest leaf of extremely randomised trees."""
+
+
+CLUSTER_LEARNERS = (Learner(lined=True), Learner(lined=False), Learner(lined=True, boosted=True), Learner(False, True))
+"""The first one is the most accurate on clusters made from a formula (``benchmarks/prediction_worlds.py``)."""
+LAYOUT_LEARNERS = (Learner(lined=False, leaf=COARSE_LEAF),)
+
+
+@dataclass(frozen=True, slots=True)
 class Transfer:
-    """What answers where a cluster or a layout is new: trees that do not know the names, on a line or not."""
+    """Estimates times of a new cluster or layout: trees that do not know the names, added to a line or to zero."""
 
     forest: Forest
     columns: Ints
     """The features that they know."""
     line: Floats
-    """Coefficients by feature, the constant last; zeros where trees alone were the better on levels left out."""
+    """Coefficients by feature, the constant last; zeros where trees alone were more accurate for left-out levels."""
 
     def logs(self, features: Features) -> Floats:
         """Return the expected logarithms of times."""
@@ -72,8 +89,9 @@ class Model:
     """Everything that a prediction needs beside the table itself."""
 
     encoding: Encoding
-    forest: Forest
+    stack: Stack
     quantile: float
+    """Of absolute errors of logarithms, divided by the usual errors that the stack expects."""
     own: Mapping[str, Floats]
     """Kind (workload, cluster, layout) to the quantile of each of its levels, in the encoding's order, and of none."""
     pairs: Mapping[str, Mask]
@@ -83,18 +101,10 @@ class Model:
     transfers: Mapping[str, Transfer]
     configurations: Floats
     """Their expected log times, from trees that had not seen them; in the order of :func:`configurations_of`."""
-    spreads: Floats
-    """Of the same trees."""
     medians: Floats
     """Their measured ones."""
     runs: int
     seed: int = SEED
-
-
-def spread_of(said: Floats) -> Floats:
-    """Return the standard deviation of what trees say, by row; never below :data:`SPREAD_MIN`."""
-    found: Floats = np.sqrt(said.var(axis=1) + SPREAD_MIN**2)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,63 +145,38 @@ class Learning:
         return self.table.taken(self.first)
 
 
-@dataclass(frozen=True, slots=True)
-class Folds:
-    """A forest whose trees have each not seen one part of the configurations, and what those say of that part."""
-
-    forest: Forest
-    expected: Floats
-    spread: Floats
-
-
-def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
-    """Return the forest of all folds, and what is said of each row by the trees that have not seen it."""
-    fold = _folds(len(features), seed)
-    trees = max(8, min(TREES, TREES * 8_000 // len(features)))
-    expected, spread = np.empty(len(features)), np.empty(len(features))
-    forests = []
-    for number in range(fold.max() + 1):
-        kept, left = fold != number, fold == number
-        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
-        said = forest.each(features[left])
-        expected[left], spread[left] = said.mean(axis=1), spread_of(said)
-        forests.append(forest)
-    return Folds(joined(forests), expected, spread)
-
-
 def learn(table: RunTable, seed: int = SEED) -> Model:
     """Return the model of a table's valid runs. SpecificationError when there is too little to learn from."""
-    told = Learning.of(table)
-    configurations = told.configurations()
+    learning = Learning.of(table)
+    configurations = learning.configurations()
     encoding = learned_encoding(configurations)
     features = encoding.of(configurations)
     codes = {kind: codes_of(configurations, encoding, kind) for kind in KINDS if encoding.factor(kind)}
-    folds = out_of_fold(features, told.logs, seed)
-    expected, spread = folds.expected, folds.spread
-    of_row = told.groups.of_row
-    errors = np.abs(np.log(told.table.values["duration_s"]) - expected[of_row]) / spread[of_row]
+    stack, out_of_fold = stacked(features, learning.logs, seed)
+    of_row = learning.groups.of_row
+    errors = np.abs(np.log(learning.table.values["duration_s"]) - out_of_fold.logs[of_row])
+    scores = errors / out_of_fold.usual_error[of_row]
     sizes = {kind: len(factor.levels) + 1 for kind in codes if (factor := encoding.factor(kind))}
-    own = {kind: quantile_by_level(errors, code[of_row], sizes[kind]) for kind, code in codes.items()}
+    own = {kind: quantile_by_level(scores, code[of_row], sizes[kind]) for kind, code in codes.items()}
     pairs = {
         pair_named(a, b): _measured(codes[a], codes[b], (sizes[a], sizes[b]))
         for a, b in NEW_PAIRS
         if a in codes and b in codes
     }
     names = np.array(encoding.names)
-    scenes = _Scenes(features, told.logs, names, encoding.of_cluster(), codes, seed)
+    scenes = _Scenes(features, learning.logs, names, encoding.of_cluster(), codes, seed)
     transfers, unseen = scenes.transfers(), scenes.pairs()
     return Model(
         encoding=encoding,
-        forest=folds.forest,
-        quantile=conformal_quantile(errors),
+        stack=stack,
+        quantile=conformal_quantile(scores),
         own=own,
         pairs=pairs,
         unseen={**unseen, **{kind: found for kind, (_, found) in transfers.items()}},
         transfers={kind: transfer for kind, (transfer, _) in transfers.items()},
-        configurations=expected,
-        spreads=spread,
-        medians=told.logs,
-        runs=len(told.table),
+        configurations=out_of_fold.logs,
+        medians=learning.logs,
+        runs=len(learning.table),
         seed=seed,
     )
 
@@ -199,11 +184,6 @@ def learn(table: RunTable, seed: int = SEED) -> Model:
 def pair_named(a: str, b: str) -> str:
     """Return what a pair of kinds is called."""
     return f"{a} × {b}"
-
-
-def _folds(count: int, seed: int) -> Ints:
-    order = np.random.default_rng(seed).permutation(count)
-    return np.argsort(order) % min(FOLDS, count)
 
 
 def codes_of(table: RunTable, encoding: Encoding, kind: str) -> Ints:
@@ -237,24 +217,35 @@ class _Scenes:
         return {kind: self._transfer(kind, code) for kind, code in self.codes.items() if kind != "workload"}
 
     def _transfer(self, kind: str, codes: Ints) -> tuple[Transfer, Unseen]:
-        told = self.names != kind
-        if kind == "cluster" and len(np.unique(codes)) <= LINED_MIN:  # then hardware is a cluster's name, no number
-            told &= ~self.of_cluster
-        columns = np.flatnonzero(told)
-        errors: dict[bool, list[Floats]] = {True: [], False: []} if kind == "cluster" else {False: []}
-        for level in _most_frequent(codes):
-            kept, left = self._sides(codes == level)
-            for lined, own in errors.items():
-                made = self._made(kind, kept, columns, lined=lined, trees=LEFT_OUT_TREES)
-                own.append(np.abs(self.logs[left] - made.logs(self.features[left])))
-        mean = {
-            lined: float(np.mean([own.mean() for own in found])) if found else 0.0 for lined, found in errors.items()
-        }
-        lined = mean.get(True, np.inf) < mean[False] and len(errors[True]) >= LINED_MIN
+        columns = np.flatnonzero(self._transferable(kind, codes))
+        learners = CLUSTER_LEARNERS if kind == "cluster" else LAYOUT_LEARNERS
+        levels = _most_frequent(codes, LEFT_OUT_MAX[kind])
+        learner = learners[0]
+        if len(levels) >= CHOICE_MIN and len(learners) > 1:
+            tried = levels[:TRIED_MAX]
+            errors = {each: self._errors(each, codes, tried, columns) for each in learners}
+            learner = min(learners, key=lambda each: float(np.mean([level.mean() for level in errors[each]])))
+        left_out = self._errors(learner, codes, levels, columns)
         random = np.random.default_rng(self.seed)
-        whole = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
-        made = self._made(kind, whole, columns, lined=lined, trees=TREES)
-        return made, Unseen(left_out_quantile(errors[lined]), len(errors[lined]))
+        rows = np.sort(random.permutation(len(self.logs))[:NAMELESS_ROWS_MAX])
+        transfer = self._fitted(learner, rows, columns, trees=TREES)
+        return transfer, Unseen(left_out_quantile(left_out), len(left_out))
+
+    def _transferable(self, kind: str, codes: Ints) -> Mask:
+        """Return the features that a new level of the kind shares with the levels that were learned from."""
+        shared: Mask = self.names != kind
+        if kind == "cluster" and len(np.unique(codes)) <= HARDWARE_MIN:
+            shared &= ~self.of_cluster
+        return shared
+
+    def _errors(self, learner: Learner, codes: Ints, levels: Sequence[int], columns: Ints) -> list[Floats]:
+        """Return, by level, the absolute errors of its rows when the level is left out."""
+        errors = []
+        for level in levels:
+            kept, left = self._sides(codes == level)
+            transfer = self._fitted(learner, kept, columns, trees=LEFT_OUT_TREES)
+            errors.append(np.abs(self.logs[left] - transfer.logs(self.features[left])))
+        return errors
 
     def pairs(self) -> dict[str, Unseen]:
         """Return the same for pairs of levels that were each measured, but never together."""
@@ -264,7 +255,7 @@ class _Scenes:
                 continue
             both = self.codes[a] * (int(self.codes[b].max()) + 1) + self.codes[b]
             errors = []
-            for pair in _most_frequent(both):
+            for pair in _most_frequent(both, LEFT_OUT_PAIRS_MAX):
                 here = both == pair
                 alone = any((code[here][0] == code[~here]).sum() == 0 for code in (self.codes[a], self.codes[b]))
                 if alone:
@@ -282,19 +273,19 @@ class _Scenes:
             kept = random.choice(kept, LEFT_OUT_ROWS_MAX, replace=False)
         return kept, left[:: max(1, len(left) // LEFT_OUT_ROWS_MAX)]
 
-    def _made(self, kind: str, rows: Ints, columns: Ints, *, lined: bool, trees: int) -> Transfer:
+    def _fitted(self, learner: Learner, rows: Ints, columns: Ints, *, trees: int) -> Transfer:
         known, logs = self.features[rows][:, columns], self.logs[rows]
-        line = _line(known, logs) if lined else np.zeros(len(columns) + 1)
+        line = _line(known, logs) if learner.lined else np.zeros(len(columns) + 1)
         rest = logs - (known @ line[:-1] + line[-1])
-        if kind == "cluster":
+        if learner.boosted:
             return Transfer(boosted(known, rest, trees=6 * trees, seed=self.seed), columns, line)
-        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, coarse=True), columns, line)
+        return Transfer(grown(known, rest, None, trees=trees, seed=self.seed, leaf=learner.leaf), columns, line)
 
 
-def _most_frequent(codes: Ints) -> list[int]:
+def _most_frequent(codes: Ints, most: int) -> list[int]:
     """Return the most frequent levels of which leaving one out leaves something to learn from."""
     counts = np.bincount(codes)
-    order = np.argsort(-counts, kind="stable")[:LEFT_OUT_MAX]
+    order = np.argsort(-counts, kind="stable")[:most]
     return [int(code) for code in order if 0 < counts[code] <= len(codes) - CONFIGURATIONS_MIN]
 
 

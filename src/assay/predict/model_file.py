@@ -17,18 +17,22 @@ from numpy.typing import NDArray
 
 from assay.errors import RepositoryError
 from assay.predict.features import Encoding, Factor
-from assay.predict.forest import ARRAYS, Forest
+from assay.predict.forest import ARRAYS, Boosting, Forest
 from assay.predict.model import Model, Transfer, Unseen
+from assay.predict.stack import SCALE_FEATURES, Stack
 
-VERSION = 2
+VERSION = 3
 MAGIC = f"assay model {VERSION}\n".encode()
-_PLAIN = ("configurations", "spreads", "medians")
+_PLAIN = ("configurations", "medians")
 
 
 def written(model: Model, learned_from: str) -> bytes:
     """Return the model as bytes."""
     arrays: dict[str, Any] = {name: getattr(model, name) for name in _PLAIN}
-    arrays |= {f"forest.{name}": getattr(model.forest, name) for name in ARRAYS}
+    stack = model.stack
+    for prefix, forest in (("forest", stack.forest), ("boosting", stack.boosting.forest), ("scale", stack.scale)):
+        arrays |= {f"{prefix}.{name}": getattr(forest, name) for name in ARRAYS}
+    arrays["boosting.starts"] = stack.boosting.starts
     for kind, transfer in model.transfers.items():
         arrays |= {f"transfer.{kind}.{name}": getattr(transfer.forest, name) for name in ARRAYS}
         arrays |= {f"transfer.{kind}.columns": transfer.columns, f"transfer.{kind}.line": transfer.line}
@@ -40,6 +44,7 @@ def written(model: Model, learned_from: str) -> bytes:
         "hardware": model.encoding.hardware,
         "usual": model.encoding.usual,
         "quantile": model.quantile,
+        "share": stack.share,
         "unseen": {name: asdict(found) for name, found in model.unseen.items()},
         "transfers": list(model.transfers),
         "own": list(model.own),
@@ -87,6 +92,16 @@ def _forest(arrays: Any, prefix: str, width: int) -> Forest:
     return forest
 
 
+def _stack(arrays: Any, share: float, width: int) -> Stack:
+    starts = _array(arrays, "boosting.starts", np.float64)
+    boosting = Boosting(_forest(arrays, "boosting", width), starts)
+    if not len(starts) or boosting.forest.trees % len(starts) or not np.isfinite(starts).all():
+        raise ValueError("its boosted trees have other numbers of sets")
+    if not 0 <= share <= 1:
+        raise ValueError(f"the weight of its boosted trees is {share:g}")
+    return Stack(_forest(arrays, "forest", width), boosting, share, _forest(arrays, "scale", width + SCALE_FEATURES))
+
+
 def _array(arrays: Any, name: str, kind: Any, dimensions: int = 1) -> NDArray[Any]:
     found: NDArray[Any] = arrays[name]
     if found.dtype != kind or found.ndim != dimensions:
@@ -119,7 +134,7 @@ def _model(arrays: Any) -> Model:
         raise ValueError("its configurations have different numbers of times")
     return Model(
         encoding=encoding,
-        forest=_forest(arrays, "forest", width),
+        stack=_stack(arrays, float(header["share"]), width),
         quantile=float(header["quantile"]),
         own=own,
         pairs=pairs,

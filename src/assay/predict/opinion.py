@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.predict.features import learned_encoding, told_apart_by
-from assay.predict.model import SEED, Learning, out_of_fold, spread_of
+from assay.predict.model import SEED, Learning
+from assay.predict.stack import out_of_fold, spread_of
 from assay.statistics import Floats, Groups, Mask, RunTable, groups_by, median_by, usable
 
 FAR = 5.0
@@ -77,8 +78,8 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     folds = out_of_fold(features[known], medians[known], seed)
     expected[known], spread[known] = folds.expected, folds.spread
     if len(unknown):
-        said = folds.forest.each(features[unknown])
-        expected[unknown], spread[unknown] = said.mean(axis=1), spread_of(said)
+        by_tree = folds.forest.each(features[unknown])
+        expected[unknown], spread[unknown] = np.median(by_tree, axis=1), spread_of(by_tree)
     off = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
     names = [name for name in ("workload", "cluster") if name in taken.columns]
     alike = groups_by(taken, names)

@@ -4,14 +4,14 @@ In: ``COLUMN=LEVEL`` texts, several in one with commas, and runs as a table. Out
 not named has the level that it has most often together with what is named.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.errors import SpecificationError
 from assay.model import Hardware
-from assay.predict.features import CORES, MEMORY, WORKERS, Encoding, Factor, number_of
+from assay.predict.features import Encoding, Factor, hardware_values, number_of
 from assay.statistics import LAYOUT_DEVICES, Column, Mask, RunTable, coded, first_rows, groups_by, usable
 from assay.units import parse_bytes
 from assay.wording import workload_named
@@ -45,16 +45,24 @@ class Whole:
 
 def conditions(where: Sequence[str], encoding: Encoding) -> dict[str, str]:
     """Return factor to level. SpecificationError for what is no condition, or no factor."""
-    found: dict[str, str] = {}
+    named = []
     for text in (part.strip() for condition in where for part in condition.split(",")):
         name, equals, level = text.partition("=")
         if not equals or not name or not level:
             raise SpecificationError(f"{text!r} has no form COLUMN=LEVEL", where="--where")
+        named.append((name, level))
+    return levels_named(named, encoding)
+
+
+def levels_named(named: Iterable[tuple[str, str]], encoding: Encoding) -> dict[str, str]:
+    """Return factor to level from pairs of a name and a level. SpecificationError for what is no factor."""
+    levels: dict[str, str] = {}
+    for name, level in named:
         factor = factor_named(name, encoding, "--where")
-        if factor.name in found:
+        if factor.name in levels:
             raise SpecificationError(f"{factor.name} is named twice", where="--where", hint="one level of each")
-        found[factor.name] = _level(factor, level)
-    return found
+        levels[factor.name] = _level(factor, level)
+    return levels
 
 
 def factor_named(name: str, encoding: Encoding, place: str) -> Factor:
@@ -107,9 +115,7 @@ def whole(table: RunTable, encoding: Encoding, named: Mapping[str, str], hardwar
     values = {name: value for name, value in usual.values.items() if name.startswith("cluster.")}
     new = "cluster" in named and usual.columns["cluster"].text(0) != named["cluster"]
     if new or hardware is not None:
-        told = hardware or Hardware(None, None, None)
-        known = {WORKERS: told.workers, CORES: told.cores, MEMORY: told.memory_bytes}
-        values = {name: np.array([np.nan if number is None else float(number)]) for name, number in known.items()}
+        values = hardware_values([hardware]) if hardware else {}
     varied = {factor.name for factor in encoding.factors if factor.varied}
     assumed = {n: c.text(0) or "none" for n, c in columns.items() if n not in named and n in varied}
     return Whole(RunTable(np.zeros(1, np.int64), columns, values), named, assumed)

@@ -3,19 +3,16 @@
 In: a repository. Out: its runs as a table with the hardware of their clusters, and the model of them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from assay.errors import RepositoryError
-from assay.predict.features import CORES, MEMORY, WORKERS
+from assay.predict.features import hardware_values
 from assay.predict.model import Model, learn
 from assay.predict.model_file import read, written
 from assay.predict.nearest import Measured
 from assay.predict.soundness import doubts
 from assay.repository import Repository
-from assay.statistics import Floats, RunTable, first_rows, groups_by
+from assay.statistics import RunTable, first_rows, groups_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +33,9 @@ def with_hardware(repository: Repository, table: RunTable) -> RunTable:
     groups = groups_by(table, names)
     if not table.source or not len(table):
         return table
-    recorded = [found.hardware for found in repository.environments_at(table, first_rows(groups).tolist())]
-    told: dict[str, Sequence[float | None]] = {
-        WORKERS: [hardware.workers for hardware in recorded],
-        CORES: [hardware.cores for hardware in recorded],
-        MEMORY: [hardware.memory_bytes for hardware in recorded],
-    }
-    values: dict[str, Floats] = dict(table.values)
-    for name, numbers in told.items():
-        if any(number is not None for number in numbers):
-            values[name] = np.array([np.nan if n is None else float(n) for n in numbers])[groups.of_row]
-    return replace(table, values=values)
+    clusters = [found.hardware for found in repository.environments_at(table, first_rows(groups).tolist())]
+    values = {name: found[groups.of_row] for name, found in hardware_values(clusters).items()}
+    return replace(table, values={**table.values, **values})
 
 
 def learned(repository: Repository, runs: RunTable | None = None, *, threads: int = 2) -> Learned:

@@ -4,7 +4,7 @@ In: a repository and ``COLUMN=LEVEL`` texts. Out: one :class:`Prediction`, in se
 without a time where the repository does not tell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
@@ -12,7 +12,7 @@ from assay.model import Hardware, Origin
 from assay.predict.asking import ask
 from assay.predict.calibration import LEVEL
 from assay.predict.nearest import nearest
-from assay.questions.configuration_asked import conditions, whole
+from assay.questions.configuration_asked import Whole, conditions, whole
 from assay.questions.learned import Learned, learned
 from assay.repository import Repository
 
@@ -69,19 +69,7 @@ def predicted_by(
     repository: Repository, known: Learned, where: Sequence[str], cluster: NewCluster | None = None
 ) -> Prediction:
     """Return the same by what was learned before."""
-    named = conditions(where, known.model.encoding)
-    if cluster is not None:
-        if named.get("cluster", cluster.name) != cluster.name:
-            raise SpecificationError(
-                f"two clusters are named: {named['cluster']} and {cluster.name}", where="--cluster"
-            )
-        named["cluster"] = cluster.name
-    workload = known.model.encoding.factor("workload")
-    if workload is not None and "workload" not in named:
-        raise SpecificationError(
-            "of which workload?", where="--where", hint=f"workload= one of {', '.join(workload.levels)}"
-        )
-    asked = whole(known.table, known.model.encoding, named, cluster.hardware if cluster else None)
+    asked = configuration_of(known, conditions(where, known.model.encoding), cluster)
     answer = ask(known.model, asked.table)
     near = nearest(known.model.encoding, known.measured, asked.table)
     ids = repository.ids_at(known.table, [one.position for one in near]) if near else []
@@ -104,3 +92,19 @@ def predicted_by(
         origin=Origin.PREDICTED.value,
         notices=known.notices,
     )
+
+
+def configuration_of(known: Learned, named: Mapping[str, str], cluster: NewCluster | None) -> Whole:
+    """Return the whole configuration. SpecificationError without a workload, or with two clusters."""
+    if cluster is not None:
+        if named.get("cluster", cluster.name) != cluster.name:
+            raise SpecificationError(
+                f"two clusters are named: {named['cluster']} and {cluster.name}", where="--cluster"
+            )
+        named = {**named, "cluster": cluster.name}
+    workload = known.model.encoding.factor("workload")
+    if workload is not None and "workload" not in named:
+        raise SpecificationError(
+            "of which workload?", where="--where", hint=f"workload= one of {', '.join(workload.levels)}"
+        )
+    return whole(known.table, known.model.encoding, named, cluster.hardware if cluster else None)

@@ -9,8 +9,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi.responses import PlainTextResponse, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from assay.errors import SpecificationError
+from assay.formats.tables.asked_rows import AskedRow
 from assay.questions.configuration_asked import conditions
 from assay.questions.coverage_map import CoverageMap, coverage_map
 from assay.questions.explained import WhatMatters, drawn_together, what_matters_by
@@ -18,12 +20,15 @@ from assay.questions.learned import Learned, learned
 from assay.questions.next_plan import CLUSTER, newest_plan, next_plan
 from assay.questions.next_runs import NextRunsAnswer, budget_of, next_runs_by
 from assay.questions.prediction import Prediction, predicted_by
+from assay.questions.prediction_batch import BatchPrediction, batch_predicted
 from assay.statistics import counts_by
 from assay.web.answering import OfPrepared
 from assay.web.context import PROBLEMS, READERS, Context, ContextOf, Where
 
 router = APIRouter(prefix="/api/v1", responses=PROBLEMS, dependencies=READERS, tags=["learned"], route_class=OfPrepared)
 NEXT_MAX = 100
+BATCH_MAX = 10_000
+"""Maximum number of rows in one request."""
 PREPARED_MAX = 12
 """Workloads."""
 Factors = Annotated[list[str], Query(max_length=4, description="Factors whose combinations are told.")]
@@ -53,6 +58,33 @@ def get_prediction(context: ContextOf, where: Where) -> Prediction:
     return context.store.answer(
         ("prediction", tuple(where)), lambda _: predicted_by(repository, kept_model(context), where)
     )
+
+
+class BatchAsked(BaseModel):
+    """Configurations to predict."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rows: list[dict[str, str | int | float | bool]] = Field(min_length=1, max_length=BATCH_MAX)
+    """Column to level, a row a configuration: ``{"workload": "terasort", "layout": "SSD", "maps": 16}``."""
+    where: list[str] = Field(default=[], max_length=50)
+    """``COLUMN=LEVEL`` for all rows that do not name another level."""
+
+
+@router.post("/predict")
+def post_predictions(context: ContextOf, asked: BatchAsked) -> BatchPrediction:
+    """Predict many configurations, with the same values as one by one. Nothing is kept."""
+    rows = [
+        AskedRow(place, {name: _text(value) for name, value in row.items()}) for place, row in enumerate(asked.rows, 1)
+    ]
+    return batch_predicted(kept_model(context), rows, asked.where)
+
+
+def _text(value: str | int | float | bool) -> str:
+    """Return a level as repositories have it: numbers without needless decimals, ``true`` and ``false``."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 @router.get("/matters")

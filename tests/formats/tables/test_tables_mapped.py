@@ -16,6 +16,7 @@ from assay.formats.importing import Format
 from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables.published import FORMAT as PUBLISHED
 from assay.formats.tables.table import check_mapping, read_table_runs, table_format
+from assay.model.environment import Hardware
 from assay.model.imported import Found, Left
 from assay.model.run import Origin, Run, RunStatus
 from builders import words_of
@@ -53,6 +54,36 @@ ratios:
 
 def table(folder: Path, text: str, mapping: dict[str, str] | None = None, **defaults: str) -> list[Found | Left]:
     return list(read_table_runs(source_of(folder, text), mapping or MAP, defaults, Origin.MEASURED))
+
+
+CLOUD = """\
+job,seconds,nodes,vcpu,memory,machine,cloud
+sort,120,4,8,32GB,m4.2xlarge,aws
+sort,70,8,8,32GB,m4.2xlarge,aws
+sort,90,many,8,32GB,m4.2xlarge,aws
+sort,95,,,,,
+"""
+HARDWARE_MAP = {
+    "job": "workload",
+    "seconds": "duration_s",
+    "nodes": "workers",
+    "vcpu": "cores",
+    "memory": "memory_bytes",
+    "machine": "instance_type",
+    "cloud": "provider",
+}
+
+
+def test_hardware_is_recorded_and_names_a_cluster_that_has_no_name(tmp_path: Path) -> None:
+    read = table(tmp_path, CLOUD, HARDWARE_MAP, service_type="IaaS")
+    first, second, last = (item.run for item in found(read))
+    assert first.recorded.hardware == Hardware(4, 8, 32e9, "m4.2xlarge", "aws", "IaaS")
+    assert (first.cluster, second.cluster) == ("aws 4x m4.2xlarge", "aws 8x m4.2xlarge")
+    assert last.recorded.hardware == Hardware(None, None, None, service_type="IaaS")
+    (bad,) = left(read)
+    assert (bad.where, bad.why) == ("results.log:4", "workers is 'many', which is no number")
+    (named,) = found(table(tmp_path, CLOUD.splitlines()[0] + "\nsort,5,2,1,1GB,a,b\n", HARDWARE_MAP, cluster="rack"))
+    assert named.run.cluster == "rack"
 
 
 def test_cells_become_what_the_map_says(tmp_path: Path) -> None:

@@ -28,6 +28,12 @@ CELLS = {
     "duration": ["12 min", "95s", "1h30m", "00:10:05", "10:05", "5", "", "1e3s", "x"],
     "layout": ["HD2", "SS2", "", "HDD", " SSD "],
     "cluster": ["rack", "", "rack 3"],
+    "workers": ["4", "8", "", "4.0", "2.5", "many", "0"],
+    "cores": ["8", "16", "", "0.5", "-1"],
+    "memory_bytes": ["64GB", "68719476736", "", "0", "64 XB"],
+    "instance_type": ["m4.2xlarge", "r4.xlarge", ""],
+    "provider": ["aws", ""],
+    "service_type": ["IaaS", "", "PaaS"],
     "engine": ["hadoop", "spark", ""],
     "engine_version": ["2.7.1", "", "3"],
     "started_at": ["2015-09-07T12:00:00Z", "2015-09-07 13:00", "", "soon", "2015-09-07T14:00:00+02:00"],
@@ -48,6 +54,7 @@ CELLS = {
 }
 DEFAULTS = {"cluster": "here", "engine": "spark", "source": "a paper", "data_bytes": "1GB", "option:files": "4"}
 DEFAULTS |= {"status": "valid", "started_at": "2016-01-01T00:00:00Z", "metric:cpu_busy_share": "0.5", "cause": "fire"}
+DEFAULTS |= {"workers": "3", "provider": "azure", "memory_bytes": "8GB"}
 WRONG = {"status": "odd", "cluster": "a\x07", "metric:gc_share": "no", "data_bytes": "1 x"}
 
 

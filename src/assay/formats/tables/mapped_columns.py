@@ -19,6 +19,7 @@ from assay.formats.tables.mapped_rows import (
     ADDED,
     DURATION_MIN_S,
     DURATIONS,
+    HARDWARE,
     RowReader,
     bytes_of,
     cell_text,
@@ -44,7 +45,7 @@ _ASPECTS: Final = {
     ("status", "cause"): ("status", "cause"),
     ("engine",): ("engine",),
     ("engine_version",): ("engine_version",),
-    ("cluster",): ("cluster",),
+    ("cluster", "environment"): ("cluster", *HARDWARE),
     ("layout",): ("layout",),
     ("levels",): ("layout", "level:"),
     ("parameters",): ("parameter:",),
@@ -230,7 +231,8 @@ class MappedReader:
         if "started_at" in told.texts:
             known, codes = told.texts["started_at"]
             shared["started_at"] = self._shared("started_at", known, codes, lambda one: one[1][0] if one else "")
-            shared["environment"] = self._shared("environment", known, codes, lambda one: one[1][1] if one else {})
+            as_written = self._shared("as_written", known, codes, lambda one: one[1][1] if one else {})
+            shared["environment"] = self._environments_of(shared.get("environment"), as_written, common)
         source_ids = [""] * count
         if "source_id" in told.texts:
             known, codes = told.texts["source_id"]
@@ -251,6 +253,17 @@ class MappedReader:
         values = self._values.setdefault(field, [])
         values += [of(one) for one in known.values[len(values) :]]
         return Shared(codes, values)
+
+    def _environments_of(self, hardware: Shared | None, as_written: Shared, common: Run) -> Shared:
+        """Return the environments of rows with a start and, unless ``hardware`` is None, their cluster's hardware."""
+        if hardware is None:
+            hardware = Shared(np.zeros_like(as_written.codes), [common.environment])
+        firsts, group = groups_of([hardware.codes, as_written.codes])
+        pairs = [(int(hardware.codes[row]), int(as_written.codes[row])) for row in firsts]
+        merged = [{**hardware.values[a], **as_written.values[b]} for a, b in pairs]
+        values = self._values.setdefault("environment with start", [])
+        values += merged
+        return Shared((group + len(values) - len(merged)).astype(np.int32), values)
 
     def _sources_of(self, named: Shared | None, added: Mask, common: Run) -> Shared:
         """Return where the rows' figures are from; ``named``: the sources that they name."""

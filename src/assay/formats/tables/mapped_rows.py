@@ -28,6 +28,9 @@ NAMED: Final = {
     "metric": re.compile(r"[a-z][a-z0-9_]{0,63}"),
 }
 """Kinds of fields that have a name of their own behind a colon, and what that may be."""
+HARDWARE: Final = ("workers", "cores", "memory_bytes", "instance_type", "provider", "service_type")
+"""Fields that describe the workers of the run's cluster; cores and memory are of one worker."""
+_COUNT_MAX: Final = 1_000_000
 DURATION_MIN_S: Final = 0.001
 ADDED: Final = "job_throughput_mb_per_s"
 """The metric that follows from ``data_bytes`` and the duration."""
@@ -86,7 +89,7 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
     numbers |= {"data_bytes": float(data_bytes)} if data_bytes is not None else {}
     if data_bytes and added:
         metrics[ADDED] = data_bytes / duration_s / 1e6
-    started_at, environment = started_of(values.get("started_at", ""))
+    started_at, as_written = started_of(values.get("started_at", ""))
     told = {
         name: key_text(name, text) for name, text in values.items() if name not in (*numbers, "duration", *DURATIONS)
     }
@@ -99,7 +102,7 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
         started_at=started_at,
         data_bytes=data_bytes,
         metrics=metrics,
-        environment=environment,
+        environment={**label.environment, **as_written},
         sources=sources_of(label.sources["duration_s"], added=added),
         source_id=source_id_of(values.get("source_id", "")),
     )
@@ -120,6 +123,7 @@ def check_texts(values: Mapping[str, str], origin: Origin) -> None:
 def label_of(values: Mapping[str, str], origin: Origin) -> Run:
     """Return the run that all rows are copies of which are equal in their texts."""
     status, cause = _status(values)
+    cluster = hardware_of(values)
     return foreign_run(
         workload=known_name(values.get("workload", "")),
         duration_s=0.0,
@@ -128,13 +132,43 @@ def label_of(values: Mapping[str, str], origin: Origin) -> Run:
         origin=origin,
         engine=values.get("engine", "hadoop"),
         engine_version=values.get("engine_version", ""),
-        cluster=values.get("cluster", ""),
+        cluster=values.get("cluster", "") or cluster_name(cluster),
+        environment={"cluster": cluster} if cluster else {},
         layout=values.get("layout", ""),
         levels=_texts(values, "level"),
         parameters=_texts(values, "parameter"),
         workload_parameters=_texts(values, "option"),
         sources={"duration_s": values.get("source") or "the table"},
     )
+
+
+def hardware_of(values: Mapping[str, str]) -> dict[str, int | float | str]:
+    """Return the hardware that a row tells, as an environment has it. Raises :class:`ValueError` in words."""
+    hardware: dict[str, int | float | str] = {}
+    for name, fact in (("workers", "workers"), ("cores", "cores")):
+        if name in values:
+            count = number_of(values[name], name, decimal_comma=False)
+            if not 0 < count <= _COUNT_MAX or (name == "workers" and count != int(count)):
+                raise ValueError(f"{name} is {values[name]!r}, which is no number of {name}")
+            hardware[fact] = int(count) if count == int(count) else count
+    if "memory_bytes" in values:
+        if not (memory_bytes := bytes_of(values["memory_bytes"], False, "memory_bytes")):
+            raise ValueError("memory_bytes is 0, which is no memory of a worker")
+        hardware["ram_gb"] = memory_bytes / 1e9
+    for name, fact in (("instance_type", "vm_size"), ("provider", "provider"), ("service_type", "service_type")):
+        if name in values:
+            hardware[fact] = values[name]
+    return hardware
+
+
+def cluster_name(hardware: Mapping[str, int | float | str]) -> str:
+    """Return a name for a cluster that has none: its hardware, so that equal hardware is one cluster."""
+    size = str(hardware.get("vm_size", ""))
+    if not size:
+        parts = (("cores", " cores"), ("ram_gb", " GB"))
+        size = " ".join(f"{hardware[fact]:g}{unit}" for fact, unit in parts if fact in hardware)
+    count = f"{hardware['workers']}x" if "workers" in hardware else ""
+    return " ".join(filter(None, (str(hardware.get("provider", "")), count, size)))
 
 
 def sources_of(source: str, *, added: bool) -> dict[str, str]:
@@ -194,14 +228,14 @@ def duration_of(values: Mapping[str, str], decimal_comma: bool) -> float:
     return duration_s
 
 
-def bytes_of(text: str, decimal_comma: bool) -> int:
+def bytes_of(text: str, decimal_comma: bool, name: str = "data_bytes") -> int:
     """Return a cell's number of bytes. Raises :class:`ValueError`, in words, where it is none."""
     if len(text) <= _NUMBER_LENGTH_MAX and text.endswith("B"):
         found = float(parse_bytes(text))
     else:
-        found = number_of(text, "data_bytes", decimal_comma)
+        found = number_of(text, name, decimal_comma)
     if not 0 <= found <= BYTES_MAX or found != int(found):
-        raise ValueError(f"data_bytes is {text!r}, which is no number of bytes")
+        raise ValueError(f"{name} is {text!r}, which is no number of bytes")
     return int(found)
 
 
@@ -213,7 +247,8 @@ def _texts(values: Mapping[str, str], kind: str) -> dict[str, str]:
 def key_text(name: str, text: str) -> str:
     """Return a text as a run is known by it: the same however it is spaced, and 8 for 8.0."""
     found = " ".join(text.split())
-    return found.partition(".")[0] if name.partition(":")[0] in NAMED and _WHOLE.fullmatch(found) else found
+    numeric = name.partition(":")[0] in NAMED or name in HARDWARE
+    return found.partition(".")[0] if numeric and _WHOLE.fullmatch(found) else found
 
 
 def key_number(value: float) -> str:

@@ -20,7 +20,7 @@ from assay.errors import SpecificationError
 from assay.formats.importing import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mapped_columns import MappedReader
-from assay.formats.tables.mapped_rows import DURATIONS, NAMED, RowReader
+from assay.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAMED, RowReader
 from assay.formats.tables.table_lines import open_table
 from assay.model import Found, Left, Origin
 from assay.spec.fields import unknown
@@ -32,6 +32,7 @@ FIELDS: Final = (
     *DURATIONS,
     "layout",
     "cluster",
+    *HARDWARE,
     "engine",
     "engine_version",
     "started_at",
