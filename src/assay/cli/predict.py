@@ -94,8 +94,8 @@ def _predict_batch(
     from assay.formats.source import Source
     from assay.formats.tables.asked_rows import read_asked_rows
     from assay.output import check_output, write_whole
+    from assay.questions import prediction_batch
     from assay.questions.learned import learned
-    from assay.questions.prediction_batch import ROWS_AT_ONCE, batch_predicted
 
     if output is not None:
         check_output(output)
@@ -103,10 +103,10 @@ def _predict_batch(
     total = len(asked.rows)
 
     def progress(done: int) -> None:
-        if total > ROWS_AT_ONCE:
+        if total > prediction_batch.ROWS_AT_ONCE:
             say(f"{done:,} of {total:,} rows predicted")
 
-    answer = batch_predicted(learned(repository), asked.rows, where, cluster, progress)
+    answer = prediction_batch.batch_predicted(learned(repository), asked.rows, where, cluster, progress)
     for notice in answer.notices:
         say(f"note: {notice}")
     bad = [row for row in answer.rows if row.problem]

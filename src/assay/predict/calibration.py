@@ -3,9 +3,10 @@
 In: absolute errors of logarithms of times, each from a model that had not seen the run's configuration. Out: factors by
 which an interval reaches to either side. Two cases:
 
-- *Like what was measured*: the conformal quantile of the errors, divided by what the trees' spread lets one expect (V.
+- *Like what was measured*: the conformal quantile of the errors, divided by the usual error that the model expects (V.
   Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of workload, cluster and
-  layout has a quantile of its own, and a prediction takes the largest of its levels', so that 90 % hold for each.
+  layout has its own quantile, raised by two standard deviations of its sampling error, so that 90 % hold in each level
+  and not only on average over levels. A prediction takes the largest quantile of its levels.
 - *A level that nobody measured*: the errors for whole levels that were left out, each level counting alike
   (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than ten levels
   that has no finite answer; the quantile is widened then by Student's t over the normal one, of levels less one.
@@ -19,8 +20,10 @@ import numpy as np
 from assay.statistics import Floats, Ints
 
 LEVEL = 0.9
+RAISED_SD = 2.0
+"""Standard deviations by which a level's quantile is raised."""
 OWN_MIN = 20
-"""So many errors make a quantile of a level's own."""
+"""Minimum number of errors for a level to have its own quantile."""
 
 
 def conformal_quantile(errors: Floats) -> float:
@@ -28,6 +31,17 @@ def conformal_quantile(errors: Floats) -> float:
     n = len(errors)
     rank = math.ceil((n + 1) * LEVEL)
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else math.inf
+
+
+def level_quantile(errors: Floats) -> float:
+    """Return the conformal quantile, raised by two standard deviations of the share of errors below it.
+
+    A conformal quantile keeps :data:`LEVEL` on average over samples; of one sample of a level, half fall short.
+    The rank is raised by binomial standard deviations (S. S. Wilks, Ann. Math. Stat. 12 (1941), approximated).
+    """
+    n = len(errors)
+    rank = math.ceil((n + 1) * LEVEL + RAISED_SD * math.sqrt(n * LEVEL * (1 - LEVEL)))
+    return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else float(errors.max())
 
 
 def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
@@ -39,7 +53,7 @@ def quantile_by_level(errors: Floats, codes: Ints, count: int) -> Floats:
     if np.isfinite(together := conformal_quantile(shared)):
         found[rare] = together
     for code in np.flatnonzero(sizes >= OWN_MIN):
-        found[code] = conformal_quantile(errors[codes == code])
+        found[code] = level_quantile(errors[codes == code])
     return found
 
 

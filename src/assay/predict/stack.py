@@ -30,8 +30,6 @@ from assay.statistics import Floats, Ints
 FOLDS: Final = 8
 TREES: Final = 24
 """Extremely randomised trees in each fold."""
-LARGER_LEAVES_MIN: Final = 1_000
-"""From this many configurations on, a leaf has two of them: one of a run gone wrong counts less then."""
 SCALE_LEAF: Final = 2 * COARSE_LEAF
 SPREAD_MIN: Final = 0.02
 """Trees that agree more closely than this are not more certain: times of one configuration vary by as much."""
@@ -100,12 +98,11 @@ def out_of_fold(features: Features, logs: Floats, seed: int) -> Folds:
     """Return the forest of all folds, and the estimates of each row by the trees that have not seen it."""
     fold = fold_of(len(features), seed)
     trees = max(8, min(TREES, TREES * 8_000 // len(features)))
-    leaf = 2 if len(features) >= LARGER_LEAVES_MIN else 1
     expected, spread = np.empty(len(features)), np.empty(len(features))
     forests = []
     for number in range(fold.max() + 1):
         kept, left = fold != number, fold == number
-        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number, leaf=leaf)
+        forest = grown(features[kept], logs[kept], None, trees=trees, seed=seed + number)
         by_tree = forest.each(features[left])
         expected[left], spread[left] = np.median(by_tree, axis=1), spread_of(by_tree)
         forests.append(forest)

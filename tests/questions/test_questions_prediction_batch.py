@@ -1,0 +1,147 @@
+"""Many predictions at once: the same values on every surface, bad rows by their line, and clusters by their hardware."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from assay.cli.predict import predict
+from assay.errors import FormatError, SpecificationError
+from assay.formats.source import Source
+from assay.formats.tables.asked_rows import AskedRow, read_asked_rows
+from assay.questions import prediction_batch
+from assay.questions.learned import learned
+from assay.questions.prediction import predicted
+from assay.questions.prediction_batch import batch_predicted
+from assay.repository import Repository
+from learning import learning_runs
+from web_support import client_of
+
+pytestmark = pytest.mark.slow
+ROWS = """\
+workload,disk,maps,cluster
+sort,SSD,6,c12
+terasort,HDD,,c8
+sort,SSD,many,c12
+
+,SSD,6,c12
+terasort,HDD
+sort,HDD,4,c99
+pagerank,HDD,4,c8
+"""
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository.create(tmp_path_factory.mktemp("learned") / "repository")
+    for run in learning_runs():
+        made.publish(run)
+    return made
+
+
+def asked(repository: Repository, file: Path, *options: str) -> Result:
+    arguments = ["--batch", str(file), "--repository", str(repository.root), *options]
+    return CliRunner().invoke(predict, arguments, catch_exceptions=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "asked.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def test_a_batch_has_the_values_of_single_predictions_on_every_surface(repository: Repository, file: Path) -> None:
+    single = predicted(repository, ["workload=sort,disk=SSD,maps=6,cluster=c12"])
+    shown = json.loads(asked(repository, file, "--json").stdout)
+    first = shown["rows"][0]
+    assert (first["expected_s"], first["low_s"], first["high_s"]) == (single.expected_s, single.low_s, single.high_s)
+    assert (first["basis"], first["assumed"], first["extrapolated"]) == (single.basis, single.assumed, False)
+    assert (shown["level"], shown["origin"], shown["runs"]) == (0.9, "predicted", 252)
+    rows = [
+        {"workload": "sort", "disk": "SSD", "maps": 6, "cluster": "c12"},
+        {"workload": "terasort", "disk": "HDD", "cluster": "c8"},
+    ]
+    answer = client_of(repository.root).post("/api/v1/predict", json={"rows": rows})
+    assert answer.status_code == 200, answer.text
+    posted = answer.json()["rows"]
+    assert [{**row, "line": 0} for row in posted] == [{**row, "line": 0} for row in shown["rows"][:2]]
+    cells = next(csv.DictReader(io.StringIO(asked(repository, file).stdout)))
+    assert [cells[name] for name in ("expected_s", "low_s", "high_s")] == [
+        f"{time_s:.3f}" for time_s in (first["expected_s"], first["low_s"], first["high_s"])
+    ]
+
+
+def test_bad_rows_are_named_by_their_line_and_stop_no_other(repository: Repository, file: Path, tmp_path: Path) -> None:
+    target = tmp_path / "predicted.csv"
+    done = asked(repository, file, "-o", str(target))
+    assert done.exit_code == 0
+    assert "asked.csv:4: 'many' is no number" in done.stderr
+    assert "asked.csv:6: of which workload?" in done.stderr
+    assert "asked.csv:7: has 2 cells where the header has 4" in done.stderr
+    rows = list(csv.DictReader(target.open()))
+    assert [row["line"] for row in rows] == ["2", "3", "4", "6", "7", "8", "9"]
+    assert [bool(row["problem"]) for row in rows] == [False, False, True, True, True, False, False]
+    assert [row["extrapolated"] for row in rows] == ["no", "no", "", "", "", "yes", "yes"]
+    assert "no run has cluster c99" in rows[5]["reasons"]
+    assert (rows[6]["expected_s"], "no run has workload pagerank" in rows[6]["reasons"]) == ("", True)
+
+
+def test_a_batch_without_one_good_row_fails(repository: Repository, tmp_path: Path) -> None:
+    file = tmp_path / "bad.csv"
+    file.write_text("workload,maps\nsort,many\n")
+    assert asked(repository, file).exit_code == FormatError.exit_code
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("workload,colour\nsort,red\n", "no run has a factor 'colour'"),
+        ("workload,workload\nsort,sort\n", "two columns are named workload"),
+        ("workload,\nsort,x\n", "column 2 has no name"),
+        ("workload,maps\n", "has no row to predict"),
+    ],
+)
+def test_a_table_that_is_none_is_refused_in_words(repository: Repository, tmp_path: Path, text: str, why: str) -> None:
+    file = tmp_path / "none.csv"
+    file.write_text(text)
+    with pytest.raises((SpecificationError, FormatError), match=why):
+        asked(repository, file)
+
+
+def test_progress_is_told_for_large_files_and_parts_change_no_value(
+    repository: Repository, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = asked(repository, file).stdout
+    monkeypatch.setattr(prediction_batch, "ROWS_AT_ONCE", 3)
+    parts = asked(repository, file)
+    assert parts.stdout == whole
+    assert "3 of 7 rows predicted" in parts.stderr
+    assert "7 of 7 rows predicted" in parts.stderr
+
+
+def test_rows_describe_a_cluster_by_its_hardware(repository: Repository) -> None:
+    known = learned(repository)
+    levels = {"workload": "sort", "layout": "SSD", "maps": "6"}
+    rows = [
+        AskedRow(1, {**levels, "workers": "3", "cores": "10", "memory_bytes": "64GB"}),
+        AskedRow(2, {**levels, "cluster": "c12", "workers": "3", "cores": "12", "memory_bytes": "64GB"}),
+        AskedRow(3, {**levels, "cores": "-1"}),
+    ]
+    new, named, bad = batch_predicted(known, rows).rows
+    assert (new.configuration["cluster"], new.basis) == ("3x 10 cores 64 GB", "other clusters")
+    assert named.expected_s == predicted(repository, ["workload=sort,layout=SSD,maps=6,cluster=c12"]).expected_s
+    assert bad.problem == "cores is '-1', which is no number of cores"
+
+
+def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("\ufeffworkload; maps\n\nsort;6\nkmeans;\n")
+    read = read_asked_rows(Source(file, "t.csv"))
+    assert read.columns == ("workload", "maps")
+    assert read.rows == (AskedRow(3, {"workload": "sort", "maps": "6"}), AskedRow(4, {"workload": "kmeans"}))
