@@ -1,15 +1,17 @@
-"""Many predictions at once: the same values on every surface, bad rows by their line, and clusters by their hardware."""
+"""Many predictions at once: equal values on every surface, bad rows by line, clusters by their hardware."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import random
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from assay.cli.imports import import_results
 from assay.cli.predict import predict
 from assay.errors import FormatError, SpecificationError
 from assay.formats.source import Source
@@ -145,3 +147,34 @@ def test_separators_and_empty_cells_of_a_table_are_read(tmp_path: Path) -> None:
     read = read_asked_rows(Source(file, "t.csv"))
     assert read.columns == ("workload", "maps")
     assert read.rows == (AskedRow(3, {"workload": "sort", "maps": "6"}), AskedRow(4, {"workload": "kmeans"}))
+
+
+def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_was_not_run(tmp_path: Path) -> None:
+    speeds = {"m4.xlarge": (4, 1.0), "r4.2xlarge": (8, 1.1), "c4.4xlarge": (16, 1.3)}
+    noise = random.Random(3)
+    lines = ["job,seconds,machine,nodes,vcpu,data"]
+    for job, work in (("sort", 4000.0), ("grep", 1500.0)):
+        for machine, (cores, speed) in speeds.items():
+            for nodes in (2, 4, 6, 10, 12):
+                for data_gb in (10, 20):
+                    time_s = 20 + work * data_gb / 10 / (nodes * cores * speed) * noise.lognormvariate(0, 0.03)
+                    lines.append(f"{job},{time_s:.1f},{machine},{nodes},{cores},{data_gb}")
+    table = tmp_path / "cloud.csv"
+    table.write_text("\n".join(lines) + "\n")
+    fields = ("job=workload", "seconds=duration_s", "machine=instance_type", "nodes=workers", "vcpu=cores")
+    mapping = [part for field in (*fields, "data=option:gb") for part in ("--map", field)]
+    root = str(tmp_path / "repository")
+    taken = CliRunner().invoke(
+        import_results, ["table", str(table), *mapping, "--repository", root], catch_exceptions=False
+    )
+    assert taken.exit_code == 0, taken.output
+    known = learned(Repository.open(Path(root)))
+    assert "cluster.instance_type=m4.xlarge" in known.model.encoding.names
+    levels = {"workload": "sort", "instance_type": "r4.2xlarge", "workers": "8", "cores": "8", "gb": "20"}
+    (row,) = batch_predicted(known, [AskedRow(1, levels)]).rows
+    assert (row.configuration["cluster"], row.basis, row.problem) == ("8x r4.2xlarge", "other clusters", "")
+    true_s = 20 + 4000 * 2 / (8 * 8 * 1.1)
+    assert row.expected_s == pytest.approx(true_s, rel=0.3)
+    assert row.low_s is not None
+    assert row.high_s is not None
+    assert row.low_s < true_s < row.high_s < 10 * true_s

@@ -79,7 +79,7 @@ def _judged(taken: RunTable, sound: Mask, seed: int) -> Opinion:
     expected[known], spread[known] = folds.expected, folds.spread
     if len(unknown):
         by_tree = folds.forest.each(features[unknown])
-        expected[unknown], spread[unknown] = np.median(by_tree, axis=1), spread_of(by_tree)
+        expected[unknown], spread[unknown] = by_tree.mean(axis=1), spread_of(by_tree)
     off = (logs - expected[configurations.of_row]) / spread[configurations.of_row]
     names = [name for name in ("workload", "cluster") if name in taken.columns]
     alike = groups_by(taken, names)
