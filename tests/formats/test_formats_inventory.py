@@ -43,9 +43,85 @@ def test_ranges_stand_for_hosts_with_their_zeros() -> None:
     assert expanded("w[1-3]") == ["w1", "w2", "w3"]
     assert expanded("r[a:b]-[1:2]") == ["ra-1", "ra-2", "rb-1", "rb-2"]
     assert expanded("w[1:9:4]") == ["w1", "w5", "w9"]
-    for wrong in ("w[3:1]", "w[1:99999999]", "w[a:3]"):
-        with pytest.raises(FormatError):
-            expanded(wrong)
+    assert expanded("w[A:C]") == ["wA", "wB", "wC"]
+    assert expanded("alice@[2001:db8::1]:22") == ["alice@[2001:db8::1]:22"]
+    assert len(expanded("r[1:10]n[1:1000]")) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ("w[3:1]", "stands for 0 hosts"),
+        ("w[c:a]", "stands for 0 hosts"),
+        ("w[1:99999999]", "99,999,999 hosts"),
+        ("w[1:9999][1:9999]", "99,980,001 hosts"),
+        ("w[1:100][1:100][1:100][1:100][1:100]", "10,000,000,000 hosts"),
+        ("w[a:3]", "not a range"),
+        ("w[a:C]", "not a range"),
+        ("w[1:9:0]", "not a range"),
+        ("w[1,3]", "no range"),
+        ("w[99999999999999999999:3]", "no range"),
+    ],
+)
+def test_a_range_that_is_none_or_stands_for_too_many_is_refused(wrong: str, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        expanded(wrong)
+
+
+NESTED = """
+[hadoop:children]
+workers
+edge
+[hadoop:vars]
+ansible_user=alice
+ansible_port=2222
+ansible_ssh_private_key_file=/keys/hadoop
+[site:children]
+hadoop
+[site:vars]
+ansible_user=operator
+ansible_ssh_private_key_file=/keys/site
+[workers]
+w1
+w2:2200 ansible_user=bob
+[edge]
+[2001:db8::7]:24
+[edge:vars]
+ansible_user=edge
+"""
+
+
+def test_variables_of_a_group_hold_for_the_groups_in_it(tmp_path: Path) -> None:
+    assert read_inventory(written(tmp_path, "hosts", NESTED)) == [
+        Listed("w1", "w1", "alice", 2222, "/keys/hadoop"),
+        Listed("w2", "w2", "bob", 2222, "/keys/hadoop"),
+        Listed("2001:db8::7", "2001:db8::7", "edge", 2222, "/keys/hadoop"),
+    ]
+
+
+def test_a_port_in_a_host_s_name_is_its_port(tmp_path: Path) -> None:
+    ini = "w1:2200\nw[2:3]:2300\n[2001:db8::7]:24\n2001:db8::8\n"
+    ports = [(host.address, host.port) for host in read_inventory(written(tmp_path, "hosts", ini))]
+    assert ports == [("w1", 2200), ("w2", 2300), ("w3", 2300), ("2001:db8::7", 24), ("2001:db8::8", None)]
+    yaml = "all:\n  hosts:\n    w1:2200:\n    w2: {ansible_port: 22}\n"
+    ports = [(host.address, host.port) for host in read_inventory(written(tmp_path, "hosts.yml", yaml))]
+    assert ports == [("w1", 2200), ("w2", 22)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("w1 ansible_port=70000\n", "65535"),
+        ("w1:70000\n", "65535"),
+        ("w1:ssh\n", "not a port"),
+        ("[a:children]\nb\n[b:children]\na\n[b]\nw1\n", "may contain itself"),
+        ("[a:hosts]\nw1\n", "a section is none of"),
+        ("w[1:9000]\nx[1:9000]\n", "more than 10,000 hosts"),
+    ],
+)
+def test_an_inventory_that_can_not_be_meant_is_refused_in_words(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        read_inventory(written(tmp_path, "hosts", text))
 
 
 def test_an_ini_inventory_has_hosts_with_their_own_and_their_groups_variables(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import dataclasses
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +18,7 @@ import pytest
 from assay.errors import HostError
 from assay.hosts import connect_ssh
 from assay.model.cluster import Address
+from assay.spec import load_cluster
 from hosts_support import LoopbackSshd, alive, free_port, loopback_sshd, write_key
 
 
@@ -31,6 +34,54 @@ async def refusal(address: Address, timeout_s: float = 10) -> HostError:
     assert caught.value.where == "worker3: ssh"
     assert caught.value.hint
     return caught.value
+
+
+def has_ipv6() -> bool:
+    with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
+        probe.bind(("::1", 0))
+        return True
+    return False
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("jump", [None, "127.0.0.1", "[::1]"])
+async def test_hosts_and_jump_hosts_by_either_version_of_ip(sshd: LoopbackSshd, host: str, jump: str | None) -> None:
+    if "::1" in (host, (jump or "").strip("[]")) and not has_ipv6():
+        pytest.skip("no IPv6 on the loopback device here")
+    through = None if jump is None else f"{sshd.address.user}@{jump}:{sshd.port}"
+    transport = await connect_ssh("worker3", dataclasses.replace(sshd.address, host=host, jump=through))
+    try:
+        assert (await transport.run(["echo", "here"], timeout_s=20)).stdout == b"here\n"
+    finally:
+        await transport.close()
+
+
+@pytest.mark.parametrize(
+    "jump", ["127.0.0.1:70000", "[::1]:70000", "127.0.0.1:ssh", "alice@", "[::1", "[127.0.0.1]:22"]
+)
+async def test_a_jump_host_that_is_none_is_refused_in_words(sshd: LoopbackSshd, jump: str) -> None:
+    with pytest.raises(HostError, match="is not a") as caught:
+        await connect_ssh("worker3", dataclasses.replace(sshd.address, jump=jump))
+    assert caught.value.where == f"jump {jump}"
+
+
+def test_discover_takes_addresses_and_jump_hosts_of_ipv6(sshd: LoopbackSshd, tmp_path: Path) -> None:
+    if not has_ipv6():
+        pytest.skip("no IPv6 on the loopback device here")
+    file = tmp_path / "cluster.yaml"
+    user = sshd.address.user
+    login = ["--key", str(sshd.address.key), "--known-hosts", str(sshd.address.known_hosts)]
+    command = [sys.executable, "-m", "assay", "discover", f"{user}@[::1]:{sshd.port}", *login, "-o", str(file)]
+    jump = f"{user}@[::1]:{sshd.port}"
+    done = subprocess.run([*command, "--jump", jump], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (node,) = load_cluster(file).nodes
+    assert node.address is not None
+    assert (node.address.host, node.address.port, node.address.jump) == ("::1", sshd.port, jump)
+    for words in (["w1:70000"], ["[::1]:70000"], ["w[1:9999][1:9999]"], ["w1", "--jump", "w2:70000"]):
+        done = subprocess.run([*command[:4], *words], capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode in (2, 3, 7), done.stderr
+        assert "Traceback" not in done.stderr
 
 
 async def test_an_unknown_host_name() -> None:

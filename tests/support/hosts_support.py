@@ -61,10 +61,11 @@ def loopback_sshd(directory: Path) -> Iterator[LoopbackSshd]:
         pytest.skip("no sshd on this machine: the SSH transport is NOT tested")
     port = free_port()
     host_key = write_key(directory / "host_key")
-    (directory / "known_hosts").write_text(f"[127.0.0.1]:{port} {host_key}\n")
+    (directory / "known_hosts").write_text(f"[127.0.0.1]:{port},[::1]:{port} {host_key}\n")
     (directory / "authorized_keys").write_text(write_key(directory / "user_key") + "\n")
     (directory / "sshd_config").write_text(
-        f"Port {port}\nListenAddress 127.0.0.1\nHostKey {directory}/host_key\nPidFile none\nUsePAM no\n"
+        f"Port {port}\nListenAddress 127.0.0.1\nListenAddress ::1\n"
+        f"HostKey {directory}/host_key\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {directory}/authorized_keys\nStrictModes no\nPermitRootLogin yes\n"
         "PasswordAuthentication no\nKbdInteractiveAuthentication no\nMaxStartups 100\n"
         "SetEnv SHLVL=1\n"  # bash then leaves out the user's .bashrc, which may print or take its time

@@ -108,14 +108,15 @@ def _report(output: Path, found: Surveyed) -> None:
 def _listed(hosts: Sequence[str], from_hadoop: Path | None, inventory: Path | None) -> list[Listed]:
     """Return every host that is named, by whichever way, once."""
     from assay.formats.inventory import Listed, expanded, read_hadoop_hosts, read_inventory
+    from assay.model.host_address import parse_host_address
 
     found: list[Listed] = []
     for word in (name for pattern in hosts for name in expanded(pattern)):
-        user, _, rest = word.rpartition("@")
-        host, _, port = rest.partition(":")
-        if not host or (port and not port.isdecimal()):
-            raise SpecificationError(f"{word!r} is not a host", hint="write host, user@host or user@host:port")
-        found.append(Listed(host, host, user or None, int(port) if port else None))
+        try:
+            address = parse_host_address(word)
+        except ValueError as error:
+            raise SpecificationError(str(error)) from error
+        found.append(Listed(address.host, address.host, address.user, address.port))
     if inventory:
         found += read_inventory(inventory)
     if from_hadoop:

@@ -5,9 +5,11 @@ directory. Out: :class:`Listed` values in the file's order. What Ansible would c
 inventories) is refused in words.
 """
 
+import itertools
+import math
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,14 @@ from ruamel.yaml.error import YAMLError
 
 from assay.errors import FormatError
 from assay.formats.hadoop.configuration import read_conf
+from assay.model.host_address import parse_host_address, parse_port
 
 HOSTS_MAX = 10_000
-_RANGE = re.compile(r"\[([0-9]+|[a-z]):([0-9]+|[a-z])(?::([0-9]+))?\]")
-_SHORT_RANGE = re.compile(r"\[([0-9]+)-([0-9]+)\]")
+_RANGE = re.compile(
+    r"\[(?:(?P<begin>[0-9]{1,9})-(?P<end>[0-9]{1,9})"
+    r"|(?P<first>[0-9]{1,9}|[a-zA-Z]):(?P<last>[0-9]{1,9}|[a-zA-Z])(?::(?P<step>[0-9]{1,9}))?)\]"
+)
+_GROUP_DEPTH_MAX = 20
 _MASTER_KEYS = re.compile(
     r"dfs\.namenode\.(rpc|http)-address(\..+)?|yarn\.resourcemanager\.(hostname|address|webapp\.address)(\..+)?"
 )
@@ -38,23 +44,36 @@ class Listed:
 
 
 def expanded(pattern: str) -> list[str]:
-    """Return the names that ``worker[01:12].rack`` or ``worker[1-12]`` stands for, leading zeros kept."""
-    match = _SHORT_RANGE.search(pattern) or _RANGE.search(pattern)
-    if match is None:
-        return [pattern]
-    first, last = match[1], match[2]
-    step = int(match[3]) if match.lastindex and match.lastindex > 2 and match[3] else 1
-    if first.isdigit() != last.isdigit() or step < 1:
-        raise FormatError(f"{match[0]} is not a range", where=pattern, hint="write [01:12] or [1-12]")
-    if first.isdigit():
-        numbers = range(int(first), int(last) + 1, step)
-        if not 0 < len(numbers) <= HOSTS_MAX:
-            raise FormatError(f"{match[0]} stands for {len(numbers)} hosts", where=pattern)
-        words = [str(number).zfill(len(first)) for number in numbers]
-    else:
-        words = [chr(code) for code in range(ord(first), ord(last) + 1, step)]
-    found = [f"{pattern[: match.start()]}{word}{pattern[match.end() :]}" for word in words]
-    return [name for each in found for name in expanded(each)]
+    """Return the names that ``worker[01:12].rack`` or ``worker[1-12]`` stands for, leading zeros kept.
+
+    Raises FormatError for a range without hosts, and for more than ``HOSTS_MAX`` names in all.
+    """
+    parts: list[Sequence[str]] = []
+    position = 0
+    for match in _RANGE.finditer(pattern):
+        parts += [[pattern[position : match.start()]], _range_words(match)]
+        position = match.end()
+    rest = pattern[position:]
+    literal = "".join(part[0] for part in parts[::2]) + rest
+    if "[" in literal and not re.search(r"\[[0-9A-Fa-f]*:[0-9A-Fa-f]*:[^\[\]]*\]", literal):  # but an IPv6 address
+        raise FormatError("it has a bracket that is no range", where=pattern[:100], hint="write [01:12] or [1-12]")
+    count = math.prod(map(len, parts))
+    if count > HOSTS_MAX:
+        raise FormatError(f"it stands for {count:,} hosts, and may for {HOSTS_MAX:,}", where=pattern[:100])
+    return ["".join(words) for words in itertools.product(*parts, [rest])]
+
+
+def _range_words(match: re.Match[str]) -> list[str]:
+    first, last = match["begin"] or match["first"], match["end"] or match["last"]
+    step = int(match["step"] or 1)
+    if first.isdigit() != last.isdigit() or first.islower() != last.islower() or step < 1:
+        raise FormatError(f"{match[0]} is not a range", where=match.string[:100], hint="write [01:12] or [1-12]")
+    is_number = first.isdigit()
+    numbers = range(int(first), int(last) + 1, step) if is_number else range(ord(first), ord(last) + 1, step)
+    if not 0 < len(numbers) <= HOSTS_MAX:
+        hint = "write the smaller end first" if not numbers else None
+        raise FormatError(f"{match[0]} stands for {len(numbers):,} hosts", where=match.string[:100], hint=hint)
+    return [str(number).zfill(len(first)) if is_number else chr(number) for number in numbers]
 
 
 def read_inventory(path: Path) -> list[Listed]:
@@ -83,44 +102,74 @@ def _listed(name: str, variables: Mapping[str, Any], path: Path) -> Listed:
             raise FormatError(f"{keys[0]} is computed: {value}", where=f"{path}: {name}", hint=hint)
         return value
 
-    port = text("ansible_port", "ansible_ssh_port")
-    if port and not port.isdecimal():
-        raise FormatError(f"ansible_port {port!r} is not a port", where=f"{path}: {name}")
-    return Listed(
-        name,
-        text("ansible_host", "ansible_ssh_host") or name,
-        text("ansible_user", "ansible_ssh_user"),
-        int(port) if port else None,
-        text("ansible_ssh_private_key_file"),
-    )
+    try:
+        named = parse_host_address(name)
+        port = text("ansible_port", "ansible_ssh_port")
+        return Listed(
+            named.host,
+            text("ansible_host", "ansible_ssh_host") or named.host,
+            text("ansible_user", "ansible_ssh_user") or named.user,
+            parse_port(port) if port else named.port,
+            text("ansible_ssh_private_key_file"),
+        )
+    except ValueError as error:
+        raise FormatError(str(error), where=f"{path}: {name}") from error
 
 
 def _ini_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield host and variables; a group's variables stand behind those of its hosts."""
+    """Yield host and variables. A host's variables precede its groups', a group's those of the groups that have it."""
     group, part = "ungrouped", ""
-    members: dict[str, list[str]] = {}
-    own: dict[str, dict[str, Any]] = {}
-    shared: dict[str, dict[str, Any]] = {}
+    groups_of: dict[str, list[str]] = {}
+    variables_of: dict[str, dict[str, Any]] = {}
+    group_variables: dict[str, dict[str, Any]] = {}
+    parents: dict[str, list[str]] = {}
     for line in map(str.strip, text.splitlines()):
         if not line or line[0] in "#;":
             continue
         if heading := re.fullmatch(r"\[([^\]:]+)(?::(\w+))?\]", line):
             group, part = heading[1], heading[2] or ""
+            if part not in ("", "vars", "children"):
+                raise FormatError("a section is none of GROUP, GROUP:vars and GROUP:children", where=line[:100])
             continue
         if part == "vars":
             key, _, value = line.partition("=")
-            shared.setdefault(group, {})[key.strip()] = value.strip().strip("'\"")
-        elif part == "":
-            words = shlex.split(line, comments=True)
-            given = {key: value for key, equals, value in (word.partition("=") for word in words[1:]) if equals}
-            for name in expanded(words[0]):
-                members.setdefault(name, []).append(group)
-                own.setdefault(name, {}).update(given)
-    for name, groups in members.items():
-        inherited: dict[str, Any] = dict(shared.get("all", {}))
-        for each in groups:
-            inherited |= shared.get(each, {})
-        yield name, inherited | own[name]
+            group_variables.setdefault(group, {})[key.strip()] = value.strip().strip("'\"")
+            continue
+        words = shlex.split(line, comments=True)
+        if part == "children":
+            parents.setdefault(words[0], []).append(group)
+            continue
+        given = {key: value for key, equals, value in (word.partition("=") for word in words[1:]) if equals}
+        for name in expanded(words[0]):
+            groups_of.setdefault(name, []).append(group)
+            variables_of.setdefault(name, {}).update(given)
+        if len(groups_of) > HOSTS_MAX:
+            raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=line[:100])
+    for name, groups in groups_of.items():
+        inherited: dict[str, Any] = {}
+        for each in _outermost_first(groups, parents):
+            inherited |= group_variables.get(each, {})
+        yield name, inherited | variables_of[name]
+
+
+def _outermost_first(groups: Sequence[str], parents: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a host's groups and those that have them, in the order in which Ansible merges their variables.
+
+    That is by depth below ``all``, then by name. Raises FormatError for a group that contains itself.
+    """
+    depths = {"all": 0}
+
+    def visit(group: str, below: tuple[str, ...]) -> int:
+        if group in below or len(below) > _GROUP_DEPTH_MAX:
+            hint = f"groups may be {_GROUP_DEPTH_MAX} deep, and none may contain itself"
+            raise FormatError(f"the groups are too deep: {' in '.join(below[:5])} in {group}", where=group, hint=hint)
+        if group not in depths:
+            depths[group] = 1 + max((visit(parent, (*below, group)) for parent in parents.get(group, ())), default=0)
+        return depths[group]
+
+    for group in groups:
+        visit(group, ())
+    return sorted(depths, key=lambda group: (depths[group], group))
 
 
 def _yaml_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -128,12 +177,14 @@ def _yaml_hosts(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
     found: dict[str, dict[str, Any]] = {}
 
     def walk(group: Any, inherited: Mapping[str, Any], depth: int) -> None:
-        if not isinstance(group, dict) or depth > 20:
+        if not isinstance(group, dict) or depth > _GROUP_DEPTH_MAX:
             return
         shared = {**inherited, **(group.get("vars") or {})}
         for pattern, variables in (group.get("hosts") or {}).items():
             for name in expanded(str(pattern)):
                 found[name] = {**shared, **found.get(name, {}), **(variables or {})}
+            if len(found) > HOSTS_MAX:
+                raise FormatError(f"there are more than {HOSTS_MAX:,} hosts", where=str(pattern)[:100])
         for child in (group.get("children") or {}).values():
             walk(child, shared, depth + 1)
 

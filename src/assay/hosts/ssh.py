@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay.errors import HostError
 from assay.hosts.base import BaseTransport, Channel
 from assay.model import Address
+from assay.model.host_address import parse_host_address
 
 if TYPE_CHECKING:
     from asyncssh import SSHClientConnection, SSHClientProcess
@@ -49,11 +50,11 @@ async def connect_ssh(name: str, address: Address, *, connect_timeout_s: float =
 
 def _jump_of(address: Address) -> Address:
     """Return the address of the host that lies between, entered with the same key."""
-    user, _, rest = str(address.jump).rpartition("@")
-    host, _, port = rest.partition(":")
-    if port and not port.isdecimal():
-        raise HostError(f"{port!r} is not a port", where=f"jump {address.jump}", hint="write user@host:port")
-    return replace(address, host=host, port=int(port or 22), user=user or address.user, jump=None)
+    try:
+        jump = parse_host_address(str(address.jump))
+    except ValueError as error:
+        raise HostError(str(error), where=f"jump {address.jump}") from error
+    return replace(address, host=jump.host, port=jump.port or 22, user=jump.user or address.user, jump=None)
 
 
 async def _connected(

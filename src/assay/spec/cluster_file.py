@@ -6,10 +6,11 @@ Rates, memory and capacities are the described hardware's own, also in a lab, wh
 import re
 from typing import Annotated, Any, Self
 
-from pydantic import Field, GetJsonSchemaHandler, model_validator
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema
 
 from assay.model import DeviceKind, Disks, Role
+from assay.model.host_address import parse_host_address
 from assay.spec.fields import (
     BitRate,
     ByteRate,
@@ -274,6 +275,11 @@ class NetworkSection(_RateSection):
     """Real hosts: group of nodes to the nodes' addresses in this network; when absent, those under nodes."""
 
 
+def _host_address(text: str) -> str:
+    parse_host_address(text)
+    return text
+
+
 class SshSection(Section):
     """How real hosts are reached. What is left out, the user's own SSH configuration decides."""
 
@@ -285,8 +291,11 @@ class SshSection(Section):
     """Private key file; ``~`` is the home directory, and a relative path starts at the cluster file."""
     known_hosts: Text | None = None
     """File with the hosts' public keys; paths as for key."""
-    jump: Text | None = None
-    """Host through which the others are reached: ``user@host:port``; user and port may be left out."""
+    jump: Annotated[Text, AfterValidator(_host_address)] | None = None
+    """Host through which the others are reached: ``user@host:port``; user and port may be left out.
+
+    An IPv6 address with a port stands in brackets.
+    """
 
 
 class ClusterFile(Section):

@@ -4,7 +4,9 @@ In: a survey of each host, in the order in which they were named, and how they a
 :func:`assay.spec.load_cluster` takes as it is, and what its reader should know. Pure.
 """
 
+import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,8 +119,13 @@ def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str
 
 
 def _ssh(reach: Reach) -> list[str]:
-    given = ", ".join(f"{key}: {value}" for key, value in reach.ssh.items())
+    given = ", ".join(f"{key}: {_scalar(value)}" for key, value in reach.ssh.items())
     return [f"ssh: {{{given}}}"] if given else []
+
+
+def _scalar(text: str) -> str:
+    """Return a text as YAML takes it within a list in brackets: quoted where it may have another meaning."""
+    return text if re.fullmatch(r"[\w./~@+-][\w./~@:+-]*", text) else json.dumps(text, ensure_ascii=False)
 
 
 def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
@@ -278,7 +285,7 @@ def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: Reach, why: str)
             for machine in chosen:
                 address = reach.addresses[machine.survey.host]
                 named = machine.survey.hostname if machine.survey.hostname != address else ""
-                yield f"      - {address}" + (f"  # {named}" if named else "")
+                yield f"      - {_scalar(address)}" + (f"  # {named}" if named else "")
 
 
 def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
