@@ -15,9 +15,10 @@ scatter of runs or of sets shows already is subtracted (S. R. Searle, G. Casella
 Components, 1992).
 
 The variance between sessions is the mean square of session means around the mean of their configuration (one-way nested
-analysis of variance). With fewer than :data:`DEGREES_MIN` degrees of freedom :data:`DEFAULT_SPREAD` takes its place: in
-ALOJA's dump of 2014 the means of configurations in sessions that are four hours and more apart have a robust standard
-deviation of 9.5 % (250 degrees of freedom); it counts with four degrees of freedom, as clusters differ in it.
+analysis of variance); with :data:`ROBUST_MIN` configurations or more, its median counterpart. With fewer than
+:data:`DEGREES_MIN` degrees of freedom :data:`DEFAULT_SPREAD` takes its place: in ALOJA's dump of 2014 the means of
+configurations in sessions that are four hours and more apart have a robust standard deviation of 9.5 % (250 degrees of
+freedom); it counts with four degrees of freedom, as clusters differ in it.
 """
 
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ PAUSE_S = 4 * 3600.0
 """Minimum pause between two runs of a cluster that begins a new session, in seconds."""
 DEGREES_MIN = 4.0
 """Minimum degrees of freedom of a variance between sessions that is learned from the runs."""
+ROBUST_MIN = 20
+"""Minimum number of configurations in several sessions for the robust estimate of the variance between sessions."""
 RETURNS_MIN = 1.5
 """Minimum number of stretches per level, at which a session goes back and forth between its levels."""
 
@@ -241,8 +244,9 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionS
     sessions = np.unique(cell[1][several])
     connected = _components(of_configuration[several], np.searchsorted(sessions, cell[1][several]), len(sessions))
     centre = np.bincount(of_configuration, weights=mean) / cells
-    square = float(((mean - centre[of_configuration])[several] ** 2).sum())
+    squares = np.bincount(of_configuration, weights=(mean - centre[of_configuration]) ** 2)[cells > 1]
     nested = float((cells[cells > 1] - 1).sum())
+    square = nested * _variance_of(squares.astype(np.float64), (cells[cells > 1] - 1).astype(np.float64))
     degrees = min(nested, float(len(sessions) - connected))
     if degrees < DEGREES_MIN:
         return DEFAULT_SPREAD
@@ -250,6 +254,19 @@ def learned_spread(logs: Floats, session: Ints, configuration: Ints) -> SessionS
     within_degrees = float((n - 1).sum())
     noise = within / within_degrees * float((1 / n[several]).mean()) if within_degrees >= DEGREES_MIN else 0.0
     return SessionSpread(square / nested, degrees, min(noise, square / nested), len(sessions))
+
+
+def _variance_of(squares: Floats, degrees: Floats) -> float:
+    """Return the variance behind sums of squares with their degrees of freedom.
+
+    With :data:`ROBUST_MIN` sums or more, it is the median of each sum over the median of its chi-square distribution,
+    which a few broken sessions do not move. With fewer, it is the mean square of all.
+    """
+    if len(squares) < ROBUST_MIN:
+        return float(squares.sum() / degrees.sum())
+    from scipy.special import chdtri
+
+    return float(np.median(squares / chdtri(degrees, 0.5)))
 
 
 def _components(left: Ints, right: Ints, count: int) -> int:
