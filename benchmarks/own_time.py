@@ -98,7 +98,8 @@ async def measure(plan: Plan, pairs: int) -> None:
         async with AsyncExitStack() as stack:
             transports = await connect(cluster, stack)
             groups = lab.control_groups if lab else {}
-            options = {name: sampler_options(cluster, name, groups.get(name)) for name in transports}
+            nodes = [node for node in cluster.nodes if node.name in transports]
+            options = {node.name: sampler_options(node, groups.get(node.name)) for node in nodes}
             provider = engine_kind(plan.engine).provider_of(cluster)(cluster, transports)
             await provider.open(lambda _: None)
             stack.push_async_callback(provider.close)

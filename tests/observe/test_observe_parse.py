@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from assay.explain.counters import counter_increases, increase
 from assay.model.trace import Trace
 from assay.observe.sampling import parse_samples
-from assay.observe.traces import cpu_busy_share, device_totals
+from assay.observe.traces import cpu_busy_shares, device_totals
 from builders import words_of
 
 HEADER = {
@@ -187,8 +187,8 @@ def test_the_cpu_is_busy_with_user_system_interrupts_and_stolen_time() -> None:
     for t_s in (0.0, 5.0):
         for metric, per_run in grows.items():
             trace.append(t_s, "a", "cpu", metric, counter=True, value=1000 + per_run * t_s / 5)
-    assert cpu_busy_share(trace, "a", 0, 5) == pytest.approx(0.5)
-    assert cpu_busy_share(trace, "b", 0, 5) is None
+    assert cpu_busy_shares(trace, ["a"], 0, 5).get("a") == pytest.approx(0.5)
+    assert cpu_busy_shares(trace, ["b"], 0, 5).get("b") is None
 
 
 def test_what_gives_way_does_not_make_the_cpu_busy() -> None:
@@ -196,4 +196,4 @@ def test_what_gives_way_does_not_make_the_cpu_busy() -> None:
     for second, ticks in enumerate(([0] * 8, [100, 200, 0, 100, 0, 0, 0, 0])):  # user 1 s, nice 2 s, idle 1 s
         sample = {"t": float(second), "cpu": ticks}
         assert parse_samples("n", raw_of(HEADER, sample, END), 0.0, trace) == []
-    assert cpu_busy_share(trace, "n", 0, 1) == pytest.approx(0.25)
+    assert cpu_busy_shares(trace, ["n"], 0, 1).get("n") == pytest.approx(0.25)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assay.model.trace import Trace
-from assay.observe.traces import cpu_busy_share
+from assay.observe.traces import cpu_busy_shares
 
 
 def _trace(**seconds: float) -> Trace:
@@ -18,8 +18,8 @@ def _trace(**seconds: float) -> Trace:
 
 def test_waiting_for_disks_and_low_priority_are_free_and_a_hypervisors_share_is_not() -> None:
     trace = _trace(user=3, system=1, irq=0.5, steal=0.5, iowait=5, idle=4, nice=6)
-    assert cpu_busy_share(trace, "worker1", 0.0, 10.0) == pytest.approx(5 / 20)
+    assert cpu_busy_shares(trace, ["worker1"], 0.0, 10.0).get("worker1") == pytest.approx(5 / 20)
 
 
 def test_a_node_whose_cpu_was_not_seen_has_no_share() -> None:
-    assert cpu_busy_share(_trace(user=3, idle=1), "worker2", 0.0, 10.0) is None
+    assert cpu_busy_shares(_trace(user=3, idle=1), ["worker2"], 0.0, 10.0).get("worker2") is None

@@ -3,6 +3,7 @@
 //! Two ways, one behaviour. `flows`: readers are fluid, at the rates that the table has for so many of them, and
 //! write-back drains the dirty pages at its rate. `requests`: each request goes through the device's model.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -20,7 +21,7 @@ pub struct DiskTotals {
     pub reads: f64,
     pub writes: f64,
     pub busy_s: f64,
-    pub traces: Option<Box<DiskTraces>>,
+    pub traces: Option<Rc<RefCell<DiskTraces>>>,
 }
 
 #[derive(Debug)]
@@ -36,7 +37,8 @@ impl DiskTotals {
         self.written_bytes += written;
         self.reads += read / request_bytes;
         self.writes += written / request_bytes;
-        if let Some(traces) = &mut self.traces {
+        if let Some(traces) = &self.traces {
+            let mut traces = traces.borrow_mut();
             traces.read.add(from, to, read);
             traces.written.add(from, to, written);
         }
@@ -44,8 +46,8 @@ impl DiskTotals {
 
     fn busy(&mut self, from: f64, to: f64) {
         self.busy_s += to - from;
-        if let Some(traces) = &mut self.traces {
-            traces.busy.add(from, to, to - from);
+        if let Some(traces) = &self.traces {
+            traces.borrow_mut().busy.add(from, to, to - from);
         }
     }
 }

@@ -11,7 +11,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::activity::{is_alive, Activity, ByLimit, Limit, Owner, Use, Wake, LIMITS};
 use crate::disk::Disk;
 use crate::fair::{Fair, PartId, INSTANT_S};
-use crate::series::Series;
+use crate::series::{Series, Shared};
 
 #[derive(Clone, Copy, Debug)]
 enum What<T> {
@@ -112,21 +112,21 @@ impl<T: Copy> Engine<T> {
         }
     }
 
-    pub fn trace_limits(&mut self, interval_s: f64) {
-        self.limit_traces = Some(vec![Series::new(interval_s); LIMITS.len()]);
+    pub fn trace_limits(&mut self, interval_s: f64, steps: usize) {
+        self.limit_traces = Some(vec![Series::new(interval_s, steps); LIMITS.len()]);
     }
 
     pub fn limit_traces(&self) -> &[Series] {
         self.limit_traces.as_deref().unwrap_or(&[])
     }
 
-    pub fn add_cpu(&mut self, cores: f64, speed: f64, weight: f64, trace: Option<Series>) -> u32 {
+    pub fn add_cpu(&mut self, cores: f64, speed: f64, weight: f64, trace: Option<Shared>) -> u32 {
         let fair = Fair::traced(trace);
         self.cpus.push(Cpu { fair, cores, speed, weight, due: NEVER });
         (self.cpus.len() - 1) as u32
     }
 
-    pub fn add_link(&mut self, bytes_per_s: f64, trace: Option<Series>) -> u32 {
+    pub fn add_link(&mut self, bytes_per_s: f64, trace: Option<Shared>) -> u32 {
         let fair = Fair::traced(trace);
         self.links.push(Link { fair, bytes_per_s, due: NEVER });
         (self.links.len() - 1) as u32

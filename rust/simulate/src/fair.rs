@@ -8,7 +8,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use crate::series::Series;
+use crate::series::Shared;
 
 /// Times closer than this are the same: rounding.
 pub const INSTANT_S: f64 = 1e-9;
@@ -59,16 +59,16 @@ pub struct Fair {
     heap: BinaryHeap<Stream>,
     pub busy_s: f64,
     pub served: f64,
-    trace: Option<Box<Series>>,
+    trace: Option<Shared>,
 }
 
 impl Fair {
-    pub fn traced(trace: Option<Series>) -> Fair {
-        Fair { trace: trace.map(Box::new), ..Fair::default() }
+    pub fn traced(trace: Option<Shared>) -> Fair {
+        Fair { trace, ..Fair::default() }
     }
 
-    pub fn trace(&self) -> Option<&Series> {
-        self.trace.as_deref()
+    pub fn trace(&self) -> Option<&Shared> {
+        self.trace.as_ref()
     }
 
     /// What has been served up to now, which may be later than the last change.
@@ -88,8 +88,8 @@ impl Fair {
             let amount = self.rate * passed_s * f64::from(self.streams);
             self.served += amount;
             self.busy_s += passed_s;
-            if let Some(trace) = &mut self.trace {
-                trace.add(self.at, now, amount);
+            if let Some(trace) = &self.trace {
+                trace.borrow_mut().add(self.at, now, amount);
             }
         }
         self.at = now;

@@ -1,80 +1,17 @@
 //! What came out? A finished simulation as JSON.
 
+use std::collections::BTreeSet;
+
 use assay_spec::{json, Json};
 
-use crate::activity::{ByLimit, Limit, LIMITS};
+use crate::activity::{ByLimit, LIMITS};
 use crate::attempt::Record;
+use crate::groups::NODES_SHOWN;
 use crate::scenario::{Detail, Fidelity, Scenario};
 use crate::schedule::Locality;
 use crate::sim::{JobState, Sim};
-
-/// With more nodes than this, devices and nodes are summed by type.
-const NODES_SHOWN: usize = 200;
-
-/// JSON text that grows by members and elements.
-struct Text(String);
-
-impl Text {
-    fn comma(&mut self) {
-        if !self.0.ends_with(['{', '[', ':', '\0']) && !self.0.is_empty() {
-            self.0.push(',');
-        }
-    }
-
-    fn key(&mut self, key: &str) {
-        self.comma();
-        self.0.push_str(&json::quoted(key));
-        self.0.push(':');
-    }
-
-    fn number(&mut self, key: &str, value: f64) {
-        self.key(key);
-        self.value(value);
-    }
-
-    fn value(&mut self, value: f64) {
-        if value == value.trunc() && value.abs() < 1e15 {
-            self.0.push_str(&format!("{}", value as i64));
-        } else if value.is_finite() {
-            // To the nanosecond or the byte: what lies below is rounding.
-            let shown = format!("{value:.9}");
-            self.0.push_str(shown.trim_end_matches('0').trim_end_matches('.'));
-        } else {
-            self.0.push_str("null");
-        }
-    }
-
-    fn text(&mut self, key: &str, value: &str) {
-        self.key(key);
-        self.0.push_str(&json::quoted(value));
-    }
-
-    fn truth(&mut self, key: &str, value: bool) {
-        self.key(key);
-        self.0.push_str(if value { "true" } else { "false" });
-    }
-
-    fn open(&mut self, key: Option<&str>, bracket: char) {
-        match key {
-            Some(key) => self.key(key),
-            None => self.comma(),
-        }
-        self.0.push(bracket);
-    }
-
-    fn close(&mut self, bracket: char) {
-        self.0.push(bracket);
-    }
-
-    fn values(&mut self, key: &str, values: impl Iterator<Item = f64>) {
-        self.open(Some(key), '[');
-        for value in values {
-            self.comma();
-            self.value(value);
-        }
-        self.close(']');
-    }
-}
+use crate::text::Text;
+use crate::traces;
 
 /// The id that a scenario had, as it was.
 pub fn id_text(id: &Option<Json>) -> String {
@@ -103,14 +40,18 @@ pub fn outcome(sim: &Sim, id: &Option<Json>, wall_s: f64) -> String {
     devices(&mut text, sim);
     nodes(&mut text, sim);
     if scenario.detail >= Detail::Tasks {
-        text.open(Some("tasks"), '[');
-        for record in &sim.records {
-            task(&mut text, sim, record);
+        if scenario.task_columns {
+            columns(&mut text, sim);
+        } else {
+            text.open(Some("tasks"), '[');
+            for record in &sim.records {
+                task(&mut text, sim, record);
+            }
+            text.close(']');
         }
-        text.close(']');
     }
     if scenario.detail == Detail::Traces {
-        traces(&mut text, sim);
+        traces::traces(&mut text, sim);
     }
     text.open(Some("assumptions"), '[');
     for assumption in &scenario.assumptions {
@@ -369,62 +310,46 @@ fn task(text: &mut Text, sim: &Sim, record: &Record) {
     text.close('}');
 }
 
-fn traces(text: &mut Text, sim: &Sim) {
-    let interval_s = sim.scenario.trace_interval_s;
-    let count = (sim.end_s / interval_s).ceil() as usize;
-    let times = (0..=count).map(|i| (i as f64 * interval_s).min(sim.end_s));
-    text.values("trace_t_s", times);
-    text.open(Some("traces"), '[');
-    let mut trace = |node: &str, subject: &str, metric: &str, value: &dyn Fn(usize) -> f64| {
-        text.open(None, '{');
-        text.text("node", node);
-        text.text("subject", subject);
-        text.text("metric", metric);
-        text.truth("counter", true);
-        let mut sum = 0.0;
-        let sums = std::iter::once(0.0).chain((0..count).map(|i| {
-            sum += value(i);
-            sum
-        }));
-        text.values("values", sums);
-        text.close('}');
-    };
-    for (index, node) in sim.world.nodes.iter().enumerate() {
-        let kind = &sim.scenario.cluster.types[node.kind as usize];
-        let speed = kind.cpu_speed;
-        if let Some(cpu) = sim.engine.cpu(index as u32).trace() {
-            let end_s = sim.end_s;
-            let last = move |i: usize| (end_s - i as f64 * interval_s).min(interval_s);
-            trace(&node.name, "cpu", "user_s", &|i| cpu.at(i) / speed);
-            trace(&node.name, "cpu", "idle_s", &|i| (kind.cores * last(i) - cpu.at(i) / speed).max(0.0));
-        }
-        for (link, metric) in [(node.link_in, "receive_bytes"), (node.link_out, "transmit_bytes")] {
-            if let Some(link) = sim.engine.link(link).trace() {
-                trace(&node.name, "nic:eth0", metric, &|i| link.at(i));
-            }
-        }
-        for (&disk, device) in node.disks.iter().zip(&kind.devices) {
-            if let Some(traces) = &sim.engine.disk(disk).totals.traces {
-                let subject = format!("disk:{}", device.name);
-                let request = device.request_bytes.min(device.readahead_bytes);
-                trace(&node.name, &subject, "read_bytes", &|i| traces.read.at(i));
-                trace(&node.name, &subject, "write_bytes", &|i| traces.written.at(i));
-                trace(&node.name, &subject, "reads", &|i| traces.read.at(i) / request);
-                trace(&node.name, &subject, "writes", &|i| traces.written.at(i) / request);
-                trace(&node.name, &subject, "busy_s", &|i| traces.busy.at(i));
-            }
+/// The same as columns, for jobs of many tasks: what is the same for all tasks of a stage, and nodes' names, once.
+fn columns(text: &mut Text, sim: &Sim) {
+    let specs = &sim.scenario.jobs;
+    text.open(Some("task_columns"), '{');
+    let mut first = Vec::new();
+    let mut stages = 0;
+    text.open(Some("stages"), '[');
+    for job in specs {
+        first.push(stages);
+        stages += job.stages.len() as u32;
+        for stage in &job.stages {
+            text.open(None, '{');
+            text.text("job", &job.name);
+            text.text("stage", &stage.name);
+            text.text("kind", kind_name(stage.is_reduce));
+            text.close('}');
         }
     }
     text.close(']');
-    text.open(Some("limits_over_time"), '[');
-    for (series, (limit, name)) in sim.engine.limit_traces().iter().zip(LIMITS) {
-        if limit == Limit::Containers {
-            continue;
-        }
-        text.open(None, '{');
-        text.text("limit", name);
-        text.values("values", (0..count).map(|i| series.at(i)));
-        text.close('}');
-    }
-    text.close(']');
+    let statuses: BTreeSet<&str> = sim.records.iter().map(|record| record.status).collect();
+    let statuses: Vec<&str> = statuses.into_iter().collect();
+    text.texts("statuses", statuses.iter().copied());
+    text.texts("nodes", sim.world.nodes.iter().map(|node| node.name.as_str()));
+    let mut column = |name: &str, value: &dyn Fn(&Record) -> f64| text.values(name, sim.records.iter().map(value));
+    column("stage", &|record| f64::from(first[record.job as usize] + record.stage));
+    column("status", &|record| statuses.iter().position(|status| *status == record.status).unwrap_or(0) as f64);
+    column("index", &|record| f64::from(record.task));
+    column("attempt", &|record| f64::from(record.attempt));
+    column("node", &|record| f64::from(record.node));
+    column("start_s", &|record| record.start_s);
+    column("end_s", &|record| record.end_s);
+    column("shuffle_end_s", &|record| record.shuffle_end_s);
+    column("sort_end_s", &|record| record.sort_end_s);
+    column("dfs_read_bytes", &|record| record.counters.dfs_read_bytes);
+    column("dfs_write_bytes", &|record| record.counters.dfs_write_bytes);
+    column("shuffle_bytes", &|record| record.counters.shuffle_bytes);
+    column("spilled_bytes", &|record| record.counters.spilled_bytes);
+    column("output_bytes", &|record| record.counters.output_bytes);
+    column("intermediate_read_bytes", &|record| record.counters.intermediate_read_bytes);
+    column("intermediate_write_bytes", &|record| record.counters.intermediate_write_bytes);
+    column("cpu_s", &|record| record.counters.cpu_s);
+    text.close('}');
 }

@@ -7,12 +7,14 @@ use crate::read_jobs;
 use crate::scenario::{DatasetSpec, Detail, EngineCosts, Failure, Fidelity, NodeFailure, Noise, Scenario, Storage};
 
 const BLOCK_BYTES: f64 = 134_217_728.0;
-const TOP_KEYS: [&str; 13] = [
+const TOP_KEYS: [&str; 15] = [
     "id",
     "seed",
     "fidelity",
     "detail",
     "trace_interval_s",
+    "trace_by",
+    "tasks_as",
     "pieces",
     "cluster",
     "storage",
@@ -66,6 +68,8 @@ fn scenario(document: &Json) -> Result<Scenario, String> {
         fidelity: if requests { Fidelity::Requests } else { Fidelity::Flows },
         detail,
         trace_interval_s,
+        trace_nodes: choice(&top, "trace_by", &["group", "node"])? == 1,
+        task_columns: choice(&top, "tasks_as", &["objects", "columns"])? == 1,
         pieces,
         cluster,
         storage,

@@ -21,6 +21,10 @@ pub struct Scenario {
     pub fidelity: Fidelity,
     pub detail: Detail,
     pub trace_interval_s: f64,
+    /// Whether each node is observed alone, however many there are.
+    pub trace_nodes: bool,
+    /// Whether tasks are given as columns.
+    pub task_columns: bool,
     pub pieces: Option<u32>,
     pub cluster: Cluster,
     pub storage: Storage,

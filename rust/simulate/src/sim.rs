@@ -126,10 +126,10 @@ pub struct Sim<'a> {
 impl<'a> Sim<'a> {
     pub fn new(scenario: &'a Scenario, tables: &mut Tables) -> Result<Sim<'a>, Failure> {
         let mut engine = Engine::new(scenario.cluster.pool_cores);
-        if scenario.detail == Detail::Traces {
-            engine.trace_limits(scenario.trace_interval_s);
-        }
         let world = World::build(scenario, &mut engine, tables)?;
+        if scenario.detail == Detail::Traces {
+            engine.trace_limits(scenario.trace_interval_s, world.groups.steps);
+        }
         let mut luck = Rng::keyed(scenario.seed, RUN_SALT, 0);
         let total_memory = world.nodes.iter().map(|node| node.free_memory).sum();
         let idle = (0..world.nodes.len() as u32).collect();

@@ -1,13 +1,15 @@
 //! Which nodes, disks and links are there, and what lies where? The cluster as the simulation sees it.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::disk::{Disk, DiskTraces};
 use crate::engine::Engine;
+use crate::groups::Groups;
 use crate::load::DiskSpec;
 use crate::rng::Rng;
 use crate::scenario::{Detail, DeviceSpec, Failure, Fidelity, NodeType, Scenario};
-use crate::series::Series;
+use crate::series::{Series, Shared};
 use crate::table::{Table, Tables};
 use crate::writeback::WriteBack;
 use assay_spec::Params;
@@ -130,6 +132,26 @@ pub struct World {
     balanced: bool,
     pub disk_readahead: Vec<f64>,
     pub disk_node: Vec<u32>,
+    /// Which nodes are observed together.
+    pub groups: Groups,
+    observed: Vec<GroupTraces>,
+}
+
+/// What the nodes of a group add to.
+struct GroupTraces {
+    cpu: Shared,
+    link_in: Shared,
+    link_out: Shared,
+    disks: Vec<Rc<RefCell<DiskTraces>>>,
+}
+
+impl GroupTraces {
+    fn new(interval_s: f64, steps: usize, disks: usize) -> GroupTraces {
+        let one = || Series::new(interval_s, steps);
+        let shared = || Series::shared(interval_s, steps);
+        let disk = |_| Rc::new(RefCell::new(DiskTraces { read: one(), written: one(), busy: one() }));
+        GroupTraces { cpu: shared(), link_in: shared(), link_out: shared(), disks: (0..disks).map(disk).collect() }
+    }
 }
 
 impl World {
@@ -146,7 +168,16 @@ impl World {
             balanced: scenario.storage.balanced,
             disk_readahead: Vec::new(),
             disk_node: Vec::new(),
+            groups: Groups::of(scenario),
+            observed: Vec::new(),
         };
+        if scenario.detail == Detail::Traces {
+            let types = &scenario.cluster.types;
+            let traces = |kind: usize| {
+                GroupTraces::new(scenario.trace_interval_s, world.groups.steps, types[kind].devices.len())
+            };
+            world.observed = world.groups.groups.iter().map(|group| traces(group.kind)).collect();
+        }
         for (kind_index, kind) in scenario.cluster.types.iter().enumerate() {
             let specs: Vec<DiskSpec> = kind.devices.iter().map(disk_spec).collect();
             let made: Vec<Option<Rc<Table>>> =
@@ -183,12 +214,16 @@ impl World {
         tables: &[Option<Rc<Table>>],
     ) {
         let index = self.nodes.len() as u32;
-        let traces = scenario.detail == Detail::Traces;
-        let series = || traces.then(|| Series::new(scenario.trace_interval_s));
+        let observed = self.observed.get(self.groups.of_node[index as usize] as usize);
         let luck = Rng::keyed(scenario.seed, NODE_SALT, u64::from(index)).lognormal(scenario.noise.node_sigma);
-        engine.add_cpu(kind.cores, kind.cpu_speed * luck, kind.cpu_weight, series());
-        let link_in = engine.add_link(kind.nic_in_bytes_per_s, series());
-        let link_out = engine.add_link(kind.nic_out_bytes_per_s, series());
+        engine.add_cpu(
+            kind.cores,
+            kind.cpu_speed * luck,
+            kind.cpu_weight,
+            observed.map(|traces| Rc::clone(&traces.cpu)),
+        );
+        let link_in = engine.add_link(kind.nic_in_bytes_per_s, observed.map(|traces| Rc::clone(&traces.link_in)));
+        let link_out = engine.add_link(kind.nic_out_bytes_per_s, observed.map(|traces| Rc::clone(&traces.link_out)));
         let rates: f64 = specs.iter().map(|spec| write_rate(&spec.params)).sum();
         let mut disks = Vec::new();
         for ((spec, table), device) in specs.iter().zip(tables).zip(&kind.devices) {
@@ -204,12 +239,7 @@ impl World {
                     Disk::requests(&slower(spec, kind.slow * luck), seed, back)
                 }
             };
-            if traces {
-                let (read, written, busy) =
-                    (Series::new(scenario.trace_interval_s), Series::new(scenario.trace_interval_s), series());
-                let busy = busy.unwrap_or_else(|| read.clone());
-                disk.totals.traces = Some(Box::new(DiskTraces { read, written, busy }));
-            }
+            disk.totals.traces = observed.map(|traces| Rc::clone(&traces.disks[disks.len()]));
             self.disk_readahead.push(spec.readahead_bytes);
             self.disk_node.push(index);
             disks.push(engine.add_disk(disk));

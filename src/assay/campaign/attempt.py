@@ -4,6 +4,7 @@ Nothing here raises for a job that fails: that is a :class:`Run` with status ``f
 (:class:`AssayError`) concerns the cluster, and the campaign decides.
 """
 
+import asyncio
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -52,7 +53,10 @@ async def attempt(planned: PlannedRun, number: int, setting: Setting, around: Ar
     if engine and (not ended_well or gathered.trouble or cause):
         gathered.logs |= await engine.logs()
     attempted = Attempted(run_id, number, started, time.monotonic() - clock, cause)
-    published = recorded(planned, workload, workload.data_bytes(size), setting, around, gathered, attempted)
+    # A million attempts take seconds, in which the event loop must go on.
+    published = await asyncio.to_thread(
+        recorded, planned, workload, workload.data_bytes(size), setting, around, gathered, attempted
+    )
     errors = tuple(change.words for seen in gathered.seen for change in seen.devices)
     return replace(published, unfit=cause if isinstance(cause, UnfitError) else None, device_errors=errors)
 

@@ -52,7 +52,7 @@ async def observe(
             logs[f"samples-{node}.jsonl"] = content
             warnings.extend(parse_samples(node, content, began, trace))
 
-    options = {name: sampler_options(cluster, name, None) for name in transports}
+    options = {node.name: sampler_options(node, None) for node in cluster.nodes if node.name in transports}
     async with sampling(transports, options, keep) as samplers:
         began, clock = time.time(), time.monotonic()
         status = await watched.work()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from assay.cancellation import finish
 from assay.hosts.transport import Transport
-from assay.model import CacheState, Cluster, CodedWarning, WarningCode
+from assay.model import CacheState, Cluster, CodedWarning, Node, WarningCode
 from assay.observe.caches import drop_caches
 from assay.observe.sampling import Sampler, SamplerOptions
 
@@ -19,9 +19,8 @@ STOP_S = 60.0
 """Maximum time for ending every sampler; each node has twice its own limit."""
 
 
-def sampler_options(cluster: Cluster, name: str, cgroup: Mapping[str, str] | None) -> SamplerOptions:
+def sampler_options(node: Node, cgroup: Mapping[str, str] | None) -> SamplerOptions:
     """Return what the sampler looks at on a node: its described devices, and its control groups in a lab."""
-    node = next(node for node in cluster.nodes if node.name == name)
     disks = {device.name: device.directory for device in node.type.devices if device.directory}
     return SamplerOptions(disks=disks, cgroup=cgroup)
 

@@ -24,6 +24,7 @@ from assay.model import (
     Cluster,
     ClusterFacts,
     CodedWarning,
+    Environment,
     Layout,
     LayoutPlaces,
     Placement,
@@ -32,7 +33,7 @@ from assay.model import (
     WarningCode,
 )
 from assay.observe.caches import is_cold
-from assay.observe.traces import cpu_busy_share, device_totals
+from assay.observe.traces import cpu_busy_shares, device_totals
 from assay.planning.order import PlannedRun
 from assay.units import format_bytes
 from assay.wording.control_characters import printable
@@ -144,9 +145,16 @@ def _metrics(
 
 def _sampled(gathered: Gathered, cluster: Cluster, end_s: float) -> dict[str, float]:
     """Return how busy the workers' CPUs were, and what all devices moved, while the job ran."""
-    workers = [node.name for node in cluster.workers]
-    shares = [share for name in workers if (share := cpu_busy_share(gathered.trace, name, 0.0, end_s)) is not None]
-    return ({"cpu_busy_share": statistics.fmean(shares)} if shares else {}) | device_totals(gathered.trace, 0.0, end_s)
+    names = [node.name for node in cluster.workers]
+    environment = gathered.finished.environment if gathered.finished else {}
+    groups = Environment({**environment, "cluster": {"worker_names": names}}).node_groups
+    sizes = groups.sizes if groups else dict.fromkeys(names, 1)
+    shares = cpu_busy_shares(gathered.trace, sizes, 0.0, end_s)
+    totals = device_totals(gathered.trace, 0.0, end_s)
+    if not shares:
+        return totals
+    mean = statistics.fmean(shares.values(), weights=[sizes[name] for name in shares])
+    return {"cpu_busy_share": mean} | totals
 
 
 def _warnings(gathered: Gathered, metrics: Mapping[str, float]) -> list[CodedWarning]:

@@ -136,9 +136,7 @@ class _Cluster:
                 cluster=cluster,
                 transports=transports,
                 provider=provider,
-                samplers={
-                    node.name: sampler_options(cluster, node.name, groups.get(node.name)) for node in cluster.nodes
-                },
+                samplers={node.name: sampler_options(node, groups.get(node.name)) for node in cluster.nodes},
                 campaign_id=self._campaign_id,
                 environment=environment,
                 baseline=self.baseline,

@@ -55,6 +55,12 @@ if TYPE_CHECKING:
     help="With --simulate: a repository whose measured runs say it.",
 )
 @click.option("--where", multiple=True, metavar="COLUMN=LEVEL", help="With --learn-from: only its runs that match.")
+@click.option(
+    "--trace-by",
+    type=click.Choice(["group", "node"]),
+    default="group",
+    help="With --simulate: more than 200 nodes are observed by rack or node type; node: each alone, which takes room.",
+)
 def run(
     plan: Path,
     repository: Path,
@@ -68,6 +74,7 @@ def run(
     profile: tuple[Path, ...],
     learn_from: Path | None,
     where: tuple[str, ...],
+    trace_by: str,
 ) -> None:
     """Carry out PLAN, or go on where an earlier call was interrupted; finished runs are never repeated."""
     from assay.cli.profiles import profile_from
@@ -84,11 +91,13 @@ def run(
     costs: CostProfile | None = None
     if simulate or read.cluster.simulated:
         costs = profile_from(profile, learn_from, where)
-    elif profile or learn_from or where:
+    elif profile or learn_from or where or trace_by != "group":
         raise SpecificationError(
-            "--profile, --learn-from and --where say what a simulation needs", hint="add --simulate"
+            "--profile, --learn-from, --where and --trace-by say what a simulation needs", hint="add --simulate"
         )
-    done = run_plan(read, repository, again=again, only=only, stop=stop, baseline=baseline, costs=costs)
+    done = run_plan(
+        read, repository, again=again, only=only, stop=stop, baseline=baseline, costs=costs, trace_by=trace_by
+    )
     if as_json:
         print_json(done)
     statuses = done.get("statuses", {})
@@ -105,6 +114,7 @@ def run_plan(
     only: Sequence[str] = (),
     stop: Stop | None = None,
     costs: CostProfile | None = None,
+    trace_by: str = "group",
 ) -> dict[str, Any]:
     """Carry out a plan, or simulate it by ``costs``; show progress on stderr, return what was done as plain values."""
     from assay.campaign.execute import execute_campaign
@@ -113,7 +123,7 @@ def run_plan(
     from assay.cli.progress import CampaignDisplay
     from assay.repository import Repository
 
-    plan, provide = carried_out_by(plan, costs)
+    plan, provide = carried_out_by(plan, costs, trace_by)
     repository = Repository.create(root)
     todo = prepare(plan, repository, again=again, only=only, stop=stop)
     with CampaignDisplay() as display:
@@ -139,7 +149,7 @@ def run_plan(
     return _summary_json(summary)
 
 
-def carried_out_by(plan: Plan, costs: CostProfile | None) -> tuple[Plan, MakeProvider]:
+def carried_out_by(plan: Plan, costs: CostProfile | None, trace_by: str = "group") -> tuple[Plan, MakeProvider]:
     """Return the plan as it is carried out, and its engine: the simulator with ``costs``, the real one without."""
     from assay.campaign.simulated import simulated_plan
     from assay.engines.catalogue import engine_kind
@@ -148,7 +158,7 @@ def carried_out_by(plan: Plan, costs: CostProfile | None) -> tuple[Plan, MakePro
     if costs is None:
         return plan, engine_kind(plan.engine).provider_of(plan.cluster)
     plan = simulated_plan(plan, costs)
-    return plan, simulator_of(plan.rules, costs)
+    return plan, simulator_of(plan.rules, costs, trace_by)
 
 
 def _summary_json(summary: Summary) -> dict[str, object]:

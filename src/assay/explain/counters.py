@@ -6,7 +6,7 @@ own units. Pure. Between two samples a counter is taken to grow evenly, so incre
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import groupby, islice, pairwise
 
 from assay.model import Trace
 
@@ -32,9 +32,11 @@ def counter_increases(
     """Return the increase of every counter by (node, subject, metric), of ``nodes`` only when given."""
     wanted = None if nodes is None else frozenset(nodes)
     series: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
-    rows = zip(trace.t_s, trace.node, trace.subject, trace.metric, trace.counter, trace.value, strict=True)
-    for t_s, node, subject, metric, counter, value in rows:
+    names = zip(trace.node, trace.subject, trace.metric, trace.counter, strict=True)
+    points = zip(trace.t_s, trace.value, strict=True)
+    for (node, subject, metric, counter), rows in groupby(names):
+        run = list(islice(points, len(list(rows))))
         if counter and (wanted is None or node in wanted):
-            series[node, subject, metric].append((t_s, value))
-    grown = {key: increase(sorted(points), start_s, end_s) for key, points in series.items()}
+            series[node, subject, metric] += run
+    grown = {key: increase(sorted(own), start_s, end_s) for key, own in series.items()}
     return {key: value for key, value in grown.items() if value is not None}

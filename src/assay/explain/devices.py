@@ -10,13 +10,16 @@ it asked for stands beside it (:mod:`assay.explain.job_figures`), before the pag
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from statistics import fmean
 
+from msgspec.structs import replace as changed
+
 from assay.explain.counters import counter_increases
-from assay.model import CPU_BUSY, CPU_FREE, Run, Task, Trace
+from assay.model import CPU_BUSY, CPU_FREE, NodeGroups, Run, Task, Trace
 
 IMBALANCE_MEAN_MIN = {"cpu": 1.0, "disk": 16e6, "nic": 16e6}
 """With less CPU time (s) or fewer bytes than this on the mean worker, one that did more says nothing."""
@@ -116,6 +119,12 @@ class NodeUse:
     nic_transmit_bytes: float | None
     attempts: int
     """Task attempts that ran there."""
+    nodes: int = 1
+    """How many nodes were observed together under this name."""
+
+
+def _times(amount: float | None, factor: float) -> float | None:
+    return None if amount is None else amount * factor
 
 
 def _over(amount: float | None, requests: float | None) -> float | None:
@@ -143,12 +152,24 @@ def purposes(run: Run) -> dict[str, Purpose] | None:
 
 
 def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
-    """Return the workers' names: as the run says, else the nodes of its attempts, else all that were observed."""
+    """Return the names under which workers were observed, of nodes or of groups of nodes: as the run says, else the
+    nodes of its attempts, else all that were observed.
+    """
+    if (groups := run.recorded.node_groups) is not None:
+        return frozenset(groups.sizes)
     facts = run.recorded.cluster
     if facts is not None and facts.worker_names is not None:
         return frozenset(facts.worker_names)
     observed = frozenset(trace.node)
     return (frozenset(task.node for task in tasks if task.node) & observed) or observed
+
+
+def as_observed(run: Run, tasks: Sequence[Task]) -> Sequence[Task]:
+    """Return the attempts with the group of nodes as their node, where nodes were observed together."""
+    groups = run.recorded.node_groups
+    if groups is None:
+        return tasks
+    return [changed(task, node=groups.of_node.get(task.node, task.node)) for task in tasks]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +181,13 @@ class Observation:
     workers: frozenset[str]
     purposes: Mapping[str, Purpose] | None
     emulated: bool
+    groups: NodeGroups | None = None
 
     @classmethod
     def of(cls, run: Run, tasks: Sequence[Task], trace: Trace) -> Observation:
         """Take what the trace shows from the run's start to its end."""
-        grown = counter_increases(trace, 0.0, run.duration_s)
-        return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None)
+        grown, groups = counter_increases(trace, 0.0, run.duration_s), run.recorded.node_groups
+        return cls(grown, run.duration_s, workers(run, tasks, trace), purposes(run), run.lab_scale is not None, groups)
 
     def _disks(self) -> dict[str, dict[str, Transfers]]:
         """Return device to node to its figures, of the workers."""
@@ -182,14 +204,20 @@ class Observation:
         uses = []
         for name, by_node in sorted(self._disks().items()):
             sums = together(list(by_node.values()))
-            times_s = len(by_node) * self.duration_s
+            nodes = sum(self._size(node) for node in by_node)
+            times_s = nodes * self.duration_s
+            # Of nodes that were observed together it is the mean.
+            busy_s = _total(_times(one.busy_s, self._size(node)) for node, one in by_node.items())
             use = DeviceUse(
-                name, self._purpose(name), len(by_node), sums, _over(sums.busy_s, times_s), _over(sums.queue_s, times_s)
+                name, self._purpose(name), nodes, sums, _over(busy_s, times_s), _over(sums.queue_s, times_s)
             )
             if sums.moved_bytes or use.purpose not in (Purpose.NONE, Purpose.UNKNOWN):
                 uses.append(use)
         order = list(Purpose)
         return tuple(sorted(uses, key=lambda use: order.index(use.purpose)))
+
+    def _size(self, name: str) -> int:
+        return self.groups.sizes.get(name, 1) if self.groups else 1
 
     def _purpose(self, device: str) -> Purpose:
         return Purpose.UNKNOWN if self.purposes is None else self.purposes.get(device, Purpose.NONE)
@@ -205,12 +233,20 @@ class Observation:
 
     def nodes(self, tasks: Sequence[Task]) -> tuple[NodeUse, ...]:
         """Return every observed node, workers first."""
-        names = {node for node, _, _ in self.grown}
-        return tuple(self._node(name, tasks) for name in sorted(names, key=lambda n: (n not in self.workers, n)))
+        sums: dict[str, dict[tuple[str, str], float]] = {}
+        for (node, subject, metric), value in self.grown.items():
+            moved, kind = sums.setdefault(node, {}), (subject.partition(":")[0], metric)
+            moved[kind] = moved.get(kind, 0.0) + value
+        attempts = Counter(task.node for task in tasks)
+        if self.groups:
+            together_on: Counter[str] = Counter()
+            for node, count in attempts.items():
+                together_on[self.groups.of_node.get(node, node)] += count
+            attempts = together_on
+        names = sorted(sums, key=lambda name: (name not in self.workers, name))
+        return tuple(self._node(name, sums[name], attempts[name]) for name in names)
 
-    def _node(self, node: str, tasks: Sequence[Task]) -> NodeUse:
-        def moved(kind: str, metric: str) -> float | None:
-            return _total(v for (n, s, m), v in self.grown.items() if n == node and m == metric and s.startswith(kind))
+    def _node(self, node: str, moved: Mapping[tuple[str, str], float], attempts: int) -> NodeUse:
 
         busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
         idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
@@ -221,16 +257,19 @@ class Observation:
             worker=node in self.workers,
             cpu_s=own_s if own_s is not None or self.emulated else busy_s,
             cpu_busy_share=_over(busy_s, everything_s),
-            disk_read_bytes=moved("disk:", "read_bytes"),
-            disk_write_bytes=moved("disk:", "write_bytes"),
-            nic_receive_bytes=moved("nic:", "receive_bytes"),
-            nic_transmit_bytes=moved("nic:", "transmit_bytes"),
-            attempts=sum(task.node == node for task in tasks),
+            disk_read_bytes=moved.get(("disk", "read_bytes")),
+            disk_write_bytes=moved.get(("disk", "write_bytes")),
+            nic_receive_bytes=moved.get(("nic", "receive_bytes")),
+            nic_transmit_bytes=moved.get(("nic", "transmit_bytes")),
+            attempts=attempts,
+            nodes=self._size(node),
         )
 
 
 def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
     """Return the busiest worker's part over the mean worker's of CPU time, disk bytes and network bytes.
+
+    Where workers were observed together, it is their mean that is compared.
 
     Absent: what fewer than two workers, or not all of them, tell, and what hardly happened.
     """
@@ -242,7 +281,7 @@ def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
     }
     found = {}
     for name, told in amounts.items():
-        known = [amount for amount in told if amount is not None]
+        known = [amount / node.nodes for node, amount in zip(own, told, strict=True) if amount is not None]
         if len(known) == len(own) > 1 and fmean(known) >= IMBALANCE_MEAN_MIN[name]:
             found[f"{name}_imbalance"] = max(known) / fmean(known)
     return found

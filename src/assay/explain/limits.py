@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from assay.explain.devices import as_observed
 from assay.explain.loads import DISKS, Loads, Resource, loads_of, overlap_s
 from assay.explain.phases import rank, task_phases
 from assay.explain.replay import replayed_s
@@ -90,7 +91,7 @@ class Limits:
 
 def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
     """Return what limited ``run``; None where no trace tells of its workers."""
-    loads = loads_of(run, tasks, trace)
+    loads, tasks = loads_of(run, tasks, trace), as_observed(run, tasks)
     if loads is None:
         return None
     moments = _moments(run, tasks, loads)

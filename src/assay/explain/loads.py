@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.explain.devices import Purpose, purposes, workers
+from assay.explain.devices import Purpose, as_observed, purposes, workers
 from assay.model import CPU_BUSY, CPU_FREE, LabFacts, Run, Task, Trace
 from assay.statistics import Floats
 
@@ -77,6 +77,7 @@ class Loads:
 
 def loads_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Loads | None:
     """Return the loads of the run's workers; None where no trace tells of any."""
+    tasks = as_observed(run, tasks)
     observed = set(trace.node)
     names = tuple(sorted(workers(run, tasks, trace) & observed))
     if not names or run.duration_s <= 0:
@@ -247,6 +248,8 @@ def _link_rates(run: Run, names: Sequence[str]) -> dict[str, float]:
     found = {name: lab[name].link_bits_per_s for name in names if name in lab and lab[name].link_bits_per_s > 0}
     if isinstance(every, int | float) and every > 0:
         found = dict.fromkeys(names, float(every))
+    if (groups := run.recorded.node_groups) is not None:
+        found = {name: rate * groups.sizes.get(name, 1) for name, rate in found.items()}
     if isinstance(each, dict):
         found |= {name: float(each[name]) for name in names if isinstance(each.get(name), int | float)}
     return found

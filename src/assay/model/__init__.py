@@ -20,7 +20,7 @@ from assay.model.cluster import (
     SparkClient,
 )
 from assay.model.device_model import COAST_FROM, FlashModel, HddModel, usual_flash, usual_hdd
-from assay.model.environment import ClusterFacts, Environment, Hardware, LabFacts, LayoutPlaces, NodeFacts
+from assay.model.environment import ClusterFacts, Environment, Hardware, LabFacts, LayoutPlaces, NodeFacts, NodeGroups
 from assay.model.fitness import Advice, Criterion, Fitness, Grade, Reading
 from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
 from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run

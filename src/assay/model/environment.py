@@ -5,8 +5,10 @@ whole, for the record and for comparing what differs. Whatever decides or is sho
 nowhere else: missing where the tree lacks it or has something else in its place, so that every old bundle opens.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import groupby
 from typing import Any, Self
 
 Tree = Mapping[str, Any]
@@ -92,6 +94,34 @@ class ClusterFacts:
         """Return the facts as they stand in an environment; what is not known is left out."""
         known = {name: value for name, value in asdict(self).items() if value not in (None, "", {})}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in known.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class NodeGroups:
+    """Which nodes of a large simulated cluster were observed together."""
+
+    of_node: Mapping[str, str]
+    sizes: Mapping[str, int]
+    """Group to its number of nodes."""
+
+    @classmethod
+    def of(cls, tree: object, worker_names: Sequence[str]) -> Self | None:
+        """Return what the entry ``node_groups`` of an environment's ``simulation`` says: pairs of a group's name and
+        how many of the workers that follow are in it. None where it does not cover the workers.
+        """
+        pairs = tree if isinstance(tree, list | tuple) else ()
+        names: list[str] = []
+        for pair in pairs:
+            if isinstance(pair, list | tuple) and len(pair) == 2 and _whole(pair[1]) is not None:
+                names += [str(pair[0])] * min(pair[1], len(worker_names) - len(names))
+        if not names or len(names) != len(worker_names):
+            return None
+        return cls(dict(zip(worker_names, names, strict=True)), Counter(names))
+
+    @staticmethod
+    def tree(groups: Sequence[str]) -> list[tuple[str, int]]:
+        """Return the entry for workers' ``groups``, in the order of the workers."""
+        return [(name, len(list(same))) for name, same in groupby(groups)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +238,13 @@ class Environment:
         """What the cluster consists of; None when nothing was recorded of it."""
         told = self.tree.get("cluster")
         return ClusterFacts.of(told) if isinstance(told, dict) else None
+
+    @property
+    def node_groups(self) -> NodeGroups | None:
+        """Which workers were observed together; None where each was observed alone."""
+        told = _at(self.tree, "simulation", "node_groups")
+        cluster = self.cluster
+        return NodeGroups.of(told, cluster.worker_names or ()) if told and cluster else None
 
     @property
     def layout_devices(self) -> Mapping[str, int]:

@@ -11,8 +11,12 @@ subject        metrics
 ``cgroup``     counter ``cpu_s``; gauges ``memory_bytes cache_bytes rss_bytes``: the node's own share in a lab
 ``disk:NAME``  counters ``read_bytes write_bytes reads writes read_s write_s busy_s queue_s read_merges write_merges``
 ``nic:NAME``   counters ``receive_bytes transmit_bytes``
-=======
-=============  ============================================================================================="""
+=============  ====================================================================================================
+
+In a simulated run of a large cluster, ``node`` names a group of nodes that were observed together
+(:class:`assay.model.environment.NodeGroups`): counters are then sums over the group's nodes, but ``busy_s``, which is
+their mean, so that it stays the share of time in which a disk worked.
+"""
 
 from __future__ import annotations
 
@@ -48,6 +52,20 @@ class Trace:
         self.metric.append(metric)
         self.counter.append(counter)
         self.value.append(value)
+
+    def append_series(
+        self, times_s: list[float], values: list[float], node: str, subject: str, metric: str, *, counter: bool
+    ) -> None:
+        """Add a row for each of ``times_s`` with its value."""
+        rows = len(times_s)
+        if rows != len(values):
+            raise ValueError("a series needs a value for each time")
+        self.t_s.extend(times_s)
+        self.node.extend([node] * rows)
+        self.subject.extend([subject] * rows)
+        self.metric.extend([metric] * rows)
+        self.counter.extend([counter] * rows)
+        self.value.extend(values)
 
     def extend(self, other: Trace) -> None:
         """Add all rows of ``other``."""

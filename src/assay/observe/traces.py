@@ -5,6 +5,7 @@ Pure.
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 
 from assay.explain.counters import counter_increases
 from assay.model import CPU_BUSY, CPU_FREE, Trace
@@ -30,13 +31,18 @@ def device_totals(trace: Trace, start_s: float, end_s: float) -> dict[str, float
     return dict(totals)
 
 
-def cpu_busy_share(trace: Trace, node: str, start_s: float, end_s: float) -> float | None:
-    """Return the share (0 to 1) of the machine's CPU time that was not free; None when it was not observed.
+def cpu_busy_shares(trace: Trace, nodes: Iterable[str], start_s: float, end_s: float) -> dict[str, float]:
+    """Return for each node the share (0 to 1) of the machine's CPU time that was not free, if it was observed.
 
     What is free says :data:`~assay.model.trace.CPU_FREE`. A lab's nodes share one machine, so each of them sees the
     whole machine's share.
     """
-    grown = counter_increases(trace, start_s, end_s, [node])
-    busy_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY)
-    free_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_FREE)
-    return busy_s / (busy_s + free_s) if busy_s + free_s > 0 else None
+    names = tuple(nodes)
+    grown = counter_increases(trace, start_s, end_s, names)
+    shares = {}
+    for node in names:
+        busy_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_BUSY)
+        free_s = sum(grown.get((node, "cpu", metric), 0.0) for metric in CPU_FREE)
+        if busy_s + free_s > 0:
+            shares[node] = busy_s / (busy_s + free_s)
+    return shares

@@ -1,6 +1,6 @@
 """Every SQL statement of the repository, and the columns of its tables (DuckDB's dialect and types)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 INDEX_VERSION = 7
 """An index of another version is not looked at."""
@@ -205,9 +205,27 @@ TRACE_NODES = "SELECT DISTINCT node FROM trace ORDER BY node"
 TRACE_OF_NODE = "SELECT * FROM trace WHERE node = ?"
 
 
-def literal(columns: Mapping[str, str]) -> str:
-    """Return a query whose parameters are the columns as lists and whose rows are theirs side by side."""
-    return "SELECT " + ", ".join(f"unnest(?::{kind}[]) AS {_name(name)}" for name, kind in columns.items())
+def value_name(column: int) -> str:
+    """Return what the array of a column's values is called."""
+    return f"value{column}"
+
+
+def null_name(column: int) -> str:
+    """Return what the array is called that says which of a column's values are NULL."""
+    return f"null{column}"
+
+
+def of_arrays(columns: Mapping[str, str], nullable: Collection[int]) -> str:
+    """Return the beginning of a query for ``columns`` of a table of arrays; ``nullable``: numbers of columns with an
+    array of those rows in which they are NULL.
+    """
+    texts = []
+    for number, (name, kind) in enumerate(columns.items()):
+        value = value_name(number)
+        if number in nullable:
+            value = f"CASE WHEN {null_name(number)} THEN NULL ELSE {value} END"
+        texts.append(f"CAST({value} AS {kind}) AS {_name(name)}")
+    return f"SELECT {', '.join(texts)}"
 
 
 def selected(columns: Mapping[str, str]) -> str:

@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from assay.errors import RepositoryError
 from assay.repository import queries
 
@@ -97,9 +99,27 @@ _FULL = ("No space left on device", "Disk quota exceeded", "File too large")
 def add_columns(
     opened: DuckDBPyConnection, name: str, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]
 ) -> None:
-    """Make the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``."""
-    statement = f'CREATE TEMP TABLE "{name}" AS {queries.literal(kinds)}'
-    opened.execute(statement, list(columns))
+    """Make the temporary table ``name`` from ``columns`` of equal length, in the order of ``kinds``.
+
+    The values go as arrays: lists as parameters take DuckDB some hundred times as long.
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    nullable = []
+    for column, (values, kind) in enumerate(zip(columns, kinds.values(), strict=True)):
+        if kind == "VARCHAR":
+            arrays[queries.value_name(column)] = np.fromiter(values, dtype=object, count=len(values))
+            continue
+        if None in values:
+            nullable.append(column)
+            arrays[queries.null_name(column)] = np.asarray([value is None for value in values])
+            arrays[queries.value_name(column)] = np.asarray([0 if value is None else value for value in values])
+        else:
+            arrays[queries.value_name(column)] = np.asarray(values)
+    opened.register("columns_of_arrays", arrays)
+    try:
+        opened.execute(f'CREATE TEMP TABLE "{name}" AS {queries.of_arrays(kinds, nullable)} FROM columns_of_arrays')
+    finally:
+        opened.unregister("columns_of_arrays")
 
 
 def write_table(path: Path, kinds: Mapping[str, str], columns: Sequence[Sequence[Any]]) -> None:

@@ -12,7 +12,7 @@ from assay.formats.aloja.dump import FORMAT
 from assay.formats.source import Source
 from assay.model.imported import Found, Left
 from assay.model.run import Phase, RunStatus, Task
-from assay.observe.traces import cpu_busy_share, device_totals
+from assay.observe.traces import cpu_busy_shares, device_totals
 from mutation import fuzz_count, mutations
 from paths import ROOT
 
@@ -116,7 +116,7 @@ def test_cpu_times_are_of_all_cores_where_they_are_known_and_shares_where_not(tm
     assert trace is not None
     assert trace.series("w1", "cpu", "user_s")[-1] == (5, 3 * 0.25 * 4)
     assert trace.series("w1", "cpu", "cores")[0] == (1, 4)
-    assert cpu_busy_share(trace, "w1", 0, 100) == pytest.approx(0.3)
+    assert cpu_busy_shares(trace, ["w1"], 0, 100).get("w1") == pytest.approx(0.3)
     unknown = first(tmp_path, dump().replace("'ours',4", "'ours',NULL")).trace
     assert unknown is not None
     assert unknown.series("w1", "cpu", "user_share")[0] == (1, 0.25)

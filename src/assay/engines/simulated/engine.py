@@ -15,19 +15,30 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import median, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assay.engines.contract import EngineFacts, Finished, MakeProvider, Rules, Show
 from assay.engines.simulated.draws import SCATTER_SIGMA, draws
 from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import Simulated, carried_out, simulate
 from assay.engines.simulated.reach import beyond
-from assay.engines.simulated.results import told
+from assay.engines.simulated.results import groups_of_nodes, told
 from assay.engines.simulated.results_stages import staged
 from assay.engines.simulated.scenario import Asked, Scenario, scenario_of, shares_of
+from assay.engines.simulated.smaller import smaller
 from assay.engines.skeleton import HeldProvider, ListedStorage, NoDaemons
 from assay.errors import EngineError
-from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Cluster, Configuration, CostProfile, Origin, Outcome, Program
+from assay.model import (
+    SIMULATED_HIGH_S,
+    SIMULATED_LOW_S,
+    Cluster,
+    Configuration,
+    CostProfile,
+    NodeGroups,
+    Origin,
+    Outcome,
+    Program,
+)
 from assay.workloads.workload import Size, WorkloadProgram
 
 if TYPE_CHECKING:
@@ -78,7 +89,9 @@ class SimulatedEngine(NoDaemons):
         cluster: Cluster,
         profile: CostProfile,
         configuration: Configuration,
+        trace_by: str = "group",
     ) -> None:
+        self._trace_by = trace_by
         self.facts, self.storage = facts, storage
         self.rules, self._cluster, self._known = rules, cluster, profile
         self.use(configuration)
@@ -109,36 +122,40 @@ class SimulatedEngine(NoDaemons):
         asked = self.asked(program.main_class, program.size)
         began, clock = time.time(), time.monotonic()
         scenario = scenario_of(asked)
-        trees = [scenario.with_seed(program.seed, program.main_class, "traces")]
+        trees = [scenario.with_seed(program.seed, program.main_class, "traces", self._trace_by)]
         try:
             async with asyncio.timeout(timeout_s):
                 [result] = await carried_out(trees)
-                middle_s, sigma = await self._spread(program.main_class, asked)
+                middle_s, sigma = await self._spread(program.main_class, asked, result.duration_s)
         except TimeoutError:
             words = f"the simulation did not end within {timeout_s:.0f} s"
             outcome = Outcome(124, words, {}, 0, time.monotonic() - clock, timed_out=True)
             return Finished(outcome, began, logs={f"{label}.log": words.encode()}, sources=self._sources())
         far = replace(scenario, assumptions=(*beyond(asked)[1], *scenario.assumptions))
-        return self._finished(result, far, began, label, (middle_s, sigma))
+        return await asyncio.to_thread(self._finished, result, far, began, label, (middle_s, sigma))
 
     def asked(self, workload: str, size: Size) -> Asked:
         """Return what is asked of the simulator."""
         configuration = replace(self.configuration, engine=self.facts.name)
         return Asked(self._cluster, configuration, workload, size, self._profile)
 
-    async def _spread(self, name: str, asked: Asked) -> tuple[float, float]:
-        """Return the middle of the times that draws give, and the spread of a run's logarithm about it."""
+    async def _spread(self, name: str, asked: Asked, simulated_s: float) -> tuple[float, float]:
+        """Return the middle of the times that draws give, and the spread of a run's logarithm about it.
+
+        Of a large cluster a smaller one is drawn, whose middle is to its first draw, at the middle of all that is
+        uncertain, as the large one's is to the time that was simulated.
+        """
         configuration = asked.configuration
         told = (configuration.engine, name, asked.size, sorted(configuration.parameters.items()), configuration.network)
         key = " ".join(map(str, told))
         if key not in self._spreads:
-            made = [
-                scenario_of(draw.of(asked)).with_seed(draw.seed, "draw") for draw in draws(self._profile, DRAWS, SEED)
-            ]
-            found = await carried_out(made)
+            drawn = [(draw.seed, scenario_of(draw.of(asked))) for draw in draws(self._profile, DRAWS, SEED)]
+            found = await carried_out([smaller(scenario).with_seed(seed, "draw") for seed, scenario in drawn])
             times = [one.duration_s for one in found]
             parts = (stdev(map(math.log, times)), sigma_of(shares_of(asked, found)), SCATTER_SIGMA, beyond(asked)[0])
-            self._spreads[key] = median(times), math.sqrt(sum(part * part for part in parts))
+            is_whole = smaller(drawn[0][1]) is drawn[0][1]
+            middle_s = median(times) if is_whole else simulated_s * median(times) / times[0]
+            self._spreads[key] = middle_s, math.sqrt(sum(part * part for part in parts))
         return self._spreads[key]
 
     def _finished(
@@ -176,9 +193,18 @@ class SimulatedEngine(NoDaemons):
                     "fidelity": result.tree.get("fidelity"),
                     "limits": dict(result.limits),
                     "assumptions": assumptions,
+                    **self._groups(result),
                 }
             },
         )
+
+    def _groups(self, result: Simulated) -> dict[str, Any]:
+        """Return which workers were observed together, in the order of the cluster's workers."""
+        groups = groups_of_nodes(result.tree)
+        if not groups:
+            return {}
+        workers = self._cluster.using(self.configuration.workers).workers
+        return {"node_groups": NodeGroups.tree([groups[node.name] for node in workers])}
 
     def _sources(self) -> dict[str, str]:
         learned = f"simulated with profile {self._profile.name}: {self._profile.learned.source}"
@@ -196,8 +222,9 @@ class SimulatedEngine(NoDaemons):
 class Simulator(HeldProvider[SimulatedEngine]):
     """Provides the simulated engine. No cluster is held: any number can be simulated side by side."""
 
-    def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster) -> None:
+    def __init__(self, rules: Rules, profile: CostProfile, cluster: Cluster, trace_by: str = "group") -> None:
         super().__init__(cluster, {})
+        self._trace_by = trace_by
         self.rules, self._profile = rules, profile
         self._storages: dict[str, RememberedStorage] = {}
 
@@ -213,22 +240,26 @@ class Simulator(HeldProvider[SimulatedEngine]):
         """Return the engine, with what was written under this layout before."""
         name = self.rules.file_system(configuration, self.cluster)
         storage = self._storages.setdefault(name, RememberedStorage())
-        return SimulatedEngine(self.facts, storage, self.rules, self.cluster, self._profile, configuration)
+        known = (self.rules, self.cluster, self._profile, configuration, self._trace_by)
+        return SimulatedEngine(self.facts, storage, *known)
 
     async def kept(self, engine: SimulatedEngine, configuration: Configuration) -> None:
         """Let it go on with what differs in parameters that jobs carry."""
         engine.use(configuration)
 
 
-def simulator_of(rules: Rules, profile: CostProfile) -> MakeProvider:
-    """Return the way to have an engine simulated, with what ``profile`` says workloads cost."""
+def simulator_of(rules: Rules, profile: CostProfile, trace_by: str = "group") -> MakeProvider:
+    """Return the way to have an engine simulated, with what ``profile`` says workloads cost.
+
+    ``trace_by``: ``node`` observes each node of a large cluster alone; ``group`` those of a rack or a type together.
+    """
 
     def provide(cluster: Cluster, _transports: Mapping[str, Transport]) -> Simulator:
-        return Simulator(rules, profile, cluster)
+        return Simulator(rules, profile, cluster, trace_by)
 
     return provide
 
 
 def refuse(asked: Asked) -> None:
     """Raise SpecificationError where ``asked`` can't be simulated: before the first run of a plan, not amidst it."""
-    simulate([scenario_of(asked).with_seed(SEED, "whether it can be")])
+    simulate([smaller(scenario_of(asked)).with_seed(SEED, "whether it can be")])

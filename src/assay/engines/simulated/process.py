@@ -75,7 +75,8 @@ async def carried_out(scenarios: Sequence[Mapping[str, Any]]) -> list[Simulated]
         if process.returncode is None:
             process.kill()
             await process.wait()
-    return _results(scenarios, process.returncode or 0, printed, said)
+    # Large answers take seconds to read, in which the event loop must go on.
+    return await asyncio.to_thread(_results, scenarios, process.returncode or 0, printed, said)
 
 
 def _lines(scenarios: Sequence[Mapping[str, Any]]) -> bytes:

@@ -4,8 +4,9 @@ In: the simulator's result with its traces. Out: :class:`Told`. Times are in sec
 carry the names that Hadoop gives them, so that every view of a measured run is one of a simulated run too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from assay.engines.simulated.process import Simulated
@@ -35,10 +36,13 @@ class Told:
 def told(simulated: Simulated, pool_cores: float | None = None) -> Told:
     """Return the result as a run has it. ``pool_cores``: of the machine that a lab's nodes share."""
     tree = simulated.tree
-    tasks = tuple(_task(each, number) for number, each in enumerate(tree.get("tasks", ())))
-    jobs = tuple(_job(each, tasks, tree) for each in tree.get("jobs", ()))
+    tasks = tuple(_tasks(tree["task_columns"])) if "task_columns" in tree else ()
+    by_job: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_job.setdefault(task.job_id, []).append(task)
+    jobs = tuple(_job(job, by_job.get(str(job["name"]), []), tree) for job in tree.get("jobs", ()))
     last = jobs[-1].job_id if jobs else ""
-    first_s = min((task.start_s for task in tasks if task.job_id == last), default=0.0)
+    first_s = min((task.start_s for task in by_job.get(last, ())), default=0.0)
     phases = [
         Phase(_phase(each, first_s), each["start_s"], each["end_s"])
         for each in tree.get("phases", ())
@@ -55,35 +59,57 @@ def _phase(each: Mapping[str, Any], first_s: float) -> str:
     return _PHASES.get(name, name)
 
 
-def _task(each: Mapping[str, Any], number: int) -> Task:
-    counted: Mapping[str, float] = each.get("counters", {})
-    job, kind = str(each["job"]), str(each["kind"])
-    name = f"{job}_{kind[0]}_{int(each.get('index', number)):06d}"
-    reduces = kind == "reduce"
-    return Task(
-        job_id=job,
-        task_id=f"task_{name}",
-        attempt_id=f"attempt_{name}_{int(each.get('attempt', 0))}",
-        kind=kind,
-        node=str(each["node"]),
-        status=str(each.get("status", "succeeded")),
-        start_s=float(each["start_s"]),
-        end_s=float(each["end_s"]),
-        shuffle_end_s=each.get("shuffle_end_s") if reduces else None,
-        merge_end_s=each.get("sort_end_s") if reduces else None,
-        hdfs_read_bytes=round(counted.get("dfs_read_bytes", 0)),
-        hdfs_write_bytes=round(counted.get("dfs_write_bytes", 0)),
-        local_read_bytes=round(counted.get("intermediate_read_bytes", 0)),
-        local_write_bytes=round(counted.get("intermediate_write_bytes", 0)),
-        spilled_records=None,
-        cpu_s=counted.get("cpu_s"),
-        gc_s=None,
-    )
+_COLUMNS = (
+    "stage",
+    "index",
+    "attempt",
+    "node",
+    "status",
+    "start_s",
+    "end_s",
+    "shuffle_end_s",
+    "sort_end_s",
+    "dfs_read_bytes",
+    "dfs_write_bytes",
+    "intermediate_read_bytes",
+    "intermediate_write_bytes",
+    "cpu_s",
+)
 
 
-def _job(each: Mapping[str, Any], tasks: tuple[Task, ...], tree: Mapping[str, Any]) -> Job:
+def _tasks(columns: Mapping[str, Any]) -> Iterator[Task]:
+    stages = [(str(stage["job"]), str(stage["kind"])) for stage in columns["stages"]]
+    nodes, statuses = columns["nodes"], columns["statuses"]
+    for stage, index, attempt, node, status, start_s, end_s, shuffle_end_s, sort_end_s, *amounts in zip(
+        *(columns[name] for name in _COLUMNS), strict=True
+    ):
+        job, kind = stages[stage]
+        name = f"{job}_{kind[0]}_{index:06d}"
+        fetches = kind == "reduce" and shuffle_end_s > 0
+        hdfs_read, hdfs_write, local_read, local_write, cpu_s = amounts
+        yield Task(
+            job_id=job,
+            task_id=f"task_{name}",
+            attempt_id=f"attempt_{name}_{attempt}",
+            kind=kind,
+            node=nodes[node],
+            status=statuses[status],
+            start_s=float(start_s),
+            end_s=float(end_s),
+            shuffle_end_s=shuffle_end_s if fetches else None,
+            merge_end_s=sort_end_s if fetches else None,
+            hdfs_read_bytes=round(hdfs_read),
+            hdfs_write_bytes=round(hdfs_write),
+            local_read_bytes=round(local_read),
+            local_write_bytes=round(local_write),
+            spilled_records=None,
+            cpu_s=cpu_s,
+            gc_s=None,
+        )
+
+
+def _job(each: Mapping[str, Any], own: Sequence[Task], tree: Mapping[str, Any]) -> Job:
     name = str(each["name"])
-    own = [task for task in tasks if task.job_id == name]
     counts = {kind: sum(stage["tasks"] for stage in each["stages"] if stage["kind"] == kind) for kind in _KINDS}
     return Job(
         job_id=name,
@@ -101,9 +127,8 @@ def _job(each: Mapping[str, Any], tasks: tuple[Task, ...], tree: Mapping[str, An
 _KINDS = ("map", "reduce")
 
 
-def _counters(own: list[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
+def _counters(own: Sequence[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, dict[str, int]]:
     every: Mapping[str, float] = tree.get("counters", {})
-    maps = [task for task in own if task.kind == "map"]
     shuffled = round(every.get("shuffle_bytes", 0) / max(1, jobs))
     return {
         _FILES: {
@@ -118,10 +143,21 @@ def _counters(own: list[Task], tree: Mapping[str, Any], jobs: int) -> dict[str, 
             "CPU_MILLISECONDS": round(1000 * sum(task.cpu_s or 0.0 for task in own)),
         },
         _JOBS: {
-            "TOTAL_LAUNCHED_MAPS": len(maps),
+            "TOTAL_LAUNCHED_MAPS": sum(task.kind == "map" for task in own),
             "DATA_LOCAL_MAPS": round(every.get("local_maps", 0) / max(1, jobs)),
             "RACK_LOCAL_MAPS": round(every.get("rack_maps", 0) / max(1, jobs)),
         },
+    }
+
+
+def groups_of_nodes(tree: Mapping[str, Any]) -> dict[str, str]:
+    """Return which group of nodes each node was observed with; empty where each was observed alone."""
+    groups = tree.get("node_groups")
+    if groups is None:
+        return {}
+    nodes, pairs = iter(tree["task_columns"]["nodes"]), iter(groups["in_a_row"])
+    return {
+        node: groups["names"][group] for group, count in zip(pairs, pairs, strict=True) for node in islice(nodes, count)
     }
 
 
@@ -136,7 +172,7 @@ def _trace(tree: Mapping[str, Any], pool_cores: float | None) -> Trace:
             if metric == "user_s":
                 used[node] = values
             continue
-        _add(trace, times, values, (node, subject, metric), counter=bool(series["counter"]))
+        trace.append_series(times, values, node, subject, metric, counter=bool(series["counter"]))
     if pool_cores is not None:
         _add_shared_cpu(trace, times, used, pool_cores)
     return trace
@@ -147,12 +183,7 @@ def _add_shared_cpu(trace: Trace, times: list[float], used: Mapping[str, list[fl
     together = [sum(values) for values in zip(*used.values(), strict=True)]
     idle = [max(0.0, cores * t_s - busy_s) for t_s, busy_s in zip(times, together, strict=True)]
     for node, own in used.items():
-        _add(trace, times, own, (node, "cgroup", "cpu_s"), counter=True)
-        _add(trace, times, together, (node, "cpu", "user_s"), counter=True)
-        _add(trace, times, idle, (node, "cpu", "idle_s"), counter=True)
-        _add(trace, times, [cores] * len(times), (node, "cpu", "cores"), counter=False)
-
-
-def _add(trace: Trace, times: list[float], values: list[float], name: tuple[str, str, str], *, counter: bool) -> None:
-    for t_s, value in zip(times, values, strict=True):
-        trace.append(t_s, *name, counter=counter, value=value)
+        trace.append_series(times, own, node, "cgroup", "cpu_s", counter=True)
+        trace.append_series(times, together, node, "cpu", "user_s", counter=True)
+        trace.append_series(times, idle, node, "cpu", "idle_s", counter=True)
+        trace.append_series(times, [cores] * len(times), node, "cpu", "cores", counter=False)

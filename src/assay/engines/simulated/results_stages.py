@@ -21,12 +21,21 @@ def staged(found: Told, result: Mapping[str, Any], scenario: Mapping[str, Any]) 
     """Return ``found`` as Spark's event log would tell it."""
     [planned], [ran] = scenario["jobs"], result["jobs"]
     places = {stage["name"]: place for place, stage in enumerate(planned["stages"])}
-    own = [(_task(task, each, planned["stages"], places), each) for task, each in _pairs(found.tasks, result["tasks"])]
-    stages = tuple(
-        _stage(one, place, ran["stages"][place], [pair for pair in own if places[pair[1]["stage"]] == place], places)
-        for place, one in enumerate(planned["stages"])
+    shuffles = [stage["output"]["to"] == "shuffle" for stage in planned["stages"]]
+    columns = result["task_columns"]
+    amounts = zip(
+        *(columns[name] for name in ("stage", "index", "attempt", "shuffle_bytes", "output_bytes")), strict=True
     )
-    tasks = tuple(task for task, _ in own)
+    tasks = tuple(_task(task, shuffles[row[0]], *row) for task, row in zip(found.tasks, amounts, strict=True))
+    by_stage: list[list[Task]] = [[] for _ in planned["stages"]]
+    spilled = [0] * len(by_stage)
+    for task, place, spilled_bytes in zip(tasks, columns["stage"], columns["spilled_bytes"], strict=True):
+        by_stage[place].append(task)
+        spilled[place] += round(spilled_bytes)
+    stages = tuple(
+        _stage(stage, place, ran["stages"][place], by_stage[place], spilled[place], places)
+        for place, stage in enumerate(planned["stages"])
+    )
     jobs = tuple(_job(job, tasks) for job in found.jobs)
     return replace(
         found,
@@ -34,30 +43,25 @@ def staged(found: Told, result: Mapping[str, Any], scenario: Mapping[str, Any]) 
         tasks=tasks,
         phases=_phases(stages, found.duration_s),
         stages=stages,
-        executors=_executors(own, scenario),
+        executors=_executors(tasks, scenario),
         metrics=_metrics(tasks, stages),
     )
 
 
-def _pairs(tasks: Sequence[Task], told: Sequence[Mapping[str, Any]]) -> list[tuple[Task, Mapping[str, Any]]]:
-    return list(zip(tasks, told, strict=True))
-
-
-def _task(task: Task, told: Mapping[str, Any], planned: Sequence[Mapping[str, Any]], places: Mapping[str, int]) -> Task:
-    place = places[told["stage"]]
-    counted: Mapping[str, float] = told.get("counters", {})
-    shuffles = planned[place]["output"]["to"] == "shuffle"
-    name = f"{place}.0.{int(told['index'])}"
+def _task(
+    task: Task, shuffles: bool, place: int, index: int, attempt: int, fetched_bytes: float, output_bytes: float
+) -> Task:
+    name = f"{place}.0.{index}"
     return changed(
         task,
         job_id=_JOB,
         task_id=name,
-        attempt_id=f"{name}.{int(told.get('attempt', 0))}",
+        attempt_id=f"{name}.{attempt}",
         kind="shuffle_map" if shuffles else "result",
         shuffle_end_s=None,
         merge_end_s=None,
-        local_read_bytes=round(counted.get("shuffle_bytes", 0)),
-        local_write_bytes=round(counted.get("output_bytes", 0)) if shuffles else 0,
+        local_read_bytes=round(fetched_bytes),
+        local_write_bytes=round(output_bytes) if shuffles else 0,
     )
 
 
@@ -65,7 +69,8 @@ def _stage(
     planned: Mapping[str, Any],
     place: int,
     ran: Mapping[str, Any],
-    own: Sequence[tuple[Task, Mapping[str, Any]]],
+    own: Sequence[Task],
+    spilled_bytes: int,
     places: Mapping[str, int],
 ) -> Stage:
     spills = planned.get("shuffle")
@@ -78,12 +83,12 @@ def _stage(
         start_s=float(ran["start_s"]),
         end_s=float(ran["end_s"]),
         failure=None,
-        read_bytes=sum(task.hdfs_read_bytes for task, _ in own),
-        written_bytes=sum(task.hdfs_write_bytes for task, _ in own),
-        shuffle_read_bytes=sum(task.local_read_bytes for task, _ in own),
-        shuffle_write_bytes=sum(task.local_write_bytes for task, _ in own),
+        read_bytes=sum(task.hdfs_read_bytes for task in own),
+        written_bytes=sum(task.hdfs_write_bytes for task in own),
+        shuffle_read_bytes=sum(task.local_read_bytes for task in own),
+        shuffle_write_bytes=sum(task.local_write_bytes for task in own),
         # Of a stage that only puts out, what the simulator calls spills are its shuffle files.
-        spilled_bytes=sum(round(told["counters"].get("spilled_bytes", 0)) for _, told in own) if spills else 0,
+        spilled_bytes=spilled_bytes if spills else 0,
         gc_s=0.0,
         peak_memory_bytes=0,
     )
@@ -101,12 +106,14 @@ def _phases(stages: Sequence[Stage], duration_s: float) -> tuple[Phase, ...]:
     return (Phase("setup", 0.0, first), *each, Phase("cleanup", last, duration_s))
 
 
-def _executors(own: Sequence[tuple[Task, Mapping[str, Any]]], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
+def _executors(tasks: Sequence[Task], scenario: Mapping[str, Any]) -> tuple[Executor, ...]:
     """Return one for each node: what runs on it together is not told apart."""
     cores = {name: kind["containers"]["cores"] for kind in scenario["cluster"]["nodes"] for name in kind["names"]}
+    by_node: dict[str, list[Task]] = {}
+    for task in tasks:
+        by_node.setdefault(task.node, []).append(task)
     found = []
-    for number, node in enumerate(sorted({task.node for task, _ in own}), start=1):
-        here = [task for task, _ in own if task.node == node]
+    for number, (node, here) in enumerate(sorted(by_node.items()), start=1):
         busy_s = sum(task.end_s - task.start_s for task in here)
         found.append(Executor(str(number), node, int(cores[node]), len(here), busy_s, 0.0, 0, 0, None))
     return tuple(found)

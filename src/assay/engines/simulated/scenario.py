@@ -83,9 +83,13 @@ class Scenario:
     tree: Mapping[str, Any]
     assumptions: tuple[str, ...]
 
-    def with_seed(self, seed: int, name: str, detail: str = "duration") -> dict[str, Any]:
-        """Return the tree for one simulation."""
-        return {**self.tree, "seed": seed, "id": name, "detail": detail}
+    def with_seed(self, seed: int, name: str, detail: str = "duration", trace_by: str = "group") -> dict[str, Any]:
+        """Return the tree for one simulation. ``trace_by``: ``node`` observes each node alone, however many there are.
+
+        Else those of a large cluster are observed together.
+        """
+        chosen = {"seed": seed, "id": name, "detail": detail, "trace_by": trace_by, "tasks_as": "columns"}
+        return {**self.tree, **chosen}
 
 
 def scenario_of(asked: Asked) -> Scenario:

@@ -1,0 +1,103 @@
+//! Which nodes are observed together? Each alone in a small cluster; in a large one those of a rack, or of a type.
+
+use std::collections::BTreeMap;
+
+use crate::scenario::{NodeType, Scenario};
+
+/// With more nodes than this, nodes are shown together: devices and totals by type, traces by group.
+pub const NODES_SHOWN: usize = 200;
+/// How many values all traces of a run may have together, unless every node is asked for.
+const VALUES_MAX: usize = 2_000_000;
+const STEPS_MIN: usize = 300;
+const STEPS_MAX: usize = 7200;
+
+/// Nodes of one type, in one rack or in all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub name: String,
+    pub kind: usize,
+    /// The first of its nodes.
+    pub node: u32,
+    pub nodes: u32,
+}
+
+#[derive(Debug)]
+pub struct Groups {
+    pub groups: Vec<Group>,
+    /// Each node's group.
+    pub of_node: Vec<u32>,
+    /// Into how many intervals a run is divided at most.
+    pub steps: usize,
+}
+
+impl Groups {
+    pub fn of(scenario: &Scenario) -> Groups {
+        if scenario.trace_nodes {
+            return Groups { steps: usize::MAX, ..by(scenario, |_, _, name| name.into()) };
+        }
+        let mut groups = by(scenario, |_, _, name| name.into());
+        if groups.groups.len() > NODES_SHOWN {
+            let types = &scenario.cluster.types;
+            let many = types.iter().any(|kind| kind.name != types[0].name);
+            groups = match scenario.cluster.rack_nodes {
+                Some(nodes) => by(scenario, |index, kind, _| {
+                    let rack = index as u32 / nodes + 1;
+                    if many {
+                        format!("rack{rack}-{kind}")
+                    } else {
+                        format!("rack{rack}")
+                    }
+                }),
+                None => groups,
+            };
+        }
+        if groups.groups.len() > NODES_SHOWN {
+            groups = by(scenario, |_, kind, _| kind.into());
+        }
+        let types = &scenario.cluster.types;
+        // Four of CPU and link, five of each disk.
+        let series: usize = groups.groups.iter().map(|group| 4 + 5 * types[group.kind].devices.len()).sum();
+        groups.steps = (VALUES_MAX / series.max(1)).clamp(STEPS_MIN, STEPS_MAX);
+        groups
+    }
+
+    pub fn is_each_alone(&self) -> bool {
+        self.groups.len() == self.of_node.len()
+    }
+}
+
+/// The type's name; types of one name that are not alike are numbered.
+fn type_name(types: &[NodeType], kind: usize) -> String {
+    let own = &types[kind];
+    let devices = |kind: &NodeType| kind.devices.iter().map(|device| device.name.clone()).collect::<Vec<_>>();
+    let is_like = |other: &NodeType| {
+        (other.cores, other.cpu_speed) == (own.cores, own.cpu_speed) && devices(other) == devices(own)
+    };
+    let mut same = types.iter().filter(|other| other.name == own.name);
+    let first = same.next().map_or(true, is_like);
+    if first {
+        own.name.clone()
+    } else {
+        format!("{}-{}", own.name, kind + 1)
+    }
+}
+
+/// Put nodes together whose name, made of index, type and own name, is the same; they are alike.
+fn by(scenario: &Scenario, name_of: impl Fn(usize, &str, &str) -> String) -> Groups {
+    let mut places: BTreeMap<String, u32> = BTreeMap::new();
+    let mut found = Groups { groups: Vec::new(), of_node: Vec::new(), steps: STEPS_MAX };
+    for (kind, spec) in scenario.cluster.types.iter().enumerate() {
+        let type_name = type_name(&scenario.cluster.types, kind);
+        for own in &spec.names {
+            let node = found.of_node.len();
+            let name = name_of(node, &type_name, own);
+            let place = *places.entry(name).or_insert_with_key(|name| {
+                found.groups.push(Group { name: name.clone(), kind, node: node as u32, nodes: 0 });
+                found.groups.len() as u32 - 1
+            });
+            found.groups[place as usize].nodes += 1;
+            found.of_node.push(place);
+        }
+    }
+    found
+}
