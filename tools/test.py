@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -22,9 +23,9 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ALONE = "alone"
+ALONE, ON_LABS = "alone", "on labs"
 BESIDE = {
-    "on labs": "(lab or later) and not alone",
+    ON_LABS: "(lab or later) and not alone",
     "on this machine's Hadoop": "hadoop and not lab and not later and not alone",
     "everything else": "not lab and not hadoop and not alone",
 }
@@ -42,6 +43,16 @@ def pytest(marks: str, arguments: list[str]) -> list[str]:
     # A plug-in of the tests of the API, which are among everything else; it takes longer to import than pytest.
     left_out = [] if marks == BESIDE["everything else"] else ["-p", "no:schemathesis"]
     return [sys.executable, "-m", "pytest", "-m", marks, "--durations=20", "-o", cache, *left_out, *arguments]
+
+
+def environment_of(name: str, state: str) -> dict[str, str]:
+    """Return a set's environment.
+
+    The set that makes labs alone sees the machine's state directory, where every command removes abandoned labs.
+    Scripts for hosts run by this Python, as a shim that looks for one takes ten times as long.
+    """
+    own = {} if name == ON_LABS else {"ASSAY_STATE": state}
+    return {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", **own}
 
 
 def failed_of(marks: str) -> list[str]:
@@ -73,15 +84,17 @@ def main(arguments: list[str]) -> int:
     codes = {"what measures": subprocess.run(pytest(ALONE, arguments), cwd=ROOT, check=False).returncode}
     with contextlib.ExitStack() as files:
         later = {name: files.enter_context(tempfile.TemporaryFile()) for name in [*BESIDE][:-1]}
+        state = files.enter_context(tempfile.TemporaryDirectory(prefix="assay-tests-"))
         # Not by a shell: its background jobs ignore SIGINT and hand that on, and campaigns are interrupted in tests.
         running = {
             name: subprocess.Popen(
                 pytest(marks, arguments),
                 cwd=ROOT,
+                env=environment_of(name, f"{state}/{number}"),
                 stdout=later.get(name),
                 stderr=subprocess.STDOUT if name in later else None,
             )
-            for name, marks in BESIDE.items()
+            for number, (name, marks) in enumerate(BESIDE.items())
         }
         with contextlib.suppress(KeyboardInterrupt):  # all were interrupted too, and remove what they have made
             for process in reversed(running.values()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -88,6 +89,23 @@ def test_it_is_carried_out_like_any_plan_and_the_same_call_finds_nothing_left(pl
         assert "simulated" in run.sources["disk_read_bytes"]
         assert "assay_own_s" not in run.metrics
     assert len({run.environment["simulation"]["seed"] for run in runs}) == 2
+
+
+@needs_simulator
+def test_a_campaign_stops_after_the_runs_it_was_asked_for_and_goes_on(plan: Path) -> None:
+    root = ["--repository", str(plan.parent / "r")]
+
+    def called(*arguments: str) -> str:
+        done = CliRunner().invoke(assay, [*arguments, *root])
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.stdout
+
+    called("run", str(plan), "--until", "1 run")
+    [status] = json.loads(called("campaign", "status", "--json"))
+    assert (status["running"], status["done"], status["planned"]) == (False, 1, 4)
+    assert status["stopped"] == "--until 1 run"
+    called("run", str(plan))
+    assert len(Repository.open(plan.parent / "r").runs()) == 4
 
 
 @needs_simulator

@@ -17,7 +17,7 @@ from assay.lab.journal import Header, Journal, Step
 from assay.lab.lifecycle import Lab, clear_abandoned, labs, remove
 from assay.model.cluster import Disks
 from assay.process import Owner
-from lab_support import left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
+from lab_support import EITHER, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 from paths import SUPPORT
 
 pytestmark = pytest.mark.lab
@@ -82,6 +82,9 @@ def disks(request: pytest.FixtureRequest) -> Disks:
     return kind
 
 
+either_emulator = pytest.mark.parametrize("disks", [EITHER], indirect=True)
+
+
 def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_path: Path, disks: Disks) -> None:
     """Every single step of coming up: network and groups, images, settings of 2 disks, nodes; daemon, or limits."""
     name = unique_name("kill")
@@ -98,6 +101,7 @@ def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_p
     assert steps_that_killed >= 9
 
 
+@either_emulator
 @pytest.mark.parametrize("delay_s", [0.001, 0.03, 0.08])
 def test_an_owner_killed_while_the_nodes_boot_leaves_nothing(tmp_path: Path, delay_s: float, disks: Disks) -> None:
     name = unique_name("boot")
@@ -106,6 +110,7 @@ def test_an_owner_killed_while_the_nodes_boot_leaves_nothing(tmp_path: Path, del
     assert left_of(name, tmp_path) == []
 
 
+@either_emulator
 def test_a_persistent_lab_outlives_its_owner_and_is_removed_on_order(tmp_path: Path, disks: Disks) -> None:
     name = unique_name("stay")
     assert _run_maker(name, tmp_path, disks, persistent=True) == "up"
@@ -132,6 +137,7 @@ def test_busy_nodes_do_not_delay_removal_or_survive_it(tmp_path: Path, disks: Di
     assert left_of(name, tmp_path) == []
 
 
+@either_emulator
 def test_removal_can_be_repeated_and_goes_on_where_it_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disks: Disks
 ) -> None:

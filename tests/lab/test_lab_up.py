@@ -15,10 +15,11 @@ from assay.lab.lifecycle import Lab, labs
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Disks
 from assay.observe.baseline import FOLDER, measure_baseline
-from lab_support import MEMORY_FLOOR_BYTES, SCALE, left_of, require_emulator, small_cluster, ssh, unique_name
+from lab_support import EITHER, MEMORY_FLOOR_BYTES, SCALE, left_of, require_emulator, small_cluster, ssh, unique_name
 
 pytestmark = pytest.mark.lab
 MEASURED_AT_MOST = 3
+either_emulator = pytest.mark.parametrize("disks", [EITHER], indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")
@@ -52,11 +53,13 @@ async def _baseline(cluster: Cluster) -> Baseline:
         await asyncio.gather(*(transport.close() for transport in transports.values()))
 
 
+@either_emulator
 def test_every_node_is_entered_by_ssh_and_has_its_own_name(lab: Lab) -> None:
     for node in lab.cluster.nodes:
         assert ssh(node.address, "cat /proc/sys/kernel/hostname") == node.name
 
 
+@either_emulator
 def test_nodes_know_each_other_by_name(lab: Lab) -> None:
     master, worker = lab.cluster.nodes
     assert master.address
@@ -71,6 +74,7 @@ def test_disks_are_mounted_where_the_cluster_says(lab: Lab) -> None:
         assert f"{facts['block']} {device.directory} ext4 rw,noatime" in mounts
 
 
+@either_emulator
 def test_the_home_directory_and_tmp_are_the_nodes_own(lab: Lab) -> None:
     master, worker = lab.cluster.nodes
     ssh(master.address, f"mkdir -p {lab.cluster.home} && touch {lab.cluster.home}/mine /tmp/mine")
@@ -78,12 +82,14 @@ def test_the_home_directory_and_tmp_are_the_nodes_own(lab: Lab) -> None:
     assert not Path("/tmp/mine").exists()
 
 
+@either_emulator
 def test_a_node_sees_only_its_own_processes(lab: Lab) -> None:
     ssh(lab.cluster.master.address, "nohup sleep 60 >/dev/null 2>&1 & true")
     counts = [ssh(node.address, "cat /proc/[0-9]*/comm | grep -c sleep || true") for node in lab.cluster.nodes]
     assert counts == ["1", "0"]
 
 
+@either_emulator
 def test_memory_is_limited_at_the_scaled_size_and_at_the_floor(lab: Lab) -> None:
     limits = {node.name: lab.facts["nodes"][node.name]["memory_bytes"] for node in lab.cluster.nodes}
     assert limits == {"master": MEMORY_FLOOR_BYTES, "worker": 4 * 10**9 * SCALE}
@@ -93,6 +99,7 @@ def test_memory_is_limited_at_the_scaled_size_and_at_the_floor(lab: Lab) -> None
     assert ssh(lab.cluster.workers[0].address, "echo alive") == "alive"
 
 
+@either_emulator
 def test_the_facts_name_control_groups_that_hold_the_nodes_processes(lab: Lab) -> None:
     for node in lab.cluster.nodes:
         groups = lab.facts["nodes"][node.name]["cgroup"]
@@ -149,12 +156,14 @@ def test_the_page_cache_does_not_swallow_buffered_writes(lab: Lab) -> None:
     assert elapsed_s > 46 * 2**20 / 12e6 * 0.7
 
 
+@either_emulator
 def test_a_lab_of_the_same_name_is_refused_with_its_owner(lab: Lab, state: Path) -> None:
     with pytest.raises(LabError, match=r"exists already, made by process \d+, since"):
         Lab.up(small_cluster(), name=lab.name, persistent=False, state=state)
     assert ssh(lab.cluster.master.address, "echo alive") == "alive"
 
 
+@either_emulator
 def test_a_lab_of_the_same_name_in_another_state_directory_is_refused(lab: Lab, tmp_path: Path) -> None:
     with pytest.raises(LabError, match="exists already, and not by this state directory"):
         Lab.up(small_cluster(), name=lab.name, persistent=False, state=tmp_path)
@@ -162,11 +171,13 @@ def test_a_lab_of_the_same_name_in_another_state_directory_is_refused(lab: Lab, 
     assert not list((tmp_path / "labs").iterdir())
 
 
+@either_emulator
 def test_a_lab_that_is_in_use_can_not_be_attached(lab: Lab, state: Path) -> None:
     with pytest.raises(LabError, match="is in use"):
         Lab.attach(lab.name, state)
 
 
+@either_emulator
 def test_two_labs_coexist_and_one_goes_without_the_other(lab: Lab, tmp_path: Path, disks: Disks) -> None:
     name = unique_name("two")
     with Lab.up(small_cluster(disks=disks), name=name, persistent=False, state=tmp_path) as other:

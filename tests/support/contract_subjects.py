@@ -96,8 +96,9 @@ class Subject:
         return Configuration({}, Layout(layout, directories, directories), {**self.base, **(extra or {})})
 
 
-def _teragen(rows: int, path: str, maps: int = 2) -> Program:
-    return Program(f"{EXAMPLES}.terasort.TeraGen", (str(rows), path), {"mapreduce.job.maps": str(maps)})
+def _teragen(rows: int, path: str, maps: int, options: Mapping[str, str] | None = None) -> Program:
+    given = {"mapreduce.job.maps": str(maps), **(options or {})}
+    return Program(f"{EXAMPLES}.terasort.TeraGen", (str(rows), path), given)
 
 
 def _kill_datanode(_engine: Engine, home: Path) -> None:
@@ -112,10 +113,11 @@ HADOOP = Subject(
     carried={"mapreduce.task.io.sort.mb": "16"},
     restarting={containers.NODE_MEMORY: "2048"},
     impossible={containers.MAP_MEMORY: "999999"},
-    writes=lambda path: _teragen(DATA_BYTES // 100, path),
+    # In the ApplicationMaster's JVM: what is shuffled, and what is endless, has containers of its own.
+    writes=lambda path: _teragen(DATA_BYTES // 100, path, 2, {"mapreduce.job.ubertask.enable": "true"}),
     checks=lambda path, report: Program(f"{EXAMPLES}.terasort.TeraValidate", (path, report)),
     fails=lambda path: Program(f"{EXAMPLES}.WordCount", (path, f"{path}-out")),
-    endless=lambda path: _teragen(2_000_000_000, path, maps=1),
+    endless=lambda path: _teragen(2_000_000_000, path, 1),
     left=lambda home: java_processes(str(home)),
     shuffles=lambda: Program(
         f"{OWN_JOBS}Shuffle", (str(SHUFFLED_BYTES),), {"mapreduce.job.maps": "2", "mapreduce.job.reduces": "1"}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from assay.lab.diskd import FUSE, find_daemon
 from assay.lab.network import Network
 from assay.lab.probe import DEVICE_MODEL, DISK_RATES, probe
 from assay.lab.state import state_root
@@ -28,6 +29,8 @@ from assay.model.cluster import (
 
 MEMORY_FLOOR_BYTES = 256 * 2**20
 SCALE = 1 / 10
+EITHER = Disks.MODEL if FUSE.exists() and find_daemon() else Disks.THROTTLE
+"""The emulator for tests that disks have no part in: the one that labs take by themselves here."""
 
 
 @cache

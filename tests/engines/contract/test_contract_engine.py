@@ -1,4 +1,4 @@
-"""What every running engine and its storage promise: held against each, started once for all of these tests."""
+"""What every running engine, its storage and its provider promise: held against each, started once for these tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from assay.engines.contract import Engine
+from assay.engines.contract import Engine, Provider
 from assay.errors import EngineError
 from assay.model.layout import Layout
 from attached_subject import LENT, Theirs
@@ -28,10 +28,11 @@ LIMIT_S = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """An engine that runs, and what provokes it."""
+    """An engine that runs, its provider, and what provokes it."""
 
     subject: Subject
     engine: Engine
+    provider: Provider
     home: Path
 
 
@@ -54,9 +55,18 @@ async def running(
     provider = subject.provider(home)
     await provider.open(lambda _: None)
     try:
-        yield Running(subject, (await provider.provide(subject.configuration(), print)).engine, home)
+        assert provider.engine is None
+        first = await provider.provide(subject.configuration(), print)
+        assert first.restarted
+        assert provider.engine is first.engine
+        yield Running(subject, first.engine, provider, home)
     finally:
         await provider.close()
+    if "providing" not in subject.gaps:
+        assert not subject.left(home)
+    await provider.close()
+    with pytest.raises(EngineError):
+        _ = provider.facts
 
 
 async def test_a_program_runs_and_what_it_did_is_told_in_the_words_of_all_engines(running: Running) -> None:
@@ -222,14 +232,45 @@ async def test_a_layout_without_a_wish_has_nothing_to_check_of_placement(running
     assert await running.engine.storage.placements(Layout("SSD", (), ()), ["/assay"]) == ()
 
 
+async def test_a_provider_that_is_open_tells_its_facts_and_keeps_a_second_assay_out(running: Running) -> None:
+    subject = running.subject
+    subject.requires("providing")
+    facts = running.provider.facts
+    assert facts.name == subject.kind.rules.name
+    assert facts.version
+    if "hosts" not in subject.gaps:
+        with pytest.raises(EngineError, match="another assay"):
+            await subject.provider(running.home).open(lambda _: None)
+
+
+@pytest.mark.slow
+async def test_an_engine_restarts_only_for_what_needs_it_and_keeps_the_data_of_each_layout(running: Running) -> None:
+    """The last but one of these tests: ``running.engine`` runs no longer after it."""
+    subject, provider = running.subject, running.provider
+    subject.requires("providing")
+    carried = await provider.provide(subject.configuration(subject.carried), print)
+    assert not carried.restarted
+    restarted = await provider.provide(subject.configuration(subject.restarting), print)
+    assert restarted.restarted
+    assert await restarted.engine.trouble() is None
+    await restarted.engine.storage.write("/assay/input/kept", b"here")
+    other = await provider.provide(subject.configuration(subject.restarting, layout="other"), print)
+    assert other.restarted
+    assert not await other.engine.storage.exists("/assay/input/kept")
+    again = await provider.provide(subject.configuration(), print)
+    assert await again.engine.storage.read("/assay/input/kept") == b"here"
+
+
 async def test_a_daemon_that_died_is_trouble_in_words(running: Running) -> None:
     """The last of these tests: the engine is broken after it."""
     running.subject.requires("daemons")
     assert running.subject.disturb is not None
-    assert await running.engine.trouble() is None
-    running.subject.disturb(running.engine, running.home)
+    engine = running.provider.engine
+    assert engine is not None
+    assert await engine.trouble() is None
+    running.subject.disturb(engine, running.home)
     for _ in range(60):
-        if trouble := await running.engine.trouble():
+        if trouble := await engine.trouble():
             break
         await asyncio.sleep(0.5)
     assert "died" in (trouble or "")

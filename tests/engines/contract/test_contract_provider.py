@@ -1,4 +1,4 @@
-"""What every provider promises: it takes hold of a cluster, provides an engine for each configuration, and lets go."""
+"""What every provider promises that is not open. One that is open is in `test_contract_engine.py`: its engine runs."""
 
 from __future__ import annotations
 
@@ -18,46 +18,9 @@ def subject(request: pytest.FixtureRequest) -> Subject:
     return SUBJECTS[request.param]
 
 
-def quiet(_words: str) -> None:
-    return
-
-
-async def test_from_open_to_close_one_assay_holds_the_cluster_and_restarts_only_for_what_needs_it(
-    subject: Subject, tmp_path: Path
-) -> None:
-    subject.requires("providing")
-    home = tmp_path / "home"
-    provider = subject.provider(home)
-    await provider.close()
-    with pytest.raises(EngineError):
-        _ = provider.facts
-    await provider.open(quiet)
-    try:
-        assert provider.facts.name == subject.kind.rules.name
-        assert provider.facts.version
-        assert provider.engine is None
-        if "hosts" not in subject.gaps:
-            with pytest.raises(EngineError, match="another assay"):
-                await subject.provider(home).open(quiet)
-
-        first = await provider.provide(subject.configuration(), quiet)
-        assert first.restarted
-        assert provider.engine is first.engine
-        carried = await provider.provide(subject.configuration(subject.carried), quiet)
-        assert not carried.restarted
-        restarted = await provider.provide(subject.configuration(subject.restarting), quiet)
-        assert restarted.restarted
-        assert await restarted.engine.trouble() is None
-
-        await restarted.engine.storage.write("/assay/input/kept", b"here")
-        other = await provider.provide(subject.configuration(subject.restarting, layout="other"), quiet)
-        assert other.restarted
-        assert not await other.engine.storage.exists("/assay/input/kept")
-        again = await provider.provide(subject.configuration(), quiet)
-        assert await again.engine.storage.read("/assay/input/kept") == b"here"
-    finally:
-        await provider.close()
-    assert not subject.left(home)
+async def test_a_provider_has_nothing_before_it_is_opened(subject: Subject, tmp_path: Path) -> None:
+    provider = subject.provider(tmp_path / "home")
+    assert provider.engine is None
     await provider.close()
     with pytest.raises(EngineError):
         _ = provider.facts
