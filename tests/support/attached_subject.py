@@ -26,7 +26,8 @@ LAUNCHER = """\
 if [ "$1" = --config ]; then conf=$2; shift 2; else conf={conf}; fi
 class=$1; shift
 [ "$class" = version ] && class=org.apache.hadoop.util.VersionInfo
-exec {java} -Xmx256m {options} -cp "$conf:{classpath}:$HADOOP_CLASSPATH" "$class" "$@"
+small="-Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+exec {java} $small {options} -cp "$conf:{classpath}:$HADOOP_CLASSPATH" "$class" "$@"
 """
 
 

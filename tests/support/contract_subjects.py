@@ -32,6 +32,8 @@ from toy_engine import TOY
 DATA_BYTES = 1_000_000
 SHUFFLED_BYTES = 20_000_000
 EXAMPLES = "org.apache.hadoop.examples"
+IN_ONE_JVM = {"mapreduce.job.ubertask.enable": "true"}
+"""Options of jobs that run in their ApplicationMaster's JVM; what is shuffled, and what is endless, has containers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +115,8 @@ HADOOP = Subject(
     carried={"mapreduce.task.io.sort.mb": "16"},
     restarting={containers.NODE_MEMORY: "2048"},
     impossible={containers.MAP_MEMORY: "999999"},
-    # In the ApplicationMaster's JVM: what is shuffled, and what is endless, has containers of its own.
-    writes=lambda path: _teragen(DATA_BYTES // 100, path, 2, {"mapreduce.job.ubertask.enable": "true"}),
-    checks=lambda path, report: Program(f"{EXAMPLES}.terasort.TeraValidate", (path, report)),
+    writes=lambda path: _teragen(DATA_BYTES // 100, path, 2, IN_ONE_JVM),
+    checks=lambda path, report: Program(f"{EXAMPLES}.terasort.TeraValidate", (path, report), IN_ONE_JVM),
     fails=lambda path: Program(f"{EXAMPLES}.WordCount", (path, f"{path}-out")),
     endless=lambda path: _teragen(2_000_000_000, path, 1),
     left=lambda home: java_processes(str(home)),

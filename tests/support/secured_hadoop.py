@@ -304,12 +304,7 @@ def _xml(values: Mapping[str, str]) -> str:
 
 def _launcher(made: Secured, distribution: Distribution) -> None:
     classpath = distribution.classpath_at(str(distribution.home))
-    values = {
-        "conf": made.folder / "conf",
-        "java": "java",
-        "options": f"{_options(made)} -XX:TieredStopAtLevel=1",
-        "classpath": classpath,
-    }
+    values = {"conf": made.folder / "conf", "java": "java", "options": _options(made), "classpath": classpath}
     made.client.write_text(LAUNCHER.format(**values))
     made.client.chmod(0o755)
     jars = {"yarn.application.classpath": classpath, "mapreduce.application.classpath": classpath}
@@ -320,7 +315,7 @@ def _launcher(made: Secured, distribution: Distribution) -> None:
 
 def _options(made: Secured) -> str:
     opened = "--add-opens=java.base/java.lang=ALL-UNNAMED"
-    return f"-XX:+UseSerialGC -Djava.security.krb5.conf={made.folder}/krb5.conf {opened}"
+    return f"-Djava.security.krb5.conf={made.folder}/krb5.conf {opened}"
 
 
 def _start(made: Secured, values: Mapping[str, str]) -> None:
