@@ -43,7 +43,10 @@ def test_the_table_is_printed_with_what_was_run_before_and_says_what_was_not(tmp
 
 @pytest.mark.lab
 @pytest.mark.hadoop
-@pytest.mark.parametrize("row", [row for row in ROWS if row.short and not row.in_turn], ids=lambda row: row.name)
+@pytest.mark.parametrize(
+    "row",
+    [pytest.param(row, id=row.name, marks=[pytest.mark.long] if row.in_turn else []) for row in ROWS if row.short],
+)
 def test_a_fault_is_noticed_named_and_survived(row: Row, tmp_path: Path) -> None:
     require_lab()
     require_hadoop()

@@ -17,7 +17,7 @@ from assay.lab.journal import Header, Journal, Step
 from assay.lab.lifecycle import Lab, clear_abandoned, labs, remove
 from assay.model.cluster import Disks
 from assay.process import Owner
-from lab_support import EITHER, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
+from lab_support import EITHER, OTHER, left_of, require_emulator, require_lab, small_cluster, ssh, unique_name
 from paths import SUPPORT
 
 pytestmark = pytest.mark.lab
@@ -82,7 +82,7 @@ def disks(request: pytest.FixtureRequest) -> Disks:
     return kind
 
 
-either_emulator = pytest.mark.parametrize("disks", [EITHER], indirect=True)
+either_emulator = pytest.mark.parametrize("disks", [EITHER, OTHER], indirect=True)
 
 
 def test_whatever_step_the_owner_is_killed_at_the_next_command_removes_all(tmp_path: Path, disks: Disks) -> None:

@@ -15,11 +15,21 @@ from assay.lab.lifecycle import Lab, labs
 from assay.model.baseline import Baseline
 from assay.model.cluster import Cluster, Disks
 from assay.observe.baseline import FOLDER, measure_baseline
-from lab_support import EITHER, MEMORY_FLOOR_BYTES, SCALE, left_of, require_emulator, small_cluster, ssh, unique_name
+from lab_support import (
+    EITHER,
+    MEMORY_FLOOR_BYTES,
+    OTHER,
+    SCALE,
+    left_of,
+    require_emulator,
+    small_cluster,
+    ssh,
+    unique_name,
+)
 
 pytestmark = pytest.mark.lab
 MEASURED_AT_MOST = 3
-either_emulator = pytest.mark.parametrize("disks", [EITHER], indirect=True, scope="module")
+either_emulator = pytest.mark.parametrize("disks", [EITHER, OTHER], indirect=True, scope="module")
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ MEMORY_FLOOR_BYTES = 256 * 2**20
 SCALE = 1 / 10
 EITHER = Disks.MODEL if FUSE.exists() and find_daemon() else Disks.THROTTLE
 """The emulator for tests that disks have no part in: the one that labs take by themselves here."""
+OTHER = pytest.param(Disks.THROTTLE if EITHER is Disks.MODEL else Disks.MODEL, marks=pytest.mark.long)
 
 
 @cache
