@@ -76,10 +76,11 @@ def _job_runs(scene: Scene) -> bool:
     """Say whether tasks of the timed job run: its input is made by a job too, but caches are dropped before the job."""
     events = scene.campaign.events()
     last = max((number for number, event in enumerate(events) if event["event"] == "begin"), default=0)
-    under_way = not any(
-        event["event"] == "end" for event in events[last:]
-    )  # tasks of an attempt outlive it for a while
-    if not under_way or not any(event.get("step") == "caches" for event in events[last:]):
+    # An attempt is stored while the next one begins, and tasks of one outlive it for a while.
+    steps = [event for event in events[last:] if event.get("run") == events[last].get("run")]
+    if any(event["event"] == "end" and event["attempt"] == steps[0].get("attempt") for event in steps):
+        return False
+    if not any(event.get("step") == "caches" for event in steps):
         return False
     return any(java_processes(scene.name, main) for main in ("YarnChild", "CoarseGrainedExecutorBackend"))
 
