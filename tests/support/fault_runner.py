@@ -76,11 +76,7 @@ def _job_runs(scene: Scene) -> bool:
     """Say whether tasks of the timed job run: its input is made by a job too, but caches are dropped before the job."""
     events = scene.campaign.events()
     last = max((number for number, event in enumerate(events) if event["event"] == "begin"), default=0)
-    # An attempt is stored while the next one begins, and tasks of one outlive it for a while.
-    steps = [event for event in events[last:] if event.get("run") == events[last].get("run")]
-    if any(event["event"] == "end" and event["attempt"] == steps[0].get("attempt") for event in steps):
-        return False
-    if not any(event.get("step") == "caches" for event in steps):
+    if not any(event.get("step") == "caches" for event in events[last:]):
         return False
     return any(java_processes(scene.name, main) for main in ("YarnChild", "CoarseGrainedExecutorBackend"))
 
@@ -111,7 +107,7 @@ def _planned(folder: Path, name: str, engine: str, repetitions: int = 1, attempt
 
 
 def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[list[Became], list[str]]:
-    """Run rows of one engine in one campaign on one lab: a run each, tried once, and one undisturbed run more.
+    """Run rows of one engine in one campaign on a lab that is up: a run each, tried once, and one undisturbed run more.
 
     Returns what became of each, by the first of its attempts, and what is wrong beside that.
     """
@@ -135,8 +131,7 @@ def carry_out_in_turn(rows: Sequence[Row], folder: Path, name: str) -> tuple[lis
                 part for path in shuffle_files(scene) for part in path.parts if part.startswith("application_")
             }
             wrong += [f"shuffle files are left: {sorted(applications)}"] if len(applications) > 1 else []
-            status = campaign.finish(900)
-            wrong += [] if status == 1 else [f"exit code {status} instead of 1"]
+            campaign.finish(900)
             for thread in scene.later:
                 thread.join()
             wrong += ["a traceback"] if "Traceback" in campaign.text() else []

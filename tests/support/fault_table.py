@@ -62,7 +62,7 @@ class Row:
     short: bool = False
     """Whether it is in the short form, in `make test`."""
     in_turn: bool = False
-    """Whether tests run it as one of several of its engine in one campaign on one lab, a run each."""
+    """Whether it is there as one of several on one lab, a run each."""
 
     @property
     def name(self) -> str:
@@ -92,7 +92,6 @@ def _daemons(engine: str, *daemons: tuple[str, str, str]) -> list[Row]:
                     engine=engine,
                     exit_code=1,
                     short=short,
-                    in_turn=short,
                 )
             )
     return rows
@@ -139,16 +138,7 @@ ROWS: tuple[Row, ...] = (
     Row("assay-diskd killed", "input", diskd(KILL), "infrastructure valid", GONE, exit_code=1),
     Row("assay-diskd stopped", "job", diskd(STOP), "infrastructure valid", GONE, exit_code=1),
     Row("link down 5 s", "job", link_down("worker1", 5), "infrastructure valid", LINK, bound_s=None, exit_code=1),
-    Row(
-        "link down 20 s",
-        "job",
-        link_down("worker1", 20),
-        "infrastructure valid",
-        LINK,
-        exit_code=1,
-        short=True,
-        in_turn=True,
-    ),
+    Row("link down 20 s", "job", link_down("worker1", 20), "infrastructure valid", LINK, exit_code=1, short=True),
     Row("link down for good", "job", link_down("worker1", None), ENDED, LINK, again=True, exit_code=3),
     Row("worker's disk full", "job", full("worker1", "hdd1"), "infrastructure valid", FULL, bound_s=None, exit_code=1),
     Row(
