@@ -97,6 +97,15 @@ def test_a_set_imports_the_modules_that_name_its_markers(text: str, asked_for_by
     assert not can_be_asked_for(module, "slow and later")
 
 
+def test_only_the_set_that_makes_labs_sees_those_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every command removes abandoned labs, which that set makes, and names them first."""
+    tool = tools_test()
+    monkeypatch.delenv("ASSAY_STATE", raising=False)
+    states = {name: tool.environment_of(name, "/own").get("ASSAY_STATE") for name in tool.BESIDE}
+    assert states.pop(tool.ON_LABS) is None
+    assert set(states.values()) == {"/own"}
+
+
 def tools_test() -> ModuleType:
     spec = importlib.util.spec_from_file_location("tools_test", ROOT / "tools" / "test.py")
     assert spec is not None
