@@ -17,13 +17,13 @@ from assay.campaign.loop import Loop, Made, Work
 from assay.campaign.prepare import Prepared, prepare, taken_in
 from assay.campaign.setting import Around, Published
 from assay.campaign.status import status_of
-from assay.campaign.timeline import attempts_of, measured_overheads, read_events
+from assay.campaign.timeline import attempts_of, begins_s, measured_overheads, read_events
 from assay.errors import EngineError, HostError, RepositoryError, UnfitError
 from assay.model.baseline import Baseline
 from assay.model.fitness import Fitness
 from assay.model.plan import RETRIES, Plan
 from assay.model.run import FailureClass, Run, RunStatus
-from assay.planning.estimate import RESTART_S, RUN_EXTRA_S
+from assay.planning.estimate import JOB_START_S, RUN_EXTRA_S
 from assay.planning.expansion import configured
 from assay.planning.limits import Stop
 from assay.planning.next_run import NextRuns, as_planned
@@ -183,7 +183,8 @@ def test_what_is_left_counts_an_input_until_a_valid_run_has_made_it(tmp_path: Pa
     begins = [event for event in read_events(scene.folder) if event["event"] == "begin"]
     assert begins[0]["left_s"] == begins[1]["left_s"], "the first attempt failed, so its input may not be there"
     last = begins[-1]
-    assert last["left_s"] == pytest.approx(last["expected_s"] + RESTART_S + RUN_EXTRA_S, abs=0.2)
+    checked_s = RUN_EXTRA_S + JOB_START_S
+    assert last["left_s"] == pytest.approx(last["expected_s"] + checked_s, abs=0.2), "its daemons run already"
 
 
 def test_hosts_that_come_back_are_reached_anew_and_hosts_that_do_not_end_the_call(tmp_path: Path) -> None:
@@ -354,7 +355,9 @@ def test_the_journal_tells_where_the_time_went_and_what_to_expect(tmp_path: Path
     assert benchmark.time_share(attempts, job_least_s=61.0).runs == 0
     measured = measured_overheads(scene.repository.folders.campaigns, scene.plan.cluster.name)
     assert measured.restart_s == 7.0
-    assert measured_overheads(scene.repository.folders.campaigns, "another").restart_s == 15.0
+    another = measured_overheads(scene.repository.folders.campaigns, "another")
+    assert (another.restart_s, another.begin_s) == (15.0, None)
+    assert begins_s({"event": name, "at_unix_s": at} for name, at in (*calls[1:], ("start", 104.0))) == [4.0]
 
 
 def test_later_runs_are_limited_by_what_like_ones_took(tmp_path: Path) -> None:

@@ -13,21 +13,36 @@ from hypothesis import strategies as st
 
 from assay.campaign import journal
 from assay.campaign.journal import begun_campaign, find_campaign
+from assay.campaign.prepare import prepare
 from assay.errors import RepositoryError
+from assay.model.cluster import Attachment, Placement
 from assay.model.plan import Plan, Until
 from assay.model.run import Run, RunStatus
-from assay.planning.estimate import expected_s, remaining_s
+from assay.planning.estimate import (
+    BASELINE_S,
+    CONNECT_S,
+    HOST_CHECKS_S,
+    INSTALL_S,
+    LAB_S,
+    RESTART_S,
+    STOP_S,
+    Overheads,
+    around_s,
+    expected_s,
+    remaining_s,
+)
 from assay.planning.expansion import expand
 from assay.planning.forecast import Schedule
 from assay.planning.inputs import size_of
 from assay.planning.next_run import as_planned, key_of
-from assay.planning.order import PlannedRun, schedule
+from assay.planning.order import PlannedRun, restarts, schedule
 from assay.planning.plan_reader import load_plan
 from assay.workloads.catalogue import workloads
 from builders import make_run
 from paths import ROOT
 
 EXAMPLE = ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml"
+ATTACHMENT = Attachment("master", "/usr/bin/hadoop", "/etc/hadoop", "default", "/user/me/assay")
 
 
 @pytest.fixture(scope="module")
@@ -173,3 +188,28 @@ def test_without_history_an_hdd_run_is_expected_to_take_longer(plan: Plan) -> No
     by_layout = {run.configuration.layout.name: expected_s(run, plan, []) for run in runs}
     assert by_layout["HD2"] > by_layout["SS2"] > 0
     assert remaining_s(runs, plan, []) > sum(expected_s(run, plan, []) for run in runs)
+
+
+def test_what_comes_before_the_first_run_and_after_the_last_is_expected_too(plan: Plan) -> None:
+    local, hosts = (
+        replace(plan, cluster=replace(plan.cluster, placement=placement, lab=None))
+        for placement in (Placement.LOCAL, Placement.SSH)
+    )
+    theirs = replace(hosts, cluster=replace(hosts.cluster, attached=ATTACHMENT))
+    assert around_s(local) == CONNECT_S + STOP_S
+    assert around_s(plan) == CONNECT_S + BASELINE_S + LAB_S + STOP_S
+    assert around_s(hosts) == CONNECT_S + HOST_CHECKS_S + INSTALL_S + BASELINE_S + STOP_S
+    assert around_s(theirs) == CONNECT_S + HOST_CHECKS_S
+    assert around_s(hosts, Overheads(begin_s=70.0)) == 70.0 + STOP_S
+    assert around_s(replace(plan, cluster=replace(plan.cluster, simulated=True))) == 0.0
+    todo = prepare(hosts, None, again=False, write=False)
+    assert todo.expected_s == around_s(hosts) + remaining_s([run for run, _ in todo.left], hosts, [])
+
+
+def test_daemons_that_run_already_and_those_of_an_attached_cluster_are_not_expected_to_start(plan: Plan) -> None:
+    runs = planned_runs(plan)[:2]
+    assert runs[0].configuration == runs[1].configuration, "the first two runs share their daemons"
+    starting_s = remaining_s(runs, plan, [])
+    assert remaining_s(runs, plan, [], running=runs[0].configuration) == starting_s - RESTART_S
+    theirs = replace(plan, cluster=replace(plan.cluster, attached=ATTACHMENT))
+    assert restarts(planned_runs(plan), theirs) == [None] * len(planned_runs(plan))

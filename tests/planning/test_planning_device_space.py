@@ -18,7 +18,7 @@ from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.model.run import Run
 from assay.planning.device_space import Claim, Claims, Part, claims_of, filled, refusal, shortage, warnings
-from assay.planning.estimate import JOB_START_S, inputs_s, inputs_there, remaining_s
+from assay.planning.estimate import JOB_START_S, around_s, inputs_s, inputs_there, remaining_s
 from assay.planning.expansion import expand
 from assay.planning.forecast import rows
 from assay.planning.inputs import kept_by, newly_made
@@ -278,9 +278,10 @@ def test_the_first_run_on_each_file_system_is_expected_to_make_its_input(tmp_pat
     todo = prepare(plan, None, again=False, write=False)
     listed = rows(plan, todo, [], 0.0)
     assert [row.input_s > 0 for row in listed] == [True, True, False, False]
-    assert todo.expected_s == pytest.approx(sum(row.expected_s for row in listed))
+    assert listed[0].starts_after_s == around_s(plan)
+    assert todo.expected_s == pytest.approx(listed[-1].starts_after_s + listed[-1].expected_s)
     without_s = remaining_s(runs, plan, [], there=_all_of(runs, plan))
-    assert todo.expected_s == pytest.approx(without_s + sum(took_s.values()))
+    assert todo.expected_s == pytest.approx(around_s(plan) + without_s + sum(took_s.values()))
 
 
 def _all_of(runs: list[PlannedRun], plan: Plan) -> set[tuple[str, str]]:

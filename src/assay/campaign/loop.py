@@ -20,7 +20,7 @@ from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
 from assay.cancellation import end_tasks, finish
 from assay.errors import AssayError, EngineError, HostError, LabLostError, RepositoryError
-from assay.model import Baseline, FailureClass, Fitness, Plan, Run, RunStatus
+from assay.model import Baseline, Configuration, FailureClass, Fitness, Plan, Run, RunStatus
 from assay.planning.estimate import expected, remaining_s, time_limit
 from assay.planning.inputs import kept_by
 from assay.planning.order import PlannedRun, restarts
@@ -110,6 +110,8 @@ class Loop:
         self._begun: set[tuple[str, str, int]] = set()
         self._there = set(work.todo.inputs_there)
         self._room_bytes = ROOM_LEAST_BYTES
+        self._running: Configuration | None = None
+        """What the daemons run with, as far as the last attempt tells."""
         self.made = Made()
 
     async def run(self) -> Made:
@@ -197,7 +199,7 @@ class Loop:
         if work.plan.cluster.simulated:
             return fmean(self._took_s) * len(self._queue) if self._took_s else None
         queued = [run for run, _ in self._queue]
-        return remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there)
+        return remaining_s(queued, work.plan, self._history, work.todo.overheads, self._there, self._running)
 
     async def _attempt(self, planned: PlannedRun, number: int) -> Run:
         work, clock = self._work, time.monotonic()
@@ -245,6 +247,7 @@ class Loop:
         self._took_s.append(time.monotonic() - clock)
         self._history.append(published.run)
         self.made.statuses[str(published.run.status)] += 1
+        self._running = planned.configuration if published.run.status is RunStatus.VALID else None
         if published.run.status is RunStatus.VALID:
             self._there |= {kept.key for kept in kept_by(planned, work.plan)}
         if planned.at_most_s == limit.seconds and published.run.duration_s >= limit.seconds:

@@ -1,7 +1,8 @@
 """A campaign's journal read back: its attempts with their steps, and where the wall time went.
 
 In: a campaign's folder, which may be written to while it is read, and may end in half a line. Out: attempts with times
-in Unix seconds, the share of the wall time that lies inside jobs, and what restarts and all the rest usually take.
+in Unix seconds, the share of the wall time that lies inside jobs, and what restarts, the begin of
+a call and all the rest usually take.
 """
 
 import json
@@ -12,7 +13,7 @@ from statistics import median
 from typing import Any
 
 from assay.campaign.journal import JOURNAL
-from assay.planning.estimate import Overheads
+from assay.planning.estimate import RESTART_S, Overheads
 
 JOB, RESTART, INPUT = "job", "restart", "input"
 _CAMPAIGNS_READ_MAX = 20
@@ -103,6 +104,7 @@ def attempts_of(events: Iterable[dict[str, Any]]) -> list[Attempt]:
 def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
     """Return what restarts and the rest of a run took in a repository's newest campaigns on ``cluster``."""
     restarts: list[float] = []
+    begins: list[float] = []
     extras: dict[str, list[float]] = {}
     for path in sorted(campaigns.glob("*/campaign.json"), reverse=True)[:_CAMPAIGNS_READ_MAX]:
         try:
@@ -111,11 +113,27 @@ def measured_overheads(campaigns: Path, cluster: str) -> Overheads:
             continue
         if not isinstance(stored, dict) or stored.get("cluster") != cluster:
             continue
-        for one in attempts_of(read_events(path.parent)):
+        events = read_events(path.parent)
+        begins += begins_s(events)
+        for one in attempts_of(events):
             if one.status != "valid" or one.ended_unix_s is None or one.step_s(JOB) <= 0 or one.workload is None:
                 continue
             restarts += [step.took_s for step in one.steps if step.name == RESTART]
             beside_s = one.ended_unix_s - one.began_unix_s - sum(map(one.step_s, (JOB, RESTART, INPUT)))
             extras.setdefault(one.workload, []).append(max(0.0, beside_s))
     extra_s = {workload: median(times) for workload, times in extras.items()}
-    return Overheads(median(restarts), extra_s) if restarts else Overheads(extra_s=extra_s)
+    begin_s = median(begins) if begins else None
+    return Overheads(median(restarts) if restarts else RESTART_S, extra_s, begin_s)
+
+
+def begins_s(events: Iterable[dict[str, Any]]) -> list[float]:
+    """Return what each call took from connecting to the begin of its runs."""
+    connected_s: float | None = None
+    times: list[float] = []
+    for event in events:
+        if event["event"] == "connect":
+            connected_s = event["at_unix_s"]
+        elif event["event"] == "start" and connected_s is not None:
+            times.append(max(0.0, event["at_unix_s"] - connected_s))
+            connected_s = None
+    return times

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from assay.model import Origin, Placement, Plan, Run, RunStatus
+from assay.model import Configuration, Origin, Placement, Plan, Run, RunStatus
 from assay.planning.inputs import Kept, Key, kept_by, newly_made, size_of
 from assay.planning.limits import NO_HISTORY, TimeLimit
 from assay.planning.order import PlannedRun, restarts
@@ -21,8 +21,19 @@ from assay.workloads.catalogue import workloads
 JOB_START_S = 12.0
 """Smallest job on a small cluster: client, ApplicationMaster and one wave of tasks."""
 RUN_EXTRA_S = 4.0
-"""Caches, validation and publishing of one run."""
+"""Caches, the look at the output, and publishing of one run. A program that checks the output takes a job's start."""
 RESTART_S = 15.0
+CONNECT_S = 3.0
+"""Reaching the hosts, their environment, and the engine's files, where these are there already."""
+HOST_CHECKS_S = 3.0
+INSTALL_S = 8.0
+"""Bringing the engine's files to hosts of which none has them."""
+BASELINE_S = 20.0
+"""Devices and links, measured before the first run."""
+LAB_S = 10.0
+"""Making a lab and removing it."""
+STOP_S = 5.0
+"""Stopping the daemons after the last run."""
 TIMEOUT_FACTOR = 4.0
 TIMEOUT_LEAST_S = 300.0
 _REACHED_SHARE = 0.5
@@ -35,10 +46,14 @@ class Overheads:
     restart_s: float = RESTART_S
     extra_s: Mapping[str, float] = field(default_factory=dict)
     """By workload: all that is neither the job nor a restart."""
+    begin_s: float | None = None
+    """From connecting to the first run; None where no campaign on the cluster has told it."""
 
     def beside_job_s(self, planned: PlannedRun) -> float:
-        """Return what a run of this workload takes beside the job."""
-        return self.extra_s.get(planned.workload.key, RUN_EXTRA_S)
+        """Return what a run of this workload takes beside the job: caches, the check of its output, its record."""
+        workload = workloads()[planned.workload.name]
+        check_s = JOB_START_S if workload.check_program(None) else 0.0
+        return self.extra_s.get(planned.workload.key, RUN_EXTRA_S + check_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +65,23 @@ class Expected:
 
 
 MEASURED_NOWHERE = Overheads()
+
+
+def around_s(plan: Plan, overheads: Overheads = MEASURED_NOWHERE) -> float:
+    """Return what a call takes before its first run and after its last one; nothing where all is computed."""
+    cluster = plan.cluster
+    if cluster.simulated:
+        return 0.0
+    begin_s = overheads.begin_s
+    if begin_s is None:
+        begin_s = CONNECT_S
+        if cluster.placement is Placement.SSH:
+            begin_s += HOST_CHECKS_S + (0.0 if cluster.attached else INSTALL_S)
+        if cluster.placement is not Placement.LOCAL and not cluster.attached:
+            begin_s += BASELINE_S
+    if cluster.placement is Placement.LAB:
+        begin_s += LAB_S
+    return begin_s + (0.0 if cluster.attached else STOP_S)
 
 
 def _on_same_cluster(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> list[Run]:
@@ -161,11 +193,12 @@ def remaining_s(
     history: Sequence[Run],
     overheads: Overheads = MEASURED_NOWHERE,
     there: Collection[Key] = (),
+    running: Configuration | None = None,
 ) -> float:
     """Return the expected time for all of ``left``: restarts between groups of configurations are included, and the
-    making of inputs that are not ``there``.
+    making of inputs that are not ``there``. ``running``: the configuration that the daemons have now.
     """
-    starts = sum(reason is not None for reason in restarts(left, plan))
+    starts = sum(reason is not None for reason in restarts(left, plan, running))
     one_s: dict[tuple[str, str], float] = {}
     for run in left:
         if run.key[:2] not in one_s:

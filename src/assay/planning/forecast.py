@@ -10,7 +10,7 @@ from typing import TypeVar
 from assay.errors import SpecificationError
 from assay.model import Placement, Plan, Run, RunStatus
 from assay.planning import device_space
-from assay.planning.estimate import Overheads, expected, inputs_s, inputs_there, remaining_s, time_limit
+from assay.planning.estimate import Overheads, around_s, expected, inputs_s, inputs_there, remaining_s, time_limit
 from assay.planning.inputs import Key
 from assay.planning.limits import Selection, Stop, TimeLimit
 from assay.planning.next_run import NextRuns, as_planned, key_of, numbered
@@ -75,6 +75,7 @@ def renewed(plan: Plan, todo: S, history: Sequence[Run]) -> S:
     left = todo.left_after(plan, _of_campaign(todo, history))
     made = inputs_there(todo.runs, plan, history)
     expected_s = remaining_s([planned for planned, _ in left], plan, history, todo.overheads, made)
+    expected_s += around_s(plan, todo.overheads) if left else 0.0
     planned = {run.key for run in todo.runs}
     done = (
         len(there & planned) if todo.next_runs is as_planned else len(there)
@@ -113,7 +114,7 @@ def _done(todo: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
 def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
     """Return the runs that this call should make, in order: up to where it is to stop, as far as one can tell."""
     found: list[Row] = []
-    after_s = 0.0
+    after_s = around_s(plan, todo.overheads)
     known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
     left = [run for run, _ in todo.left]
     before = zip(restarts(left, plan), inputs_s(left, plan, todo.inputs_there), strict=True)

@@ -75,13 +75,15 @@ def schedule(plan: Plan, configurations: Sequence[Configuration]) -> list[Planne
     return runs
 
 
-def restarts(runs: Iterable[PlannedRun], plan: Plan) -> list[str | None]:
-    """Return for each run why the daemons (re)start before it, in words; None where they go on."""
+def restarts(runs: Iterable[PlannedRun], plan: Plan, running: Configuration | None = None) -> list[str | None]:
+    """Return for each run why the daemons (re)start before it, in words; None where they go on.
+
+    ``running``: the configuration that the daemons have now. An attached cluster's daemons are never restarted.
+    """
     reasons: list[str | None] = []
-    before: Configuration | None = None
     for run in runs:
-        reasons.append(_why_restart(before, run.configuration, plan))
-        before = run.configuration
+        reasons.append(None if plan.cluster.attached else _why_restart(running, run.configuration, plan))
+        running = run.configuration
     return reasons
 
 
