@@ -5,17 +5,23 @@ In: points with their intervals (see :class:`PlanePoint`). Out: a Vega-Lite spec
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from typing import Protocol
 
 from assay.charts.identity import shape_of
+from assay.charts.labels import Extent, extent_of, placed
 from assay.charts.style import FULL_PX, INK, PALETTE, Spec, chart, colour_scale, log_axis
 
 HEIGHT_PX = 380
 WIDE = 5.0
 LABELS_MAX = 8
 LABELS_NARROW_MAX = 4
-"""With more points than this (the other in a chart narrower than a page) names would lie on each other: those of the
-front have one, and a legend tells the rest."""
+"""With more points than this (the other in a chart narrower than a page) only those of the front are named, and a
+legend names the layouts."""
+_AXIS_PX = 75
+"""Width of the vertical axis with its title and labels."""
+_PLOTS_PX = (200, 265, 350, 460, 610, 810, 1080, 1440)
+"""Widths of the plot between which names keep their places."""
 
 
 class Quadrants(Protocol):
@@ -82,15 +88,15 @@ def _ends(value: float, low: float | None, high: float | None) -> tuple[float, f
     return (value if low is None else low), (value if high is None else high)
 
 
-def _axis(title: str, held: Sequence[float], drawn: Sequence[tuple[float, float]]) -> Spec:
-    """Return an axis from nothing, or a logarithmic one where values differ so much that small ones would touch.
+def _is_wide(values: Sequence[float]) -> bool:
+    """Return whether values differ so much that small ones would touch on a linear axis."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) > WIDE
 
-    ``held``: what decides which it is; ``drawn``: the ends of all that is drawn on it.
-    """
+
+def _axis(title: str, extent: Extent, drawn: Sequence[tuple[float, float]]) -> Spec:
     ends = [end for pair in drawn for end in pair if end > 0]
-    wide = bool(held) and min(held) > 0 and max(held) / min(held) > WIDE
-    scale: Spec = {"type": "log", "nice": True} if wide else {"zero": True, "nice": True}
-    return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if wide else {}}
+    scale: Spec = {"type": "log", "nice": True} if extent.is_log else {"zero": True, "nice": True}
+    return {"type": "quantitative", "title": title, "scale": scale, "axis": log_axis(ends) if extent.is_log else {}}
 
 
 def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
@@ -123,8 +129,7 @@ def _quadrants(divide: Quadrants, x: Spec, y: Spec) -> list[Spec]:
     return layers
 
 
-def _rows(points: Sequence[PlanePoint], *, all_named: bool) -> list[Spec]:
-    latest = max((p.time_s for p in points), default=0.0)
+def _rows(points: Sequence[PlanePoint]) -> list[Spec]:
     return [
         {
             "label": p.label,
@@ -138,11 +143,39 @@ def _rows(points: Sequence[PlanePoint], *, all_named: bool) -> list[Spec]:
             "front": p.on_front,
             "runs": p.runs,
             "probability": p.front_probability,
-            "below": bool(place % 2),
-            "inwards": p.time_s > latest / 2,
-            "name": p.label if p.on_front or all_named else "",
         }
-        for place, p in enumerate(sorted(points, key=lambda p: p.time_s))
+        for p in sorted(points, key=lambda p: p.time_s)
+    ]
+
+
+def short_names(points: Sequence[PlanePoint]) -> list[str]:
+    """Return the points' names without the levels that all of them share."""
+    varied = {name for p in points for name in p.levels if len({other.levels.get(name) for other in points}) > 1}
+    if not varied or any(p.label != " ".join(p.levels.values()) for p in points):
+        return [p.label for p in points]
+    return [" ".join(level for name, level in p.levels.items() if name in varied) for p in points]
+
+
+def _name_rows(points: Sequence[PlanePoint], x: Extent, y: Extent, *, all_named: bool) -> list[Spec]:
+    """Return the names that fit beside their points at each width of the plot, those of the Pareto front first."""
+    pairs = zip(points, short_names(points), strict=True)
+    named = sorted(pairs, key=lambda pair: (not pair[0].on_front, pair[0].time_s))
+    shares = [(x.share(p.time_s), HEIGHT_PX * (1 - y.share(float(p.cost)))) for p, _ in named]
+    names = [name if p.on_front or all_named else "" for p, name in named]
+    return [
+        {
+            "name": name,
+            "time": p.time_s,
+            "cost": float(p.cost),
+            "align": side.align,
+            "dx": side.dx,
+            "dy": side.dy,
+            "from": least,
+            "below": most,
+        }
+        for least, most in pairwise(_PLOTS_PX)
+        for (p, _), name, side in zip(named, names, placed(shares, names, (least, most)), strict=True)
+        if side is not None
     ]
 
 
@@ -159,21 +192,15 @@ def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str
     }
 
 
-def _names(at: Spec) -> list[Spec]:
-    """Return each point's name beside it: towards the middle, and above and below by turns."""
-    layers: list[Spec] = []
-    for below in (False, True):
-        for inwards in (False, True):
-            encoding: Spec = {**at, "text": {"field": "name"}}
-            mark: Spec = {
-                "type": "text",
-                "align": "right" if inwards else "left",
-                "dx": -8 if inwards else 8,
-                "dy": 11 if below else -9,
-            }
-            which = f"{'' if below else '!'}datum.below && {'' if inwards else '!'}datum.inwards"
-            layers.append({"transform": [{"filter": which}], "mark": mark, "encoding": encoding})
-    return layers
+def _names(rows: Sequence[Spec], at: Spec) -> Spec:
+    """Return the points' names, each where it covers nothing at the width of the plot."""
+    place = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
+    fits = "datum.from <= width && width < datum.below"
+    return {
+        "data": {"values": list(rows)},
+        "mark": {"type": "text", "baseline": "middle", **place},
+        "encoding": {**at, "text": {"condition": {"test": fits, "field": "name"}, "value": ""}},
+    }
 
 
 def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapping[str, Spec]) -> list[Spec]:
@@ -227,16 +254,16 @@ def cost_plane(
     """
     all_named = len(points) <= (LABELS_MAX if width_px >= FULL_PX else LABELS_NARROW_MAX)
     most = max((p.runs for p in points), default=1)
-    rows = _rows(points, all_named=all_named)
     layouts = list(dict.fromkeys(p.levels.get("layout", p.label) for p in points))
     held = before or points
-    x = _axis(f"{of[0]} (s)", [p.time_s for p in held], [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points])
-    y = _axis(
-        f"{of[1]} ({currency})",
-        [float(p.cost) for p in held],
-        [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]],
-    )
-    legend: Spec | None = None if all_named else {"columns": max(2, width_px // 90)}
+    times = [_ends(p.time_s, p.time_low_s, p.time_high_s) for p in points]
+    costs = [_ends(float(p.cost), p.cost_low, p.cost_high) for p in [*points, *before]]
+    along = extent_of(times, is_log=_is_wide([p.time_s for p in held]))
+    up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
+    x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
+    names = _name_rows(points, along, up, all_named=all_named)
+    is_told = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
+    legend: Spec | None = None if is_told else {"columns": max(2, width_px // 90)}
     colour = {
         "field": "layout",
         "type": "nominal",
@@ -275,8 +302,8 @@ def cost_plane(
     ]
     beneath = _quadrants(divide, x, y) if divide is not None else []
     ghosts = _ghosts(before, points, {"x": x, "y": y}) if before else []
-    layers = [*beneath, *ghosts, *layers, *_names(at)]
+    layers = [*beneath, *ghosts, *layers, _names(names, at)]
     return chart(
         "Time against cost of a run by configuration with intervals; the dashed line joins the Pareto front",
-        {"width": width_px, "height": HEIGHT_PX, "data": {"values": rows}, "layer": layers},
+        {"width": width_px, "height": HEIGHT_PX, "data": {"values": _rows(points)}, "layer": layers},
     )

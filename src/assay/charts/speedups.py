@@ -16,6 +16,10 @@ _WIDE = 6.0
 _FEW_TICKS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 _TICKS = (0.1, 0.2, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 50, 100)
 
+_TICKS_MIN = 3
+_FINER_PER_UNIT = (5, 10, 20, 50, 100)
+"""Steps of an axis that none of those above divides: 0.2, 0.1, …"""
+
 
 class Compared(Protocol):
     """A ratio with its interval, of whatever comparison."""
@@ -71,12 +75,22 @@ def named_speedups(speedups: Sequence[Speedup]) -> list[tuple[str, Speedup]]:
     return list(zip(row_names(speedups, groups), speedups, strict=True))
 
 
+def _ticks(domain: tuple[float, float]) -> list[float]:
+    """Return where the axis is labelled: at three places at least, and at few enough that labels do not touch."""
+    steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS
+    ticks = [tick for tick in steps if domain[0] <= tick <= domain[1]]
+    for per_unit in _FINER_PER_UNIT:
+        if len(ticks) < _TICKS_MIN:
+            first, last = int(-(-domain[0] * per_unit // 1)), int(domain[1] * per_unit)
+            ticks = [number / per_unit for number in range(first, last + 1)]
+    return ticks
+
+
 def _axis(domain: tuple[float, float], baselines: Sequence[str]) -> Spec:
-    steps = _TICKS if domain[1] / domain[0] < _WIDE else _FEW_TICKS  # labels must not crowd each other out
     return {
         "type": "quantitative",
         "scale": {"type": "log", "domain": list(domain), "nice": False, "clamp": True},
-        "axis": {"values": [tick for tick in steps if domain[0] <= tick <= domain[1]], "format": "~g"},
+        "axis": {"values": _ticks(domain), "format": "~g"},
         "title": f"Times as fast as {baselines[0] if len(baselines) == 1 else 'the baseline'}",
     }
 

@@ -17,6 +17,7 @@ from assay.statistics.facets import Facet, conditions_of, facets, level_counts, 
 from assay.wording import workload_named
 
 NEWEST_FIRST = "-started_unix_s"
+FASTEST_FIRST = "duration_s"
 METRICS_LOOKED_AT = ("disk_read_bytes", "disk_write_bytes", "cpu_imbalance", "disk_imbalance", "nic_imbalance")
 """Metrics that questions over many runs look at besides times: what a table is read with."""
 COLUMNS_SHOWN = ("workload", "layout", "network", "cluster")
@@ -75,6 +76,11 @@ def selected(table: RunTable, where: Sequence[str], place: str = "where") -> Run
             "there are no runs yet", hint="`assay import PATH`, `assay run PLAN` or `assay demo` makes some"
         )
     return table.taken(matching(table, conditions_of(as_recorded(where, table), place), place)) if where else table
+
+
+def usual_order(table: RunTable) -> str:
+    """Return the order of a list of runs unless another one is chosen: newest first, where any run has a date."""
+    return NEWEST_FIRST if np.isfinite(table.values["started_unix_s"]).any() else FASTEST_FIRST
 
 
 def run_page(

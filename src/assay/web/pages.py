@@ -21,7 +21,7 @@ from assay.questions.decisions.ask import factors_asked
 from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.overview import counts_of
 from assay.questions.run_quality import NO_PLAN, PRECISION
-from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected
+from assay.questions.runs import COLUMNS_SHOWN, NEWEST_FIRST, comparable, levels_in, selected, usual_order
 from assay.questions.speedup_tables import foremost, tables_of
 from assay.questions.tuning import is_tuning
 from assay.repository import Repository
@@ -84,7 +84,7 @@ def runs(
     request: Request,
     context: ContextOf,
     where: Texts = [],  # noqa: B006
-    sort: Annotated[str, Query(max_length=300)] = NEWEST_FIRST,
+    sort: Annotated[str | None, Query(max_length=300)] = None,
     offset: Annotated[int, Query(ge=0, le=api_runs.OFFSET_MAX)] = 0,
     columns: Texts = [],  # noqa: B006
     pick: Texts = [],  # noqa: B006
@@ -92,13 +92,15 @@ def runs(
     """Show the runs that match, with the counts beside each further choice."""
     usual = [name for name in COLUMNS_SHOWN if name in context.store.table().columns]
     chosen = columns or usual
-    page = api_runs.runs(context, where, sort, offset, PAGE_RUNS, chosen)
+    in_order = usual_order(context.store.table())
+    page = api_runs.runs(context, where, sort or in_order, offset, PAGE_RUNS, chosen)
     state = RunsAddress(
         tuple(filter(None, where)),
-        sort,
+        sort or in_order,
         offset,
         tuple(columns),
         PAGE_RUNS,
+        in_order,
         tuple(dict.fromkeys(filter(None, pick)))[:SIDES_MAX],
     )
     return page_of(
@@ -109,6 +111,7 @@ def runs(
         chosen=chosen,
         usual=usual,
         most=SIDES_MAX,
+        dated=in_order == NEWEST_FIRST,
         colours=palette(context.store.table(), "layout"),
     )
 

@@ -4,11 +4,13 @@ In: values of questions. Out: HTML. Nothing is measured or compared here.
 """
 
 import hashlib
+import re
 from importlib.resources import files
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from assay.charts.identity import SHAPE_PATHS, shape_of
 from assay.charts.letters import letters
@@ -25,6 +27,7 @@ TYPES = {
     "otf": "font/otf",
 }
 _CHARTS = "vega.js"
+_CODE = re.compile(r"`([^`]+)`")
 
 
 class NotFoundError(AssayError):
@@ -55,6 +58,14 @@ class Rendering:
         if name not in self._assets or stamp != self._stamp:
             raise NotFoundError("there is no such file")
         return self._assets[name], TYPES[_ending(name)]
+
+
+def prose(text: str) -> Markup:
+    """Return a message as HTML: what stands between backticks is code."""
+    parts = _CODE.split(text)
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts)
+    )
 
 
 def _ending(name: str) -> str:
@@ -91,6 +102,7 @@ def _environment() -> Environment:
         segment=lambda text: quote(str(text), safe=""),
         setting=titles.setting_text,
         scale=lambda text: titles.scale_text(float(text)),
+        prose=prose,
     )
     environment.globals.update(
         interval=ratios.interval,
@@ -102,6 +114,7 @@ def _environment() -> Environment:
         settings_text=titles.settings_text,
         origin=titles.origin_badge,
         share=numbers.probability,
+        period=language.period,
         shape=lambda level: SHAPE_PATHS[shape_of(level)],
         meanings=meanings,
         option_text=option_text,

@@ -15,6 +15,8 @@ class RunsAddress:
     offset: int
     columns: tuple[str, ...]
     page: int
+    usual: str = NEWEST_FIRST
+    """The order that needs no word in the address."""
     picked: tuple[str, ...] = ()
     """Ids of the runs that are chosen to be compared."""
 
@@ -25,7 +27,7 @@ class RunsAddress:
             *(("columns", name) for name in self.columns),
             *(("pick", run_id) for run_id in self.picked),
         ]
-        if self.sort != NEWEST_FIRST:
+        if self.sort != self.usual:
             pairs.append(("sort", self.sort))
         if self.offset:
             pairs.append(("offset", str(self.offset)))

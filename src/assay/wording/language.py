@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 
 def plural(number: int, one: str, many: str | None = None) -> str:
@@ -27,6 +27,12 @@ def moment(text: str) -> str:
     except ValueError:
         return text
     return f"{parsed:%Y-%m-%d %H:%M}" if text.endswith(("Z", "+00:00")) else text
+
+
+def period(first_unix_s: float, last_unix_s: float) -> str:
+    """Return the days in UTC between two times: ``2026-01-05`` or ``2026-01-05 to 2026-02-01``."""
+    first, last = (f"{datetime.fromtimestamp(time_s, UTC):%Y-%m-%d}" for time_s in (first_unix_s, last_unix_s))
+    return first if first == last else f"{first} to {last}"
 
 
 def slug(text: str) -> str:

@@ -1,0 +1,123 @@
+"""Where the names of points go in a scatter plot, so that no name covers another name or a point.
+
+In: points in pixels and their names, the most important first. Out: for each name the side of its point on which it
+stands, or None where no side is free.
+
+Names are placed one after the other, each on the first side that is free: greedy point-feature labelling as in
+J. Christensen, J. Marks and S. Shieber, "An Empirical Study of Algorithms for Point-Feature Label Placement" (1995).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+_LETTER_PX: Final = 6.0
+"""Width of a letter at the charts' font size of 12, rounded up."""
+_LINE_PX: Final = 14.0
+_POINT_PX: Final = 10.0
+"""Half the width of the largest point."""
+_NICE_STEPS: Final = 10
+_NICE: Final = ((10, math.sqrt(50)), (5, math.sqrt(10)), (2, math.sqrt(2)))
+"""How Vega rounds the end of a linear axis: to a multiple of 10, 5, 2 or 1 times a power of ten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What an axis shows: from ``low`` to ``high``, linearly or as logarithms, as Vega rounds it."""
+
+    low: float
+    high: float
+    is_log: bool
+
+    def share(self, value: float) -> float:
+        """Return how far along the axis a value is, from 0 to 1."""
+        if self.is_log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
+
+
+def extent_of(drawn: Sequence[tuple[float, float]], *, is_log: bool) -> Extent:
+    """Return the extent of an axis that begins at 0, or of a logarithmic one. ``drawn``: the ends of what it shows."""
+    ends = [end for pair in drawn for end in pair if end > 0] or [1.0]
+    if is_log:
+        low, high = (math.log10(end) for end in (min(ends), max(ends)))
+        return Extent(10.0 ** math.floor(low), 10.0 ** max(math.ceil(high), math.floor(low) + 1), is_log=True)
+    exact = max(ends) / _NICE_STEPS
+    power = 10.0 ** math.floor(math.log10(exact))
+    step = power * next((nice for nice, least in _NICE if exact / power >= least), 1)
+    return Extent(0.0, step * math.ceil(max(ends) / step), is_log=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One place for a name: how it is aligned, and how far from its point it begins, in pixels."""
+
+    align: str
+    dx: float
+    dy: float
+
+
+SIDES: Final = (
+    Side("left", 8, -10),
+    Side("right", -8, -10),
+    Side("left", 8, 11),
+    Side("right", -8, 11),
+    Side("left", 12, 0),
+    Side("right", -12, 0),
+    Side("center", 0, -18),
+    Side("center", 0, 18),
+)
+"""In the order of preference: first those that the lines of intervals do not cross."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def overlaps(self, other: "_Box") -> bool:
+        return (
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
+
+
+def _box_of(name: str, side: Side, x: float, y: float) -> _Box:
+    width = _LETTER_PX * len(name)
+    left = x + side.dx - {"left": 0.0, "center": width / 2, "right": width}[side.align]
+    return _Box(left, y + side.dy - _LINE_PX / 2, left + width, y + side.dy + _LINE_PX / 2)
+
+
+def _around(x: float, y: float) -> _Box:
+    return _Box(x - _POINT_PX, y - _POINT_PX, x + _POINT_PX, y + _POINT_PX)
+
+
+def _is_free(box: _Box, taken: Sequence[_Box], width_px: float) -> bool:
+    return box.left >= 0 and box.right <= width_px and not any(box.overlaps(other) for other in taken)
+
+
+def placed(
+    points: Sequence[tuple[float, float]], names: Sequence[str], widths_px: tuple[float, float]
+) -> list[Side | None]:
+    """Return the side of each name; None for an empty name, and where no side is free.
+
+    ``points``: x as a share of the plot's width, y in pixels from its top. ``widths_px``: the least and the greatest
+    width of the plot. A side must be free at both.
+    """
+    sides: list[Side | None] = []
+    taken = {width: [_around(x * width, y) for x, y in points] for width in widths_px}
+    for own, ((x, y), name) in enumerate(zip(points, names, strict=True)):
+        found = None
+        for side in SIDES if name else ():
+            boxes = {width: _box_of(name, side, x * width, y) for width in taken}
+            if all(
+                _is_free(box, [*taken[width][:own], *taken[width][own + 1 :]], width) for width, box in boxes.items()
+            ):
+                found = side
+                for width, box in boxes.items():
+                    taken[width].append(box)
+                break
+        sides.append(found)
+    return sides
