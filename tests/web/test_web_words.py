@@ -77,7 +77,7 @@ def test_no_page_prints_a_backtick(tmp_path: Path) -> None:
     made = Repository.create(tmp_path / "r")
     number = 0
     for layout in ("HD2", "SS2"):
-        for block in ("32MiB", "64MiB", "128MiB"):
+        for block in ("16MiB", "32MiB", "64MiB", "128MiB", "256MiB"):
             for factor in (1.0, 1.02, 0.99, 30.0 if block == "64MiB" else 1.01):
                 number += 1
                 made.publish(
