@@ -153,9 +153,9 @@ def _print(view: PlaneView) -> None:
 @click.option(
     "--take",
     type=click.Choice(["best", "all", "fastest"]),
-    default="best",
+    default="all",
     show_default=True,
-    help="Which runs stand for a row: those of its best configuration, all, or the one fastest.",
+    help="Runs that stand for a row: all, those of its best configuration, or the one fastest.",
 )
 @click.option("--on", metavar="DATE", help="Prices of this day (year-month-day); the book's date when left out.")
 @click.option("--currency", help="Show money in this currency; the book needs an exchange rate for it.")

@@ -54,7 +54,7 @@ class PlaneOptions:
     """What is asked of the runs."""
 
     by: tuple[str, ...] = (LAYOUT_FACTOR,)
-    take: Take = "best"
+    take: Take = "all"
     on: str | None = None
     """The day whose prices count; None: the book's date."""
     currency: str | None = None

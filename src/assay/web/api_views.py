@@ -143,9 +143,8 @@ def book_of(context: Context, text: str | None, changes: Mapping[str, float]) ->
 class CheapestView:
     """What runs cost under the server's own price book."""
 
-    ranked: tuple[tuple[CostPlane, CostPlane], ...] = ()
-    """Each job's cost plane over all runs of a row, which shows how sure the ranking is, and over each row's best
-    configuration, which often is a single run."""
+    ranked: tuple[CostPlane, ...] = ()
+    """Each job's costs over all runs of a row."""
     unpriced: tuple[CostPlane, ...] = ()
     """Those of jobs that the book prices nothing of."""
     problem: AssayError | None = None
@@ -157,12 +156,12 @@ def cheapest(context: Context) -> CheapestView:
     if context.book is None:
         return CheapestView()
     try:
-        every = cost(context, CostQuestion(take="all"))
-        best = {tuple(plane.job.items()): plane for plane in cost(context, CostQuestion())}
+        every = cost(context, CostQuestion())
     except AssayError as error:
         return CheapestView(problem=error)
-    ranked = tuple((plane, best[tuple(plane.job.items())]) for plane in every if plane.rows)
-    return CheapestView(ranked, tuple(plane for plane in every if not plane.rows))
+    return CheapestView(
+        tuple(plane for plane in every if plane.rows), tuple(plane for plane in every if not plane.rows)
+    )
 
 
 @router.post("/cost")

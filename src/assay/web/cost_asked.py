@@ -17,7 +17,7 @@ from assay.units import parse_money
 PRICE = "price."
 YEARS = "3"
 _NAMES = ("view", "workload", "job", "cluster", "by", "take", "years", "rounding", "unflagged")
-_USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "best", "years": YEARS, "rounding": "none"}
+_USUAL = dict.fromkeys(_NAMES, "") | {"view": "run", "take": "all", "years": YEARS, "rounding": "none"}
 _LONGEST = 300
 _PRICES_MAX = 200
 

@@ -115,7 +115,7 @@ class CostQuestion(Model):
     )
     by: list[ShortText] = Field(default_factory=list, max_length=10, description="Factors that make a row.")
     where: list[ShortText] = Field(default_factory=list, max_length=50, description="COLUMN=LEVEL.")
-    take: Literal["best", "all", "fastest"] = "best"
+    take: Literal["best", "all", "fastest"] = "all"
     on: ShortText | None = Field(None, description="The day whose prices count.")
     currency: ShortText | None = None
     exclude_flagged: bool = Field(False, description="Leave out runs whose times are flagged as outliers.")
