@@ -106,6 +106,8 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("dirty-pages", N, settings(vm__dirty_ratio="80")),
     ("map-count", W, settings(vm__max_map_count="1024")),
     ("memory-as-described", E, {"basics": basics(memory_bytes=32 * GIB)}),
+    ("memory-as-described", E, {"control_group": ControlGroup(GIB, None)}),
+    ("cores-as-described", E, {"control_group": ControlGroup(None, 2.5)}),
     ("control-group", W, {"control_group": ControlGroup(GIB, 2.0)}),
     ("memory-errors", W, processor(memory_errors=3)),
     ("governor", W, processor(governors=("powersave",))),
@@ -145,6 +147,8 @@ WRONG: list[tuple[str, Grade, Mapping[str, Any]]] = [
     ("disk-burden", W, burden(disk_bytes_per_s={"sdb": 5e7})),
     ("link-rate", E, {"nics": {"eth0": nic(speed_mbit_per_s=1000)}}),
     ("link-rate", U, {"nics": {"eth0": nic(speed_mbit_per_s=None)}}),
+    ("link-rate", U, {"nics": {"eth0": nic(driver=None, hardware=False)}}),
+    ("link-rate", U, {"nics": {"eth0": nic(driver="virtio_net")}}),
     ("negotiated", W, {"nics": {"eth0": nic(able_mbit_per_s=40000)}}),
     ("ring-buffers", N, {"nics": {"eth0": nic(ring_receive=256)}}),
     ("link-errors", W, {"nics": {"eth0": nic(rx_errors=10**6)}}),
@@ -224,6 +228,10 @@ def test_one_host_that_differs_is_named(check: str, grade: Grade, changed: Mappi
     told = [each for each in fitness.readings if each.criterion == check and each.host == BETWEEN]
     assert grade in [each.grade for each in told]
     assert any("w3" in each.found + each.subject for each in told if each.grade is grade)
+
+
+def test_a_guide_of_hbase_is_cited_nowhere() -> None:
+    assert not [check for check in HOST_CHECKS if any("HBase" in advice.source for advice in check.criterion.advice)]
 
 
 def test_every_check_between_hosts_has_something_that_it_finds() -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,35 @@ def test_python_3_6_runs_the_scripts(name: str) -> None:
         pytest.skip("no Python 3.6 on this machine: the scripts are NOT tried by it")
     done = subprocess.run([OLD_PYTHONS[0], "-c", source(name), json.dumps(OPTIONS)], capture_output=True, check=True)
     assert isinstance(json.loads(done.stdout), dict)
+
+
+@pytest.mark.root
+def test_a_virtual_interface_is_no_hardware_and_what_lies_on_hardware_is() -> None:
+    """A veth pair tells 10 Gbit/s whatever carries it."""
+    make = "ip link add v0 type veth peer name v1 && ip link set v0 up && ip link set v1 up && mount -t sysfs s /sys"
+    command = ["unshare", "--net", "--mount", "sh", "-c", f'{make} && exec "$@"', "sh", "python3", "-c"]
+    done = subprocess.run(
+        [*command, source("survey"), json.dumps(OPTIONS)], capture_output=True, text=True, check=False
+    )
+    if "Operation not permitted" in done.stderr or "Unknown device type" in done.stderr:
+        pytest.skip(f"no network of its own here: {done.stderr.strip()}")
+    found = json.loads(done.stdout)["nics"]["v0"]
+    assert (found["speed_mbit_per_s"], found["hardware"]) == (10_000, False)
+
+
+def test_the_lowest_limit_of_nested_control_groups_counts(tmp_path: Path) -> None:
+    for folder, content in (("", "max"), ("a", "4294967296"), ("a/b", "max"), ("a/b/c", "8589934592")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / "memory.max").write_text(content)
+        (tmp_path / folder / "cpu.max").write_text("150000 100000" if folder == "a" else "max 100000")
+    script = source("survey").partition("if __name__")[0]
+    ask = (
+        "print(lowest(ROOT, '/a/b/c', lambda folder: number_of(folder + '/memory.max')), "
+        "lowest(ROOT, '/a/b/c', quota_of), lowest(ROOT, '/', quota_of))"
+    )
+    code = f"{script}\nROOT = {str(tmp_path)!r}\n{ask}"
+    done = subprocess.run([sys.executable, "-c", code, "{}"], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["4294967296", "1.5", "None"]
 
 
 @pytest.mark.parametrize("name", ["survey", "sampler"])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.fitness.catalogue import judged
 from assay.model.cluster import Attachment, Cluster, DeviceKind, Role
-from assay.model.survey import Clients, Survey
+from assay.model.fitness import Grade
+from assay.model.survey import Clients, ControlGroup, Survey
 from assay.spec import load_cluster
 from assay.spec.discovered import Reach, Wish, cluster_text
 from survey_samples import basics, daemon, disk, mount, nic, survey
@@ -21,6 +24,37 @@ def written(folder: Path, hosts: list[Survey], wish: Wish | None = None) -> tupl
     text, notes = cluster_text(hosts, reach, wish or Wish())
     (folder / "c.yaml").write_text(text)
     return load_cluster(folder / "c.yaml"), text, notes
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "nic: 10Gbit/s  # as negotiated"),
+        ({"nics": {"eth0": nic(driver=None, hardware=False)}}, "nic: 10Gbit/s  # guessed: it is virtual: its rate"),
+        ({"nics": {"eth0": nic(driver="virtio_net")}}, "nic: 10Gbit/s  # guessed: it is virtual (driver virtio_net)"),
+        ({"nics": {"eth0": nic(speed_mbit_per_s=None)}}, "nic: 10Gbit/s  # guessed: the driver ixgbe tells no rate"),
+        (
+            {"control_group": ControlGroup(4 * 2**30, None)},
+            "memory: 4GiB  # the control group's limit; the machine has",
+        ),
+        (
+            {"control_group": ControlGroup(None, 2.5)},
+            "cores: 2  # Xeon E5-2620; the control group's limit; the machine",
+        ),
+        ({"control_group": ControlGroup(2**60, 64.0)}, "cores: 12  # Xeon E5-2620"),
+    ],
+)
+def test_discover_and_check_say_the_same_of_a_survey(tmp_path: Path, changes: dict[str, Any], line: str) -> None:
+    host = survey("w1", **changes)
+    cluster, text, _ = written(tmp_path, [host])
+    assert line in text
+    fitness = judged(cluster, "now", {cluster.nodes[0].name: host}, {})
+    by_check = {reading.criterion: reading for reading in fitness.readings}
+    assert by_check["memory-as-described"].grade is Grade.FIT
+    assert by_check["cores-as-described"].grade is Grade.FIT
+    link = by_check["link-rate"]
+    assert link.grade is (Grade.UNKNOWN if "guessed" in line else Grade.FIT)
+    assert "guessed" not in line or link.found in text
 
 
 def test_alike_hosts_become_one_type_and_the_first_is_guessed_to_lead(tmp_path: Path) -> None:

@@ -102,14 +102,14 @@ def _map_count(host: Survey, _: Described) -> Iterator[Found]:
 def _as_described(host: Survey, described: Described) -> Iterator[Found]:
     if described.type is None:
         return
-    has, wanted = host.basics.memory_bytes, described.type.memory_bytes
+    has, wanted = host.usable_memory_bytes, described.type.memory_bytes
     words = f"{format_bytes(has)}, described: {format_bytes(wanted)}"
     yield graded(has >= wanted * _DESCRIBED_SHARE, Grade.ERROR, words)
 
 
 def _control_group(host: Survey, _: Described) -> Iterator[Found]:
     group = host.control_group
-    memory = group.memory_bytes if (group.memory_bytes or 0) < host.basics.memory_bytes else None
+    memory = group.memory_bytes if host.usable_memory_bytes < host.basics.memory_bytes else None
     limits = [
         *([f"memory {format_bytes(memory)}"] if memory else []),
         *([f"{group.cores:g} cores"] if group.cores and group.cores < host.basics.cores else []),

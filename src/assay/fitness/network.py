@@ -19,10 +19,10 @@ def _name(host: Survey) -> str:
 
 def _rate(host: Survey, described: Described) -> Iterator[Found]:
     nic = host.nic
-    if nic is None or not nic.speed_mbit_per_s:
-        yield unknown("the interface tells no rate, as virtual ones do", _name(host))
+    rate = nic.link_bits_per_s if nic else None
+    if nic is None or rate is None:
+        yield unknown(nic.no_rate if nic else "no interface is up", _name(host))
         return
-    rate = nic.speed_mbit_per_s * 1e6
     if described.type is None:
         yield fit(format_bit_rate(rate), _name(host))
         return
@@ -33,8 +33,11 @@ def _rate(host: Survey, described: Described) -> Iterator[Found]:
 
 def _negotiated(host: Survey, _: Described) -> Iterator[Found]:
     nic = host.nic
-    if nic is None or not nic.speed_mbit_per_s or not nic.able_mbit_per_s:
-        yield unknown("the driver does not tell", _name(host))
+    if nic is None or nic.link_bits_per_s is None:
+        yield unknown(nic.no_rate if nic else "no interface is up", _name(host))
+        return
+    if not nic.speed_mbit_per_s or not nic.able_mbit_per_s:
+        yield unknown("the driver does not tell what the hardware could", _name(host))
         return
     words = f"{nic.speed_mbit_per_s} Mbit/s, the hardware could {nic.able_mbit_per_s}, {nic.duplex} duplex"
     good = nic.speed_mbit_per_s >= nic.able_mbit_per_s and nic.duplex != "half"

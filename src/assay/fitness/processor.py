@@ -44,7 +44,7 @@ def _numa(host: Survey, _: Described) -> Iterator[Found]:
 
 def _cores(host: Survey, described: Described) -> Iterator[Found]:
     if described.type is not None:
-        has, wanted = host.basics.cores, described.type.cores
+        has, wanted = host.usable_cores, described.type.cores
         yield graded(has >= wanted, Grade.ERROR, f"{has}, described: {wanted}")
 
 

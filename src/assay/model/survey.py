@@ -19,6 +19,10 @@ _SYSTEM_BELOW = ("/etc/", "/run/", "/proc/", "/sys/", "/dev/", "/snap/", "/boot/
 _DATA_SYSTEMS = ("ext3", "ext4", "xfs", "btrfs", "zfs", "f2fs")
 
 
+_PARAVIRTUAL_DRIVERS = frozenset({"virtio_net", "vmxnet3", "hv_netvsc", "xen_netfront"})
+"""Drivers of virtual machines, which tell a fixed rate or the hypervisor's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """A block device: a disk, a partition, or a mapping on others."""
@@ -93,6 +97,20 @@ class Interface:
     tx_dropped: int = 0
     rx_packets: int = 0
     tx_packets: int = 0
+
+    @property
+    def link_bits_per_s(self) -> float | None:
+        """The rate of the link; None where the driver tells none, and for virtual interfaces, which tell any."""
+        if not self.hardware or self.driver in _PARAVIRTUAL_DRIVERS or not self.speed_mbit_per_s:
+            return None
+        return self.speed_mbit_per_s * 1e6
+
+    @property
+    def no_rate(self) -> str:
+        """Why the rate of the link is not known."""
+        if self.hardware and self.driver not in _PARAVIRTUAL_DRIVERS:
+            return f"the driver {self.driver or ''} tells no rate".replace("  ", " ")
+        return f"it is virtual{f' (driver {self.driver})' if self.driver else ''}: its rate is no link's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +272,16 @@ class Survey:
     """What other hosts, by their names, took from this one, where pairs were measured."""
     unsent: Mapping[str, str] = field(default_factory=dict)
     """Of which others that could not be measured, with the reason."""
+
+    @property
+    def usable_memory_bytes(self) -> int:
+        """The memory that daemons started by this login can have: the machine's, or its control group's limit."""
+        return min(self.basics.memory_bytes, self.control_group.memory_bytes or self.basics.memory_bytes)
+
+    @property
+    def usable_cores(self) -> int:
+        """The cores that daemons started by this login can have; a part of a core counts as none."""
+        return min(self.basics.cores, max(1, int(self.control_group.cores or self.basics.cores)))
 
     @property
     def nic(self) -> Interface | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.model import Daemon, DeviceKind, Mount, Survey
-from assay.units import format_bit_rate
+from assay.units import format_bit_rate, format_bytes
 
 MASTER_DAEMONS = ("namenode", "resourcemanager", "spark-master")
 WORKER_DAEMONS = ("datanode", "nodemanager", "spark-worker")
@@ -79,18 +79,17 @@ class _Machine:
 
     @property
     def rate_bits_per_s(self) -> float | None:
-        nic = self.survey.nic
-        return nic.speed_mbit_per_s * 1e6 if nic and nic.speed_mbit_per_s else None
+        return self.survey.nic.link_bits_per_s if self.survey.nic else None
 
     @property
     def memory(self) -> str:
-        return f"{math.floor(self.survey.basics.memory_bytes / 2**30 * 10) / 10:g}GiB"
+        return f"{math.floor(self.survey.usable_memory_bytes / 2**30 * 10) / 10:g}GiB"
 
     @property
     def kind(self) -> tuple[object, ...]:
         """What hosts of one type share."""
         devices = tuple((g.name, g.kind, round(g.capacity_bytes, -9), g.directories) for g in self.groups)
-        return (self.survey.basics.cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
+        return (self.survey.usable_cores, self.memory, self.rate_bits_per_s, devices, "worker" in self.roles)
 
 
 def cluster_text(hosts: Sequence[Survey], reach: Reach, wish: Wish) -> tuple[str, list[str]]:
@@ -241,15 +240,18 @@ def _types(machines: Sequence[_Machine]) -> dict[str, list[_Machine]]:
 
 def _type_lines(name: str, same: Sequence[_Machine], rates: Mapping[str, Rates]) -> Iterator[str]:
     first = same[0]
-    basics, nic = first.survey.basics, first.survey.nic
+    survey, basics, nic = first.survey, first.survey.basics, first.survey.nic
     yield f"  {name}:  # {', '.join(m.survey.host for m in same[:8])}{' …' if len(same) > 8 else ''}"
-    yield f"    cores: {basics.cores}  # {basics.processor}"
-    yield f"    memory: {first.memory}"
+    limit = "the control group's limit; the machine has"
+    cores = f"; {limit} {basics.cores}" if survey.usable_cores < basics.cores else ""
+    yield f"    cores: {survey.usable_cores}  # {basics.processor}{cores}"
+    limited = survey.usable_memory_bytes < basics.memory_bytes
+    yield f"    memory: {first.memory}" + (f"  # {limit} {format_bytes(basics.memory_bytes)}" if limited else "")
     if first.rate_bits_per_s:
         yield f"    nic: {format_bit_rate(first.rate_bits_per_s).replace(' ', '')}  # as negotiated"
     else:
-        driver = f" (driver {nic.driver})" if nic and nic.driver else ""
-        yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: it tells no rate{driver}"
+        why = nic.no_rate if nic else "no interface is up"
+        yield f"    nic: {format_bit_rate(_NIC_GUESS_BITS_PER_S).replace(' ', '')}  # guessed: {why}"
     if first.groups:
         yield "    devices:"
     for group in first.groups:

@@ -21,7 +21,7 @@ import struct
 import subprocess
 import sys
 import time
-from typing import Any, Dict, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 COMMAND_TIMEOUT_S = 5
 OF_ALL = ("/", "/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - they are looked at
@@ -29,6 +29,7 @@ TOOLS = ("fio", "iperf3", "sudo", "tar", "flock", "setsid", "curl", "smartctl", 
 SYNC_ERROR = 5
 """adjtimex(2): TIME_ERROR, the clock is not synchronised."""
 ETHTOOL_GSET, ETHTOOL_GRINGPARAM, SIOCETHTOOL = 0x1, 0x10, 0x8946
+LOWER_DEPTH_MAX = 4
 SUPPORTED_MBIT = {1 << 1: 10, 1 << 3: 100, 1 << 5: 1000, 1 << 12: 10000, 1 << 15: 2500, 1 << 23: 40000}
 """Bits of ``supported`` in struct ethtool_cmd."""
 
@@ -185,6 +186,12 @@ def ethtool(name: str, command: int, length: int) -> Optional[List[int]]:
     return list(struct.unpack("%dI" % length, data.raw))
 
 
+def on_hardware(folder: str, depth: int = 0) -> bool:
+    """Say whether an interface is a device, or lies on one, as bonds and VLANs do."""
+    lower = glob.glob(folder + "/lower_*") if depth < LOWER_DEPTH_MAX else []
+    return os.path.exists(folder + "/device") or any(on_hardware(path, depth + 1) for path in lower)
+
+
 def nic(name: str) -> Dict[str, Any]:
     """Return one interface: rates in Mbit/s as negotiated and as the hardware could, rings, and what went wrong."""
     folder = "/sys/class/net/" + name
@@ -197,7 +204,7 @@ def nic(name: str) -> Dict[str, Any]:
     driver = os.path.join(folder, "device", "driver")
     return {
         "driver": os.path.basename(os.path.realpath(driver)) if os.path.exists(driver) else None,
-        "hardware": os.path.exists(os.path.join(folder, "device")),
+        "hardware": on_hardware(folder),
         "state": text_of(folder + "/operstate"),
         "mtu_bytes": number_of(folder + "/mtu"),
         "speed_mbit_per_s": speed if speed and speed > 0 else None,
@@ -340,23 +347,36 @@ def user() -> Dict[str, Any]:
     return {"name": name_of(number), "uid": number, "groups": sorted(groups), "sudo": sudo}
 
 
+def lowest(root: str, path: str, read: Callable[[str], Optional[float]]) -> Optional[float]:
+    """Return the lowest limit of a control group and those that it is in; null: no limit."""
+    parts = [part for part in path.split("/") if part]
+    folders = [os.path.join(root, *parts[:count]) for count in range(len(parts) + 1)]
+    limits = [limit for limit in map(read, folders) if limit]
+    return min(limits) if limits else None
+
+
+def quota_of(folder: str) -> Optional[float]:
+    """Return the cores that one control group allows by itself; null: no limit."""
+    share = (text_of(folder + "/cpu.max") or "max").split()
+    if len(share) == 2 and share[0] != "max":
+        return int(share[0]) / int(share[1])
+    quota, period = number_of(folder + "/cpu.cfs_quota_us"), number_of(folder + "/cpu.cfs_period_us")
+    return quota / period if quota and period and quota > 0 else None
+
+
 def control_group() -> Dict[str, Any]:
-    """Return the memory in bytes and the cores that this session's control group allows; null: no limit."""
+    """Return the memory in bytes and the cores that this session's control groups allow; null: no limit."""
     memory, cores = None, None
     for line in (text_of("/proc/self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":
-            folder = "/sys/fs/cgroup" + path
-            memory = number_of(folder + "/memory.max") or memory
-            share = (text_of(folder + "/cpu.max") or "max").split()
-            cores = int(share[0]) / int(share[1]) if len(share) == 2 and share[0] != "max" else cores
+            memory = lowest("/sys/fs/cgroup", path, lambda folder: number_of(folder + "/memory.max")) or memory
+            cores = lowest("/sys/fs/cgroup", path, quota_of) or cores
         if "memory" in controllers.split(","):
-            limit = number_of("/sys/fs/cgroup/memory" + path + "/memory.limit_in_bytes")
+            limit = lowest("/sys/fs/cgroup/memory", path, lambda folder: number_of(folder + "/memory.limit_in_bytes"))
             memory = limit if limit and limit < 1 << 60 else memory
         if "cpu" in controllers.split(","):
-            folder = "/sys/fs/cgroup/cpu" + path
-            quota, period = number_of(folder + "/cpu.cfs_quota_us"), number_of(folder + "/cpu.cfs_period_us")
-            cores = quota / period if quota and period and quota > 0 else cores
+            cores = lowest("/sys/fs/cgroup/cpu", path, quota_of) or cores
     return {"memory_bytes": memory, "cores": cores}
 
 
