@@ -16,6 +16,7 @@ HOSTILE = "repository/test_repository_hostile.py::"
 LOOP = "campaign/test_campaign_loop.py::"
 CANCELLATION = "campaign/test_campaign_cancellation.py::"
 TIMING = "engines/test_engines_timing.py::"
+EXECUTE = "campaign/test_campaign_execute.py::"
 DISK = "faults/test_disk_errors.py::"
 DOCUMENTS = "spec/test_spec_documents.py::"
 UNFIT = f"{LOOP}test_a_host_that_is_not_fit_ends_the_call_at_the_first_attempt_and_the_rest_stays"
@@ -184,8 +185,12 @@ DURING = (
     ),
     Claim(
         "the daemon behind a lab's disks died",
-        "`infrastructure`, named; the lab is made anew",
-        ("lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",),
+        "`infrastructure`, named; a lab of the campaign's own is made anew, one put up by hand is called broken",
+        (
+            "lab/test_lab_modelled.py::test_a_lab_whose_daemon_was_killed_is_broken_and_is_removed_whole",
+            f"{EXECUTE}test_a_lab_of_the_campaigns_own_that_lost_its_disks_is_made_anew",
+            f"{EXECUTE}test_a_lab_that_was_put_up_by_hand_and_lost_its_disks_says_it_is_broken",
+        ),
         ("assay-diskd killed, job, hadoop", "assay-diskd stopped, job, hadoop"),
     ),
     Claim(
