@@ -20,9 +20,10 @@ from assay.engines.simulated.scenario import Asked, scenario_of
 from assay.errors import AssayError
 from assay.planning.altered import altered, only_run
 from assay.planning.inputs import size_of
-from assay.planning.plan_reader import load_plan
+from assay.planning.plan_reader import load_plan, plan_of_texts
 from assay.questions.learning import shipped_profile
 from assay.repository import Repository
+from assay.spec.document import document_of
 from benchmark_support import benchmark
 from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
 
@@ -87,6 +88,43 @@ def test_a_change_that_changes_nothing_says_what_was_measured(measured: Path) ->
         assert each["ratio_low"] < 1 < each["ratio_high"]
         assert each["origin"] == "measured"
         assert each["limits_before"] == each["limits_after"]
+
+
+@needs_simulator
+def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> None:
+    made, pulled = measured_repository(tmp_path / "made", carried=True).root, tmp_path / "pulled"
+    assert _asked("pull", str(made), "--repository", str(pulled)).exit_code == 0
+    assert _asked("verify", "--repository", str(pulled)).exit_code == 0
+    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
+    assert _answers(pulled, *asked) == _answers(made, *asked)
+    assert _asked("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
+    assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
+
+
+@needs_simulator
+def test_an_older_bundle_is_asked_with_the_cluster_file_given(measured: Path, tmp_path: Path) -> None:
+    old = tmp_path / "old"
+    _asked("pull", str(measured), "--repository", str(old))
+    asked = ("--where", "layout=HD2", "--set", "layout=SS2")
+    refused = _asked("whatif", *asked, "--repository", str(old))
+    assert isinstance(refused.exception, AssayError)
+    assert "--cluster FILE" in str(refused.exception.hint)
+    given = _answers(old, *asked, "--cluster", str(EXAMPLE.parent / "cluster.yaml"))
+    for answer, known in zip(given, _answers(measured, *asked), strict=True):
+        assert answer["simulated_s"] == pytest.approx(known["simulated_s"], rel=0.02)
+
+
+@needs_simulator
+def test_every_bundle_carries_its_plan_and_cluster(tmp_path: Path) -> None:
+    _asked(
+        "run", str(EXAMPLE), "--simulate", "--only", "dfsio-read", "--only", "layout=SS2", "--repository", str(tmp_path)
+    )
+    bundles = [path for path in (tmp_path / "bundles").iterdir() if path.is_dir()]
+    assert bundles
+    plan = load_plan(EXAMPLE)
+    for bundle in bundles:
+        content = document_of((bundle / "plan.yaml").read_bytes(), "plan.yaml").content
+        assert plan_of_texts(content, (bundle / "cluster.yaml").read_text()).cluster == plan.cluster
 
 
 @needs_simulator

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from assay.campaign.journal import begun_campaign
+from assay.campaign.plan_texts import carried_files
 from assay.installation import installation
 from assay.model.run import Job, Origin, Task
 from assay.model.trace import Trace
@@ -45,18 +46,23 @@ TIMES_S = {"dfsio-write": (36.0, 22.0), "dfsio-read": (30.0, 18.0), "terasort": 
 _BYTES = 100_000_000
 
 
-def measured_repository(root: Path) -> Repository:
-    """Return a repository with the example's plan as if it had been measured: times, bytes, attempts, CPU."""
+def measured_repository(root: Path, *, carried: bool = False) -> Repository:
+    """Return a repository with the example's plan as if it had been measured: times, bytes, attempts, CPU.
+
+    ``carried``: each bundle carries its plan and cluster; bundles of older versions do not.
+    """
     plan = load_plan(EXAMPLE)
     planned = schedule(plan, expand(plan))
     store = Repository.create(root)
     journal = begun_campaign(store.folders.campaigns, plan, len(planned))
     for number, one in enumerate(planned):
-        _publish(store, one, number, plan.name, journal.campaign_id)
+        _publish(store, one, number, plan.name, journal.campaign_id, carried_files(plan) if carried else {})
     return store
 
 
-def _publish(store: Repository, planned: PlannedRun, number: int, plan: str, campaign_id: str) -> None:
+def _publish(
+    store: Repository, planned: PlannedRun, number: int, plan: str, campaign_id: str, files: dict[str, bytes]
+) -> None:
     name, layout = planned.workload.name, planned.configuration.layout.name
     time_s = TIMES_S[name][layout == "SS2"] * (1 + 0.02 * (planned.repetition - 2))
     reduces, size = (6, _BYTES) if name == "terasort" else (1, 182_452_224)
@@ -84,7 +90,7 @@ def _publish(store: Repository, planned: PlannedRun, number: int, plan: str, cam
             "cluster": {"workers": 3, "worker_names": ["worker1", "worker2", "worker3"]},
         },
     )
-    store.publish(replace(run, phases=()), tasks=tasks, trace=_trace(tasks))
+    store.publish(replace(run, phases=()), tasks=tasks, trace=_trace(tasks), files=files)
 
 
 def _metrics(name: str, size: int, reduces: int) -> dict[str, float]:

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from assay.campaign.failures import RETRY_WAITS_S, wait_before_retry_s
+from assay.campaign.plan_texts import carried_files
 from assay.campaign.prepare import Prepared
 from assay.campaign.setting import Around, Published
 from assay.cancellation import end_tasks, finish
@@ -113,6 +114,7 @@ class Loop:
         self._running: Configuration | None = None
         """What the daemons run with, as far as the last attempt tells."""
         self.made = Made()
+        self._made_with = carried_files(work.plan)
 
     async def run(self) -> Made:
         """Make every run that is left, until all are made or the call is to stop.
@@ -284,6 +286,7 @@ class Loop:
         began, clock = self._work.now_unix_s(), time.monotonic()
         beside = {"baseline.json": self._hands.baseline, "fitness.json": self._hands.fitness}
         files = {name: msgspec.json.format(msgspec.json.encode(each)) for name, each in beside.items() if each}
+        files |= self._made_with
 
         def store() -> int:
             room.close()

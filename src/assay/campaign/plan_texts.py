@@ -8,6 +8,8 @@ from pathlib import Path
 
 from assay.campaign.journal import CLUSTER_TEXT
 from assay.campaign.status import campaign_folders, status_of
+from assay.model import Plan
+from assay.spec.shared import CLUSTER_FILE, PLAN_FILE, shared_cluster, shared_plan
 
 LISTED_MAX = 200
 TEXT_BYTES_MAX = 1_000_000
@@ -36,9 +38,24 @@ def plan_texts(campaigns: Path) -> list[PlanText]:
     return found
 
 
+def carried_files(plan: Plan) -> dict[str, bytes]:
+    """Return the files that each bundle of a plan's runs carries: the plan and its cluster, as they are shared."""
+    texts = {PLAN_FILE: (plan.source, shared_plan), CLUSTER_FILE: (plan.cluster_source, shared_cluster)}
+    return {name: shared(text).encode() for name, (text, shared) in texts.items() if text}
+
+
+def plan_text(campaigns: Path, campaign_id: str) -> str:
+    """Return the text of a campaign's plan; empty where none was kept."""
+    return _text(campaigns / campaign_id / "plan.yaml")
+
+
 def cluster_text(campaigns: Path, campaign_id: str) -> str:
     """Return the text of the cluster file that a campaign was carried out with; empty where none was kept."""
+    return _text(campaigns / campaign_id / CLUSTER_TEXT)
+
+
+def _text(path: Path) -> str:
     try:
-        return (campaigns / campaign_id / CLUSTER_TEXT).read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return ""

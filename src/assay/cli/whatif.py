@@ -32,6 +32,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="A repository whose measured runs teach the profile instead, narrowed by --where.",
 )
+@click.option(
+    "--cluster",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The cluster file of the measured runs, where neither the repository nor their bundles carry it.",
+)
 @json_option
 @repository_option
 def whatif(
@@ -41,6 +46,7 @@ def whatif(
     prices: Path | None,
     profile: Path | None,
     learn_from: Path | None,
+    cluster: Path | None,
     as_json: bool,
     repository: Path,
 ) -> None:
@@ -55,9 +61,11 @@ def whatif(
     from assay.questions.json_values import json_value
     from assay.questions.whatif import WhatIfQuestion, what_if
     from assay.repository import Repository
+    from assay.spec.document import read_document
     from assay.spec.prices import load_prices
 
-    asked = WhatIfQuestion(parse_question(changes), where, target)
+    described = read_document(cluster).text if cluster else ""
+    asked = WhatIfQuestion(parse_question(changes), where, target, described)
     book = load_prices(prices) if prices else None
     known = profile_from([profile] if profile else [], learn_from, where) if profile or learn_from else None
     answers = what_if(Repository.open(repository), asked, book, known)

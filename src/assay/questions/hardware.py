@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from assay.campaign.journal import CLUSTER_TEXT
 from assay.errors import AssayError
 from assay.model import Baseline, Cluster, Device, Measurement, Run
 from assay.questions.directories import read_baseline
+from assay.questions.plans import made_with
 from assay.repository import Repository
-from assay.spec import load_cluster
+from assay.spec.cluster import cluster_of
+from assay.spec.document import document_of
+from assay.spec.shared import CLUSTER_FILE
 
 READ, WRITE, LINK = "sequential_read_bytes_per_s", "sequential_write_bytes_per_s", "link_bits_per_s"
 
@@ -81,7 +83,7 @@ def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
     unknown = []
     for name in dict.fromkeys(run.cluster for run in runs):
         own = sorted((run for run in runs if run.cluster == name), key=lambda run: run.started_at, reverse=True)
-        cluster = _described(repository.folders.campaigns, own)
+        cluster = _described(repository, own)
         if cluster is None:
             unknown.append(name)
             continue
@@ -91,12 +93,12 @@ def hardware_of(repository: Repository, runs: Sequence[Run]) -> HardwareView:
     return HardwareView(tuple(nodes), tuple(devices), tuple(unknown))
 
 
-def _described(campaigns: Path, runs: Iterable[Run]) -> Cluster | None:
-    for campaign in dict.fromkeys(run.campaign_id for run in runs if run.campaign_id):
-        path = campaigns / campaign / CLUSTER_TEXT
+def _described(repository: Repository, runs: Iterable[Run]) -> Cluster | None:
+    for run in {run.campaign_id: run for run in runs if run.campaign_id}.values():
+        text = made_with(repository, run).cluster
         try:
-            return load_cluster(path) if path.is_file() else None
-        except AssayError:  # a file of an older version, or one that somebody changed
+            return cluster_of(document_of(text.encode(), CLUSTER_FILE), Path()) if text else None
+        except AssayError:  # a file of an older version, or one that was changed
             continue
     return None
 

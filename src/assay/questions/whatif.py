@@ -16,7 +16,6 @@ from decimal import Decimal
 from statistics import covariance, fmean, median, stdev, variance
 from typing import Any
 
-from assay.campaign.plan_texts import cluster_text, plan_texts
 from assay.campaign.recording import cluster_facts
 from assay.cost.changed import PricedCluster, why_unpriced
 from assay.cost.parts import counts_from_facts
@@ -35,6 +34,7 @@ from assay.planning.inputs import size_of
 from assay.planning.plan_reader import plan_of_texts
 from assay.planning.plan_text import PLAN_FILE
 from assay.questions.learning import profile_of
+from assay.questions.plans import made_with, recorded_plan
 from assay.questions.runs import selected
 from assay.repository import Repository
 from assay.spec.document import document_of
@@ -53,6 +53,8 @@ class WhatIfQuestion:
     where: tuple[str, ...] = ()
     target: str = ""
     """The beginning of a run's id, a campaign's id, or a plan's name; empty: all that match."""
+    cluster: str = ""
+    """The text of a cluster file to take instead of the one that was kept; empty: that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,7 @@ def what_if(
     """
     runs = _asked_runs(store, asked)
     profile = profile or profile_of(store, runs, "these runs")
-    groups = measured_of(store, runs)
+    groups = measured_of(store, runs, asked.cluster)
     anchors = [anchored(group, profile.of_engine(group.runs[0].engine), simulate) for group in groups]
     return tuple(answered(anchor, asked.changes, book, simulate) for anchor in anchors)
 
@@ -172,30 +174,35 @@ def _asked_runs(store: Repository, asked: WhatIfQuestion) -> list[Run]:
     return found
 
 
-def measured_of(store: Repository, runs: Sequence[Run]) -> list[Measured]:
-    """Return measured runs by campaign, workload and configuration."""
-    plans: dict[str, Plan] = {}
+def measured_of(store: Repository, runs: Sequence[Run], cluster: str = "") -> list[Measured]:
+    """Return measured runs by campaign, workload and configuration. ``cluster``: the text of a cluster file, for runs
+    that nothing else says the cluster of.
+    """
     by_key: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         levels = (f"{name}={level}" for name, level in sorted(run.levels.items()))
         by_key.setdefault((run.campaign_id, run.workload, *levels), []).append(run)
-        if run.campaign_id not in plans:
-            plans[run.campaign_id] = _plan_of(store, run)
-    return [Measured(plans[key[0]], key[1], tuple(own)) for key, own in by_key.items()]
+    plans: dict[tuple[str, str], Plan] = {}
+    found = []
+    for alike in by_key.values():
+        texts = _texts_of(store, alike[0], cluster)
+        if texts not in plans:
+            plans[texts] = plan_of_texts(document_of(texts[0].encode(), PLAN_FILE).content, texts[1])
+        found.append(Measured(plans[texts], alike[0].workload, tuple(alike)))
+    return found
 
 
-def _plan_of(store: Repository, run: Run) -> Plan:
-    """Return the plan that a run was made by, as its campaign keeps it."""
-    campaigns = store.folders.campaigns
-    text = next((one.text for one in plan_texts(campaigns) if one.campaign_id == run.campaign_id), "")
-    cluster = cluster_text(campaigns, run.campaign_id)
-    if not text or not cluster:
+def _texts_of(store: Repository, run: Run, given_cluster: str) -> tuple[str, str]:
+    """Return the texts of the plan and the cluster that a run was made with; ``given_cluster`` replaces the latter."""
+    texts = made_with(store, run)
+    cluster = given_cluster or texts.cluster
+    if not cluster:
         raise RepositoryError(
-            "the plan and the cluster that it was made with are not in this repository",
+            "neither this repository nor the run's bundle has the cluster that it was made on",
             where=f"run {run.run_id[:13]}",
-            hint="they lie in the repository that the campaign was carried out with: ask there",
+            hint="give its cluster file with --cluster FILE, or ask in the repository that the campaign was made in",
         )
-    return plan_of_texts(document_of(text.encode(), PLAN_FILE).content, cluster)
+    return texts.plan or recorded_plan(run), cluster
 
 
 def answered(anchor: Anchor, changes: Sequence[Change], book: PriceBook | None, ask: Ask) -> WhatIf:

@@ -6,6 +6,8 @@
     tasks.parquet         its task attempts; absent when it had none
     trace/NODE.parquet    its trace, one file per node
     logs/NAME.gz          the raw files that it was made from
+    plan.yaml             the plan that it was made by, and cluster.yaml: the cluster, both without addresses and
+                          secrets; absent from bundles of older versions
     NAME                  any further file, such as the device baseline
     SHA256SUMS            checksums of all the others, as ``sha256sum -c`` reads them
     SHA256SUMS.sig        who vouches for these; absent when nobody has signed
