@@ -19,6 +19,8 @@ from assay.statistics import RunTable, counts_by
 from assay.wording import NOTHING, format_ratio, interval
 
 METHODS = ("matched", "aloja", "lisa14")
+_SHOWN_MIN = 0.005
+"""Smaller correlations would be printed as 0.00, so they are not printed."""
 
 
 @click.command()
@@ -220,9 +222,15 @@ def changes(limit: int, where: tuple[str, ...], as_json: bool, repository: Path)
     more = f"; the first {limit} are shown" if len(cells) > limit else ""
     click.echo(
         f"{len(cells)} changes in {found.searched} configurations with at least {RUNS_MIN} valid runs{more}. "
-        f"Time: after / before, above 1 is slower. Neighbouring runs correlate by up to "
-        f"{found.correlation:.2f}, which is allowed for."
+        "Time: after / before, above 1 is slower."
     )
+    if found.correlation >= _SHOWN_MIN:
+        click.echo(f"Allowed for: neighbouring runs correlate by up to {found.correlation:.2f}.")
+    if found.wander >= _SHOWN_MIN:
+        click.echo(
+            f"Allowed for: levels wander by up to {found.wander:.2f} standard deviations of a run, from run to run, as "
+            "in sessions or on a machine that drifts."
+        )
     if found.runs_without_start:
         click.echo(f"{found.runs_without_start} valid runs are left out: nothing tells when they started.")
 

@@ -12,7 +12,7 @@ and a mean that a few odd sets do not move.
   are no independent witnesses of how clusters differ.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -141,8 +141,21 @@ def answers_of(found: Pairs, cluster: Ints) -> tuple[Answer, ...]:
         here = with_sessions(between, found)
         told.append(answer_of(here, m, float(np.hypot(here.error, between.error * np.sqrt(m)))))
     if len(cluster) and (elsewhere := _elsewhere(found, cluster)) is not None:
-        told.append(elsewhere)
+        told.append(_no_surer(elsewhere, told[-1]))
     return tuple(told)
+
+
+def _no_surer(wide: Answer, narrow: Answer) -> Answer:
+    """Return the answer for a wider scope, with an interval that is never narrower than that for a narrower scope."""
+    if wide.low is None or wide.high is None or narrow.low is None or narrow.high is None:
+        return wide
+    if wide.high / wide.low >= narrow.high / narrow.low:
+        return wide
+    mean = replace(wide.log_mean, error=narrow.log_error, degrees=narrow.degrees, rounding=narrow.log_rounding)
+    ratio = mean.ratio
+    return replace(
+        wide, low=ratio.low, high=ratio.high, log_error=mean.error, degrees=mean.degrees, log_rounding=mean.rounding
+    )
 
 
 def cluster_lines(matched: MatchedSets, found: Pairs) -> tuple[ClusterLine, ...]:

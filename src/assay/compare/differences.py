@@ -89,6 +89,7 @@ def cpu_warnings(runs: Sequence[Run]) -> list[CodedWarning]:
     if not limited:
         return []
     words = (
-        f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference is larger than the ratio shows"
+        f"CPU was the limit in {limited} of {len(runs)} runs: the devices' difference may be larger than the ratio "
+        "shows"
     )
     return [CodedWarning(WarningCode.CPU_LIMIT, words)]

@@ -141,7 +141,7 @@ def _cpu(valid: Sequence[Run]) -> Iterator[Threat]:
         yield Threat(
             "CPU was the limit",
             f"In {len(limited)} of {len(valid)} valid runs the CPU, not the storage, set the pace: {where}. "
-            "Such a side compresses the ratio; the devices differ by more than it shows.",
+            "Such a side compresses the ratio; the devices may differ by more than it shows.",
         )
 
 

@@ -132,8 +132,9 @@ def judge(
         return ComparisonVerdict(Conclusion.NOT_ENOUGH_RUNS, f"Not enough runs to be sure: {was} ({sure}).", remark)
     if corrected is not None and corrected.p >= ALPHA and not ratio.low <= 1 <= ratio.high:
         claim = (
-            f"No difference shown between {candidate} and {baseline}: of {corrected.of} comparisons, one such interval "
-            f"comes by chance (ratio {format_ratio(ratio.value)}, {sure}; p {corrected.p:.2g} after Holm's correction)."
+            f"No difference shown between {candidate} and {baseline}: of {corrected.of} comparisons, "
+            f"{corrected.of * ALPHA:.2g} such intervals are expected by chance (ratio {format_ratio(ratio.value)}, "
+            f"{sure}; p {corrected.p:.2g} after Holm's correction)."
         )
         return ComparisonVerdict(Conclusion.NO_DIFFERENCE_SHOWN, claim, remark)
     if ratio.low > 1:

@@ -51,6 +51,8 @@ _FIRST_BATCH = 60
 """Enough draws to give up most histories in which nothing happened."""
 _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
+_HISTORIES_MANY = 5
+"""From this many histories on, changes of level in one of them hardly move what all of them show."""
 _WANDER_ERRORS = 2.0
 _WANDER_NOISE_MIN = 0.1
 _CHI_SQUARE_MEDIAN = 0.4549
@@ -179,12 +181,12 @@ def _levels(logs: Floats, unlike: Nothing) -> list[Floats]:
         del places[smallest]
 
 
-def wander_of(histories_logs: Sequence[Floats], correlation: float) -> float:
+def wander_of(histories_logs: Sequence[Floats], correlation: float, errors: float = _WANDER_ERRORS) -> float:
     """Return how far the level of histories wanders: the step of a random walk, in standard deviations of a run.
 
     From how much more runs differ that are :data:`_FAR` apart than runs that are :data:`_NEAR` apart, beyond what the
     correlation of neighbours explains. Medians of squared differences: a single change of level is in few of them.
-    Raised by twice its standard error, as few runs do not show it well.
+    Raised by ``errors`` times its standard error, as few runs do not show it well.
     """
     near, far = (_squared_difference(histories_logs, apart) for apart in (_NEAR, _FAR))
     pairs = sum(max(0, len(logs) - _FAR) for logs in histories_logs)
@@ -192,7 +194,7 @@ def wander_of(histories_logs: Sequence[Floats], correlation: float) -> float:
         return 0.0
     explained = near * (1 - correlation**_FAR) / (1 - correlation**_NEAR)
     effective = max(1.0, pairs / _FAR)  # neighbouring differences share most of their runs
-    steps = max(0.0, far - explained) + min(1.0, _WANDER_ERRORS / float(np.sqrt(effective))) * max(0.0, far - explained)
+    steps = max(0.0, far - explained) + min(1.0, errors / float(np.sqrt(effective))) * max(0.0, far - explained)
     step = steps / (_FAR - _NEAR)
     run = max(near - _NEAR * step, _WANDER_NOISE_MIN * near) / (2 * (1 - correlation**_NEAR))
     return float(np.sqrt(step / run))
@@ -248,9 +250,16 @@ class Nothing:
 
 
 def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
-    """Return what chance does to histories whose runs depend on each other as in these."""
+    """Return what chance does to histories whose runs depend on each other as in these.
+
+    With few histories, levels that large changes part are no wandering: the smaller of two estimates counts.
+    """
     correlation = correlation_of(histories_logs)
-    return Nothing(correlation, wander=wander_of(histories_logs, correlation))
+    wander = wander_of(histories_logs, correlation)
+    if wander and len(histories_logs) < _HISTORIES_MANY:
+        parts = [part for logs in histories_logs for part in _levels(logs, Nothing())]
+        wander = min(wander, wander_of(parts, correlation, errors=0.0))
+    return Nothing(correlation, wander=wander)
 
 
 def _test(values: Floats, nothing: Nothing, alpha: float, draws: int = DRAWS) -> tuple[float, int]:
@@ -343,6 +352,8 @@ class Histories:
     """Valid runs that were left out because nothing tells when they started."""
     correlation: float
     """How alike neighbouring runs of these histories are: 0 is not at all."""
+    wander: float
+    """The step by which the level wanders from run to run, in standard deviations of a run: 0 is not at all."""
 
 
 def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
@@ -370,4 +381,4 @@ def histories(table: RunTable, *, alpha: float = ALPHA) -> Histories:
             found.append(History(int(members[at][0]), len(members[at]), changes))
     found.sort(key=lambda history: -max(abs(np.log(change.ratio.value)) for change in history.changes))
     undated = int(np.count_nonzero(usable(table) & ~dated))
-    return Histories(tuple(found), len(members), undated, nothing.correlation)
+    return Histories(tuple(found), len(members), undated, nothing.correlation, nothing.wander)

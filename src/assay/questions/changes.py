@@ -28,6 +28,8 @@ class ChangesView:
     """Configurations with enough valid runs."""
     correlation: float
     """Of neighbouring runs."""
+    wander: float
+    """The step by which levels wander from run to run, in standard deviations of a run."""
     runs_without_start: int
     """Valid runs that are left out."""
 
@@ -36,4 +38,4 @@ def changes_of(table: RunTable) -> ChangesView:
     """Return the changes of every configuration's run time."""
     found = histories(table)
     told = (ConfigurationHistory(told_apart_by(table, h.position), h.runs, h.changes) for h in found.changed)
-    return ChangesView(tuple(told), found.searched, found.correlation, found.runs_without_start)
+    return ChangesView(tuple(told), found.searched, found.correlation, found.wander, found.runs_without_start)

@@ -7,12 +7,13 @@ but not together; a sample where there are very many.
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from assay.errors import SpecificationError
+from assay.model import LAYOUT_FACTOR
 from assay.predict.asking import ask
 from assay.predict.choosing import contrast, most_telling, trees_say
 from assay.predict.model import Learning
@@ -143,10 +144,21 @@ def _unmeasured(measured: RunTable, known: Learned) -> RunTable:
         every = list(dict.fromkeys(sum(cell, ()) for cell in drawn))
     names = [name for block in blocks for name in block]
     there = {tuple(row) for row in _codes(measured, names).tolist()}
-    fresh = [cell for cell in every if cell not in there]
+    possible = _possible(measured, names)
+    fresh = [cell for cell in every if cell not in there and possible(cell)]
     if len(fresh) > CANDIDATES_MAX:
         fresh = [fresh[int(at)] for at in np.sort(random.permutation(len(fresh))[:CANDIDATES_MAX])]
     return _table(measured, names, np.array(fresh, dtype=np.int32).reshape(len(fresh), len(names)))
+
+
+def _possible(measured: RunTable, names: Sequence[str]) -> Callable[[tuple[int, ...]], bool]:
+    """Return whether a combination can be run: a cluster has the networks and layouts that were measured on it."""
+    if "cluster" not in names:
+        return lambda _: True
+    cluster = names.index("cluster")
+    hardware = [(at, name) for at, name in enumerate(names) if name in ("network", LAYOUT_FACTOR)]
+    known = {at: {tuple(pair) for pair in _codes(measured, ["cluster", name]).tolist()} for at, name in hardware}
+    return lambda cell: all((cell[cluster], cell[at]) in pairs for at, pairs in known.items())
 
 
 def _choices(measured: RunTable, block: Sequence[str]) -> list[tuple[int, ...]]:
