@@ -54,17 +54,11 @@ def verdicts(drawn: Drawn, gain: float, **asked: object) -> Outcome:
 
 
 def of_clusters(rng: Rng, gain: float, clusters: int) -> Outcome:
-    """Ask for the gain on another cluster, which is what a reader takes a general statement for."""
-    drawn = processes.clusters_apart(rng, gain, clusters=clusters)
-    found = speedups_of(match(drawn.table, "layout"), "HDD")
-    wrong, held = False, []
-    for one in found:
-        elsewhere = next((a for a in one.answers if a.holds_for is HoldsFor.ELSEWHERE), None)
-        if elsewhere is not None and elsewhere.low is not None and elsewhere.high is not None:
-            held.append(elsewhere.low <= gain <= elsewhere.high)
-        general = "on cluster" not in one.sentence and "these clusters" not in one.sentence
-        wrong |= general and one.conclusion in (Conclusion.FASTER, Conclusion.SLOWER)
-    return Outcome(wrong, float(np.mean(held)) if held else NOTHING)
+    """Ask for the gain on another cluster: the only statement that is about clusters not measured."""
+    found = speedups_of(match(processes.clusters_apart(rng, gain, clusters=clusters).table, "layout"), "HDD")
+    answers = [answer for one in found for answer in one.answers if answer.holds_for is HoldsFor.ELSEWHERE]
+    held = [one.low <= gain <= one.high for one in answers if one.low is not None and one.high is not None]
+    return Outcome(not all(held), float(np.mean(held)) if held else NOTHING)
 
 
 def of_findings(rng: Rng, gain: float, clusters: int) -> Outcome:
@@ -131,8 +125,8 @@ QUESTIONS: dict[str, Question] = {
     "compare: eight verdicts, a session for each level": (_verdict(processes.one_after_the_other, levels=9), BOTH),
     "speedup: the gain depends on a factor of 3 levels": (_verdict(processes.depends_on_factor), BOTH),
     "speedup: the gain depends on a factor of 6 levels": (_verdict(processes.depends_on_factor, levels=6), BOTH),
-    "speedup: 2 clusters 10 % apart, read as general": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
-    "speedup: 3 clusters 10 % apart, read as general": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
+    "speedup: for another cluster, 2 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 2), EQUAL),
+    "speedup: for another cluster, 3 clusters 10 % apart": (lambda rng, gain: of_clusters(rng, gain, 3), EQUAL),
     "speedup: clusters confound layouts, --ignore cluster": (_verdict(processes.confounded, ignore_cluster=True), BOTH),
     "speedup: the fastest of four, 15 workloads": (lambda rng, _: of_fastest(rng), EQUAL),
     "findings: two claims, 2 clusters 10 % apart": (lambda rng, gain: of_findings(rng, gain, 2), (1.0, 1.3)),

@@ -258,7 +258,7 @@ def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
     wander = wander_of(histories_logs, correlation)
     if wander and len(histories_logs) < _HISTORIES_MANY:
         parts = [part for logs in histories_logs for part in _levels(logs, Nothing())]
-        wander = min(wander, wander_of(parts, correlation, errors=0.0))
+        wander = min(wander, wander_of(parts, correlation, errors=1.0))
     return Nothing(correlation, wander=wander)
 
 
