@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -27,6 +28,7 @@ from assay.compare.verdict import Conclusion
 from assay.cost.pareto import Priced, plane
 from assay.cost.rate import Price
 from assay.cost.run_cost import mean_errors, pooled_scatter, times_of
+from assay.model import Run
 from assay.model.imported import foreign_run
 from assay.quality.anomalies import Kind, find_anomalies
 from assay.quality.changes import histories
@@ -59,6 +61,16 @@ def times(rng: Rng, logs: Array) -> Array:
     return np.asarray(np.exp(6 + logs + rng.normal(0, SCATTER, len(logs))))
 
 
+def in_turns(made: list[Run], runs: int) -> list[Run]:
+    """Return runs that are listed by level, ``runs`` of each, started in turns as a plan's blocks are."""
+    levels = len(made) // runs
+    return [
+        replace(run, started_at=f"2026-01-05T{10 + minute // 60:02d}:{minute % 60:02d}:00Z")
+        for number, run in enumerate(made)
+        for minute in [number % runs * levels + number // runs]
+    ]
+
+
 def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
     """One set, a baseline and eight levels that are all ``gain`` times as fast."""
     made = [
@@ -66,7 +78,7 @@ def of_compare(rng: Rng, gain: float, levels: int = 9, runs: int = 5) -> Said:
         for level in range(levels)
         for seconds in times(rng, np.full(runs, -np.log(gain) * (level > 0)))
     ]
-    said = [one.conclusion for one in compare(made, factor="layout", baseline="L0")]
+    said = [one.conclusion for one in compare(in_turns(made, runs), factor="layout", baseline="L0")]
     right = Conclusion.FASTER if gain > 1 else Conclusion.NO_DIFFERENCE_SHOWN
     wrong = {Conclusion.FASTER, Conclusion.SLOWER} - {right}
     return any(one in wrong for one in said), sum(one is right for one in said) / len(said) if gain > 1 else NOTHING
@@ -177,7 +189,7 @@ def of_few(rng: Rng, gain: float) -> Said:
         for level in range(3)
         for seconds in times(rng, np.full(3, -np.log(gain) * (level == 1)))
     ]
-    (decision,) = decide(table_of(made), DecisionRequest("layout", "L0"))
+    (decision,) = decide(table_of(in_turns(made, 3)), DecisionRequest("layout", "L0"))
     candidates = {decision.leader, *decision.ties}
     return "L1" not in candidates, float(candidates == {"L1"}) if gain > 1 else NOTHING
 
@@ -190,7 +202,9 @@ def of_jobs(rng: Rng, gain: float) -> Said:
         for level in range(2)
         for seconds in times(rng, np.full(10, -np.log(gain) * (level == 1)))
     ]
-    found = cost_ratios(compare(made, factor="layout", baseline="L0"), {"L0": Decimal(1), "L1": Decimal(1)})
+    found = cost_ratios(
+        compare(in_turns(made, 10), factor="layout", baseline="L0"), {"L0": Decimal(1), "L1": Decimal(1)}
+    )
     less, more = ([one.shown == sign for one in found] for sign in (-1, 1))
     return any(more) or (gain == 1 and any(less)), float(np.mean(less)) if gain > 1 else NOTHING
 
