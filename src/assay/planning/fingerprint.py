@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from assay.model import Address, Plan
+from assay.model import Address, NodeType, Plan
 
 _DECIDING = ("cluster", "engine", "layouts", "workloads", "factors", "parameters", "repetitions", "seed")
 _DECIDING_IF_GIVEN = ("only",)
@@ -36,26 +36,38 @@ _COUNTED_IF_GIVEN = (
 def fingerprinted(plan: Plan) -> Plan:
     """Return ``plan`` with 64 hexadecimal digits that two plans share if, and only if, they ask for the same runs."""
     given = [name for name in _DECIDING_IF_GIVEN if getattr(plan, name)]
-    resolved = {name: _plain(getattr(plan, name)) for name in (*_DECIDING, *given)}
+    types: dict[int, Any] = {}
+    resolved = {name: _plain(getattr(plan, name), types) for name in (*_DECIDING, *given)}
     canonical = json.dumps(resolved, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return replace(plan, fingerprint=hashlib.sha256(canonical.encode()).hexdigest())
+
+
+def _fields(value: Any, types: dict[int, Any]) -> dict[str, Any]:
+    counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _NOT_COUNTED}
+    return {name: _plain(part, types) for name, part in counted.items() if _counts(name, part)}
 
 
 def _counts(name: str, part: Any) -> bool:
     return name not in _COUNTED_IF_GIVEN or (bool(part) and (name, part) != ("cpu_speed", 1.0))
 
 
-def _plain(value: Any) -> Any:
-    """Return ``value`` as JSON's types, with sets sorted."""
+def _plain(value: Any, types: dict[int, Any]) -> Any:
+    """Return ``value`` as JSON's types, with sets sorted.
+
+    ``types`` keeps what was made of node types by their identity: thousands of nodes share one.
+    """
+    if isinstance(value, NodeType):
+        if id(value) not in types:
+            types[id(value)] = _fields(value, types)
+        return types[id(value)]
     if isinstance(value, Address):
         return value.host
     if is_dataclass(value):
-        counted = {field.name: getattr(value, field.name) for field in fields(value) if field.name not in _NOT_COUNTED}
-        return {name: _plain(part) for name, part in counted.items() if _counts(name, part)}
+        return _fields(value, types)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item, types) for key, item in value.items()}
     if isinstance(value, frozenset):
-        return sorted(_plain(item) for item in value)
+        return sorted(_plain(item, types) for item in value)
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_plain(item, types) for item in value]
     return value
