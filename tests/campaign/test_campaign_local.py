@@ -107,7 +107,10 @@ def test_streams_are_kept_byte_by_byte_of_time(repository: Path, runs: dict[str,
     (kept,) = repository.glob(f"bundles/{runs[name]['run_id']}/logs/streams.jsonl*")
     lines = [json.loads(line) for line in gzip.decompress(kept.read_bytes()).splitlines()]
     assert sum(sum(line["slot_bytes"]) for line in lines) == 60_000_000
-    assert "NameNode's clock" in shown["sources"]["gated_aggregate_mb_per_s"]
+    # Two quick reads need not be under way together in any second: then they have no aggregate.
+    has_aggregate = "gated_aggregate_mb_per_s" in shown["metrics"]
+    assert has_aggregate or name == "dfsioe-read"
+    assert has_aggregate == ("NameNode's clock" in shown["sources"].get("gated_aggregate_mb_per_s", ""))
 
 
 def test_without_java_the_error_says_what_and_where_and_what_to_do(tmp_path: Path) -> None:
