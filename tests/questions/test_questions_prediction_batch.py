@@ -158,11 +158,11 @@ def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_
             for nodes in (2, 4, 6, 10, 12):
                 for data_gb in (10, 20):
                     time_s = 20 + work * data_gb / 10 / (nodes * cores * speed) * noise.lognormvariate(0, 0.03)
-                    lines.append(f"{job},{time_s:.1f},{machine},{nodes},{cores},{data_gb}")
+                    lines.append(f"{job},{time_s:.1f},{machine},{nodes},{cores},{data_gb}GB")
     table = tmp_path / "cloud.csv"
     table.write_text("\n".join(lines) + "\n")
     fields = ("job=workload", "seconds=duration_s", "machine=instance_type", "nodes=workers", "vcpu=cores")
-    mapping = [part for field in (*fields, "data=option:gb") for part in ("--map", field)]
+    mapping = [part for field in (*fields, "data=data_bytes") for part in ("--map", field)]
     root = str(tmp_path / "repository")
     taken = CliRunner().invoke(
         import_results, ["table", str(table), *mapping, "--repository", root], catch_exceptions=False
@@ -170,7 +170,7 @@ def test_hardware_of_an_imported_table_tells_the_time_on_a_size_of_cluster_that_
     assert taken.exit_code == 0, taken.output
     known = learned(Repository.open(Path(root)))
     assert "cluster.instance_type=m4.xlarge" in known.model.encoding.names
-    levels = {"workload": "sort", "instance_type": "r4.2xlarge", "workers": "8", "cores": "8", "gb": "20"}
+    levels = {"workload": "sort", "instance_type": "r4.2xlarge", "workers": "8", "cores": "8", "data_bytes": "20GB"}
     (row,) = batch_predicted(known, [AskedRow(1, levels)]).rows
     assert (row.configuration["cluster"], row.basis, row.problem) == ("8x r4.2xlarge", "other clusters", "")
     true_s = 20 + 4000 * 2 / (8 * 8 * 1.1)
