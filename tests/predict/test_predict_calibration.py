@@ -61,3 +61,15 @@ def test_a_text_that_every_run_has_for_itself_is_its_name_and_no_factor() -> Non
     encoding = learned_encoding(table_of(runs))
     assert encoding.factor("folder") is None
     assert encoding.factor("network") is not None
+
+
+def test_a_level_keeps_the_promise_in_most_samples_and_not_only_on_average() -> None:
+    random = np.random.default_rng(4)
+    samples = random.exponential(size=(400, 60))
+    plain, raised = (
+        np.array([1 - np.exp(-quantile(errors)) for errors in samples])
+        for quantile in (calibration.conformal_quantile, calibration.level_quantile)
+    )
+    assert plain.mean() == pytest.approx(0.9, abs=0.01)
+    assert (plain < 0.9).mean() > 0.35
+    assert (raised < 0.9).mean() < 0.2

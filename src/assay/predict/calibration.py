@@ -5,8 +5,8 @@ which an interval reaches to either side. Two cases:
 
 - *Like what was measured*: the conformal quantile of the errors, divided by the usual error that the model expects (V.
   Vovk, A. Gammerman, G. Shafer, Algorithmic Learning in a Random World (2005)). Every level of workload, cluster and
-  layout has its own quantile, raised by two standard deviations of its sampling error, so that 90 % hold in each level
-  and not only on average over levels. A prediction takes the largest quantile of its levels.
+  layout has its own quantile, raised by one standard deviation of its sampling error, so that 90 % hold in about five
+  of six levels, and not only on average over levels. A prediction takes the largest quantile of its levels.
 - *A level that nobody measured*: the errors for whole levels that were left out, each level counting alike
   (hierarchical conformal prediction: Y. Lee, R. F. Barber, R. Willett, arXiv 2306.06342). With fewer than ten levels
   that has no finite answer; the quantile is widened then by Student's t over the normal one, of levels less one.
@@ -20,8 +20,6 @@ import numpy as np
 from assay.statistics import Floats, Ints
 
 LEVEL = 0.9
-RAISED_SD = 2.0
-"""Standard deviations by which a level's quantile is raised."""
 OWN_MIN = 20
 """Minimum number of errors for a level to have its own quantile."""
 
@@ -34,13 +32,13 @@ def conformal_quantile(errors: Floats) -> float:
 
 
 def level_quantile(errors: Floats) -> float:
-    """Return the conformal quantile, raised by two standard deviations of the share of errors below it.
+    """Return the conformal quantile, raised by one standard deviation of the share of errors below it.
 
     A conformal quantile keeps :data:`LEVEL` on average over samples; of one sample of a level, half fall short.
-    The rank is raised by binomial standard deviations (S. S. Wilks, Ann. Math. Stat. 12 (1941), approximated).
+    The rank is raised by the binomial standard deviation (S. S. Wilks, Ann. Math. Stat. 12 (1941), approximated).
     """
     n = len(errors)
-    rank = math.ceil((n + 1) * LEVEL + RAISED_SD * math.sqrt(n * LEVEL * (1 - LEVEL)))
+    rank = math.ceil((n + 1) * LEVEL + math.sqrt(n * LEVEL * (1 - LEVEL)))
     return float(np.partition(errors, rank - 1)[rank - 1]) if rank <= n else float(errors.max())
 
 
