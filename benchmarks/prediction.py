@@ -1,7 +1,8 @@
 """How far off are predictions, and do their intervals hold, beside ALOJA-ML's methods on the same splits?
 
 Reads ALOJA's ``execs`` table and its list of clusters through the importer, takes the valid runs, and splits them: at
-random by run as ALOJA-ML does, by configuration (repetitions never straddle a split), by whole clusters and by whole kinds of disks left out,
+random by run as ALOJA-ML does, by configuration (repetitions never straddle a split), by whole clusters and by whole
+kinds of disks left out,
 and by a cluster of which a few runs are known. Beside assay's own model stand those of ALOJA-ML (J. L. Berral et al.,
 KDD 2015), rebuilt: a model tree in the manner of M5P, nearest neighbours, linear regression, a neural net; and gradient
 boosting as scikit-learn has it out of the box, on seconds. All get the plain columns: levels, and numbers as numbers.
