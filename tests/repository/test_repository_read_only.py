@@ -17,7 +17,7 @@ from paths import SUPPORT
 pytestmark = pytest.mark.root
 
 PRELUDE = f"""
-import json, os, re, signal, subprocess, sys, tempfile, urllib.request
+import atexit, json, os, re, signal, subprocess, sys, tempfile, urllib.request
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from builders import make_run
@@ -112,6 +112,7 @@ ours = lambda: {path.name for path in Path("/dev/shm").glob("assay-index~*")}
 before = ours()
 command = [sys.executable, "-m", "assay", "serve", "--port", "0", "--repository", str(root / "r")]
 served = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+atexit.register(served.kill)
 address = re.search("http://[^ ]+", served.stdout.readline())[0]
 def status(page):
     try:
