@@ -96,6 +96,7 @@ def test_nodes_of_a_large_cluster_are_observed_together_and_all_figures_are_thos
     assert limits is not None
     assert each is not None
     assert limits.workers == ("kind",)
+    assert limits.rests_on[0].startswith("Traces of 240 workers in groups (kind")
     assert sum(one.time_s for one in limits.times) == pytest.approx(run.duration_s)
 
 

@@ -204,8 +204,12 @@ def _own_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
 
 def _rests_on(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[str, ...]:
     step = f"{float(loads.steps_s[0]):.2g} s"
+    groups = run.recorded.node_groups
+    observed = f"{len(loads.workers)} workers"
+    if groups is not None:
+        observed = f"{sum(groups.sizes.values())} workers in groups ({', '.join(list(groups.sizes)[:3])} …)"
     sentences = [
-        f"Traces of {len(loads.workers)} workers in steps of {step}, and {len(tasks)} task attempts of this run alone.",
+        f"Traces of {observed} in steps of {step}, and {len(tasks)} task attempts of this run alone.",
         f"The limit of a step is the busiest resource, if it was busy for {BUSY_SHARE:.0%} of it at least, or else the "
         f"CPU, if the attempts there computed for as much of their time. {NAMED_WRONG}",
         "A bound keeps data, placement, order and containers as they were, and takes every busy moment of a resource "
