@@ -51,8 +51,6 @@ _FIRST_BATCH = 60
 """Enough draws to give up most histories in which nothing happened."""
 _NEAR, _FAR = 2, 8
 """Distances of two runs whose differences show whether the level wanders."""
-_HISTORIES_MANY = 5
-"""From this many histories on, changes of level in one of them hardly move what all of them show."""
 _WANDER_ERRORS = 2.0
 _WANDER_NOISE_MIN = 0.1
 _CHI_SQUARE_MEDIAN = 0.4549
@@ -252,11 +250,12 @@ class Nothing:
 def nothing_of(histories_logs: Sequence[Floats]) -> Nothing:
     """Return what chance does to histories whose runs depend on each other as in these.
 
-    With few histories, levels that large changes part are no wandering: the smaller of two estimates counts.
+    Levels that large changes part are no wandering, so the smaller of two estimates counts: of whole histories, and of
+    the parts between large changes.
     """
     correlation = correlation_of(histories_logs)
     wander = wander_of(histories_logs, correlation)
-    if wander and len(histories_logs) < _HISTORIES_MANY:
+    if wander:
         parts = [part for logs in histories_logs for part in _levels(logs, Nothing())]
         wander = min(wander, wander_of(parts, correlation, errors=1.0))
     return Nothing(correlation, wander=wander)
