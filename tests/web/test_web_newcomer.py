@@ -91,13 +91,13 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         assert "single run" not in told
         page.get_by_role("link", name="How much faster each storage is on TeraSort, and why").click()
         page.wait_for_url("**/speedup?**")
-        assert "SSD is 4." in settled(page)
-        page.get_by_role("link", name="Compare SSD with HDD closely").click()
+        assert "1 SSD per worker (SSD) is 4." in settled(page)
+        page.get_by_role("link", name="Compare SSD with HDD closely").first.click()
         page.wait_for_url("**/compare?run=**")
         told = settled(page)
         assert "times as fast as A: HDD" in told
         assert "nothing but their times is known" in told
-        page.get_by_role("link", name="TeraSort: SS2 against HD2").click()
+        page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
         page.wait_for_selector("text=measured, lab 1/20")
         told = settled(page)
         assert "s less than A: HD2: " in told
@@ -126,9 +126,9 @@ def test_with_the_keyboard_alone(watched: Watched) -> None:
     go_to("TeraSort")
     page.keyboard.press("Enter")
     for address, link in (
-        ("**/cost?workload=terasort&take=all", "How much faster each storage is"),
+        ("**/cost?workload=terasort", "How much faster each storage is"),
         ("**/speedup?**", "Why? Compare SSD with HDD closely"),
-        ("**/compare?run=**", "SS2 against HD2"),
+        ("**/compare?run=**", "2 SSDs per worker (SS2) against"),
     ):
         page.wait_for_url(address)
         settled(page)
@@ -155,12 +155,12 @@ def test_what_the_book_does_not_price_is_said_on_the_first_page(watched: Watched
 def test_codes_are_explained_where_they_stand(watched: Watched) -> None:
     page = watched.open("/")
     page.get_by_text("What HDD, SSD").or_(page.get_by_text("What SSD, HDD")).click()
-    assert "2 hard disks a worker" in page.locator(".codes").first.inner_text()
+    assert "2 hard disks per worker" in page.locator(".codes").first.inner_text()
 
 
 def test_an_empty_comparison_offers_some(watched: Watched) -> None:
     page = watched.open("/compare")
-    page.get_by_role("link", name="TeraSort: SS2 against HD2").click()
+    page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
     page.wait_for_url("**/compare?run=**")
     assert "Where the time went, and why" in settled(page)
 
