@@ -37,7 +37,7 @@ CHANGED: dict[str, str] = {
     r"\.best\[\d+\]\.(may_be_best|slower(\..*)?)": "the fastest candidates rest on all sets together, as one family",
     r"measured/compare:\[1\]\.warnings\[0\]": "the size of the devices' difference is not known",
     r"measured/cost:\[\d\]\.take": "all runs of a row count by default",
-    r"imported/speedup-ignore:.*": "an ignored factor that differs between the sides confounds, so no interval is given",
+    r"imported/speedup-ignore:.*": "an ignored factor that differs between sides confounds, so no interval is given",
     r"imported/findings:\.measured\[2\]\.evidence\[1\]\..*": "both gains of a claim rest on shared workloads",
 }
 """What is answered otherwise on purpose: a path in an answer, and why."""
