@@ -25,7 +25,11 @@ from assay.questions.learning import shipped_profile
 from assay.repository import Repository
 from assay.spec.document import document_of
 from benchmark_support import benchmark
+from builders import build_repository
+from paths import EXAMPLES
 from simulator_support import EXAMPLE, TIMES_S, measured_repository, needs_simulator
+
+HARDWARE = EXAMPLES / "hardware"
 
 KEYS = {
     *("workload", "changes", "measured_s", "n_measured", "simulated_s", "low_s", "high_s"),
@@ -99,6 +103,24 @@ def test_a_pulled_run_answers_as_it_does_where_it_was_made(tmp_path: Path) -> No
     assert _answers(pulled, *asked) == _answers(made, *asked)
     assert _asked("report", "-o", str(tmp_path / "r.html"), "--repository", str(pulled)).exit_code == 0
     assert "120 MB/s" in (tmp_path / "r.html").read_text()  # the hardware table, from the cluster in the bundles
+    hardware = ("--catalogue", str(HARDWARE / "catalogue.yaml"), "--prices", str(HARDWARE / "prices.yaml"))
+    searched = ("recommend", "--workload", "terasort:100GB", *hardware, "--simulations", "10", "--json")
+    for asked_of in (
+        lambda root: ("learn", "--name", "lab", "--repository", root),
+        lambda root: (*searched, "--learn-from", root),
+    ):
+        answers = [_asked(*asked_of(str(root))) for root in (made, pulled)]
+        assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
+        assert answers[0].stdout.replace('"made"', '"pulled"') == answers[1].stdout
+
+
+def test_a_pulled_run_names_the_same_limits(tmp_path: Path) -> None:
+    made, pulled = build_repository(tmp_path / "made"), tmp_path / "pulled"
+    assert _asked("pull", str(made.root), "--repository", str(pulled)).exit_code == 0
+    run_id = next(run.run_id for run in made.runs() if run.workload == "terasort")
+    answers = [_asked("limits", run_id, "--json", "--repository", str(root)) for root in (made.root, pulled)]
+    assert [answer.exit_code for answer in answers] == [0, 0], str(answers[0].exception)
+    assert answers[0].stdout == answers[1].stdout
 
 
 @needs_simulator
