@@ -89,7 +89,8 @@ def compare(
     from assay.questions.decisions.values import DecisionRequest
     from assay.questions.flags import flag_count
 
-    opened, _, table = read_flagged(repository, [f"workload={workload}"] if workload else [])
+    where = (f"workload={workload}",) if workload else ()
+    opened, flagged, table = read_flagged(repository, where)
     comparisons = ask(opened, table, factor, baseline)
     if as_json:
         print_json(json_value(comparisons))
@@ -97,7 +98,7 @@ def compare(
     if not comparisons:
         click.echo(f"All runs have the same {factor}: there is nothing to compare yet.")
         return
-    decisions = decisions_of(opened, table, DecisionRequest(factor, baseline))
+    decisions = decisions_of(opened, flagged.table, DecisionRequest(factor, baseline, where))
     print_decisions(decisions, rows=None if every else ROWS_SHOWN)
     matched = sorted((c for c in comparisons if c.ratio is not None), key=lambda c: 1.0 if c.p is None else c.p)
     shown = matched if every else matched[:ROWS_SHOWN]

@@ -135,8 +135,10 @@ def decide(
     from assay.questions.decisions.ask import decisions_of
     from assay.questions.decisions.values import DecisionRequest
 
-    opened, _, table = read_flagged(repository, where)
-    decisions = decisions_of(opened, table, DecisionRequest(factor or "", baseline, (), ignore, _book(prices)))
+    opened, flagged, _ = read_flagged(repository, where)
+    decisions = decisions_of(
+        opened, flagged.table, DecisionRequest(factor or "", baseline, where, ignore, _book(prices))
+    )
     if as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:

@@ -10,9 +10,10 @@ import click
 
 from assay.cli.common import json_option, print_json, print_table, repository_option, where_option
 from assay.cli.decide import ROWS_SHOWN, print_decisions
-from assay.cli.reading import read_table
+from assay.cli.reading import read_flagged, read_table
 from assay.compare.speedups import Speedup
 from assay.errors import SpecificationError
+from assay.questions.flags import Flagged
 from assay.questions.json_values import json_value
 from assay.repository import Repository
 from assay.statistics import RunTable, counts_by
@@ -62,8 +63,9 @@ def speedup(
 ) -> None:
     """How much faster the levels of a factor are, over all configurations that were run with both."""
     opened: Repository | None = None
+    flagged: Flagged | None = None
     if dataset is None and on is None:
-        opened, table = read_table(repository, where)
+        opened, flagged, table = read_flagged(repository, where)
     else:
         table = _dataset_table(dataset, on, where)
     names = [name.strip() for name in factors.split(",")]
@@ -93,8 +95,9 @@ def speedup(
         return
     for name in dict.fromkeys(name for item in found for name in item.confounded):
         click.echo(f"Confounded by {name}: it differs between the two sides, so nothing is concluded.")
-    if opened:
-        decisions = decisions_of(opened, table, DecisionRequest(",".join(names), baseline, ignore=ignore))
+    if opened and flagged:
+        request = DecisionRequest(",".join(names), baseline, where, ignore)
+        decisions = decisions_of(opened, flagged.table, request)
         print_decisions(decisions, rows=None if every else ROWS_SHOWN)
         click.echo("\nDetails: each option with its own matched groups")
     rows = [_cells(item) for item in found if item.ratio is not None]

@@ -133,15 +133,15 @@ def tco(
     from assay.spec import load_prices  # imported here: the specification reader is slow to load
 
     book = load_prices(prices)
-    opened, _, table = read_flagged(repository, where)
+    opened, every, table = read_flagged(repository, where)
     runs, flagged = unflagged(opened, table) if exclude_flagged else (opened.runs_at(table, range(len(table))), 0)
     first = baseline_among(runs, LAYOUT_FACTOR, baseline)
     view = cost_view(runs, book, years=years, rounding=rounding, baseline=first)
     if as_json:
         print_json(_as_json(view))
     else:
-        request = DecisionRequest(LAYOUT_FACTOR, baseline, prices=book, years=years)
-        print_decisions(decisions_of(opened, table, request))
+        request = DecisionRequest(LAYOUT_FACTOR, baseline, where, prices=book, years=years)
+        print_decisions(decisions_of(opened, every.table, request))
         click.echo()
         _print(view)
         _print_performance(view)

@@ -151,11 +151,17 @@ class Pairs:
 
 
 def match(
-    table: RunTable, factor: str, ignore: frozenset[str] = frozenset(), *, deployments: bool = False
+    table: RunTable,
+    factor: str,
+    ignore: frozenset[str] = frozenset(),
+    *,
+    deployments: bool = False,
+    spread: SessionSpread | None = None,
 ) -> MatchedSets:
     """Put runs in sets that are equal in every factor but ``factor`` and those in ``ignore``.
 
     ``deployments``: runs of one set are also of one campaign, and campaigns are the unit of what follows.
+    ``spread``: how much sessions differ; None: as these runs show (:func:`session_spread`).
     SpecificationError when no run has one of the factors, and when a stratum (origin, lab scale) is to be ignored.
     """
     column = require_factor(table, factor)
@@ -180,7 +186,7 @@ def match(
     sets = Groups(groups.of_row[positions], groups.count)
     deployment = level_of_group(table.columns[DEPLOYMENT], groups) if within else np.zeros(0, dtype=np.int64)
     cluster = level_of_group(table.columns[CLUSTER], groups) if CLUSTER in names else np.zeros(0, dtype=np.int64)
-    units, unordered, spread = _sessions(table, column, positions, logs, sets)
+    units, unordered = _sessions(table, column, positions, sets)
     return MatchedSets(
         table=table,
         factor=factor,
@@ -196,29 +202,38 @@ def match(
         cluster=cluster,
         units=units,
         unordered=unordered,
-        spread=spread,
+        spread=session_spread(table) if spread is None else spread,
     )
 
 
-def _sessions(
-    table: RunTable, column: Column, positions: Ints, logs: Floats, sets: Groups
-) -> tuple[Ints, Mask, SessionSpread]:
-    """Return the session unit of each row that counts, whether its start is not known, and how much sessions differ.
+def session_spread(table: RunTable) -> SessionSpread:
+    """Return how much sessions differ, from all valid measured runs of a table."""
+    drawn = has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
+    rows = np.flatnonzero(usable(table) & ~drawn)
+    session = _session_of(table, rows)
+    configurations = groups_by(table, table.factors).of_row[rows]
+    return learned_spread(np.log(table.values["duration_s"][rows]), session, configurations)
+
+
+def _session_of(table: RunTable, rows: Ints) -> Ints:
+    none = np.zeros(len(rows), dtype=np.int64)
+    codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _PLACES}
+    started_unix_s = table.values["started_unix_s"][rows]
+    return session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
+
+
+def _sessions(table: RunTable, column: Column, positions: Ints, sets: Groups) -> tuple[Ints, Mask]:
+    """Return the session unit of each row that counts, and whether its start is not known.
 
     Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
     """
-    none = np.zeros(len(positions), dtype=np.int64)
-    codes = {name: table.columns[name].codes[positions] + 1 if name in table.columns else none for name in _PLACES}
     started_unix_s = table.values["started_unix_s"][positions]
-    session = session_numbers(started_unix_s, codes[DEPLOYMENT].astype(np.int64), codes[CLUSTER].astype(np.int64))
+    session = _session_of(table, positions)
     drawn = has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
     drawn = drawn[positions]
     units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), sets.of_row)
     units[drawn] = int(units.max(initial=0)) + 1
-    measured = np.flatnonzero(~drawn)
-    configurations = groups_by(table, table.factors).of_row[positions]
-    spread = learned_spread(logs[measured], session[measured], configurations[measured])
-    return units, (session < 0) & ~drawn, spread
+    return units, (session < 0) & ~drawn
 
 
 def side(matched: MatchedSets, level: int) -> Means:

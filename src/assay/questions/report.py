@@ -19,6 +19,7 @@ from assay.questions.comparison import baseline_among
 from assay.questions.decisions.ask import decisions_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.questions.findings import findings_view
+from assay.questions.flags import flags_in
 from assay.questions.hardware import hardware_of
 from assay.questions.hosts import checked_hosts
 from assay.questions.planes import PlaneOptions, cost_planes
@@ -70,7 +71,7 @@ def _matched(
     """Return the report over matched sets, with costs by layout, network and cluster where there is a price book."""
     view = speedup_view(repository, table, asked.factors, asked.baseline or None)
     costs = cost_planes(repository, table, book, PlaneOptions((), take="all")) if book else []
-    decisions = _decisions(repository, table, asked, book)
+    decisions = _decisions(repository, asked, book)
     report = matched_report(table, view, decisions, costs, combined_of(repository, table))
     return report, _frame(repository, table, examples_of(repository, table), asked, report, book)
 
@@ -84,7 +85,7 @@ def _single(
         runs,
         factor=asked.factor,
         baseline=baseline_among(runs, asked.factor, asked.baseline or None),
-        decisions=_decisions(repository, table, asked, book),
+        decisions=_decisions(repository, asked, book),
         trace_of=repository.trace,
         observed_of=partial(whole_run, repository),
         book=book,
@@ -92,10 +93,10 @@ def _single(
     return report, _frame(repository, table, runs, asked, report, book)
 
 
-def _decisions(
-    repository: Repository, table: RunTable, asked: ReportQuestion, book: PriceBook | None
-) -> tuple[Decision, ...]:
-    return decisions_of(repository, table, DecisionRequest(asked.factor, asked.baseline or None, prices=book))
+def _decisions(repository: Repository, asked: ReportQuestion, book: PriceBook | None) -> tuple[Decision, ...]:
+    where = (f"workload={asked.workload}",) if asked.workload else ()
+    request = DecisionRequest(asked.factor, asked.baseline or None, where, prices=book)
+    return decisions_of(repository, flags_in(repository).table, request)
 
 
 def _frame(

@@ -10,6 +10,7 @@ import numpy as np
 
 from assay.compare.derived_factors import with_factors
 from assay.compare.device_classes import DEVICE_CLASS, with_device_class
+from assay.compare.matched import session_spread
 from assay.model import LAYOUT_FACTOR
 from assay.quality.flagging import odd_times
 from assay.questions.decisions.caveats import in_order
@@ -41,6 +42,7 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     counts. Where a verdict changes without the runs flagged as outliers, a caveat states both.
     """
     chosen = selected(table, request.where)
+    spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
     costs = None
     if request.prices:
         costs = run_costs(facts_of_places(repository, chosen), chosen, request.prices, request.years)
@@ -49,9 +51,9 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
     decisions: list[Decision] = []
     for factor in factors_of_request(chosen, request):
         asked = replace(request, factor=factor)
-        made = decide(chosen, asked, costs)
+        made = decide(chosen, asked, costs, spread)
         if outliers.any():
-            without = decide(few, replace(asked, prices=None)) if usable(few).any() else ()
+            without = decide(few, replace(asked, prices=None), None, spread) if usable(few).any() else ()
             made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
         decisions += made
     return tuple(decisions)

@@ -17,8 +17,8 @@ from dataclasses import replace
 import numpy as np
 
 from assay.compare.derived_factors import with_factors
-from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
-from assay.compare.matched import COUNTED, STRATA, combined_or_named, match
+from assay.compare.device_classes import DEVICE_CLASS, DeviceClass, device_class_of
+from assay.compare.matched import COUNTED, STRATA, combined_or_named, match, session_spread
 from assay.compare.option_estimates import OptionEstimates
 from assay.compare.sessions import session_warnings
 from assay.errors import SpecificationError, did_you_mean
@@ -28,14 +28,17 @@ from assay.questions.decisions.costs import RunCosts
 from assay.questions.decisions.headline import Row, headline_of
 from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
 from assay.statistics import RunTable, hard_disk_layouts, require_factor, usable
+from assay.statistics.sessions import SessionSpread
 from assay.wording import capitalised
 
 
-def decide(table: RunTable, request: DecisionRequest, costs: RunCosts | None = None) -> tuple[Decision, ...]:
+def decide(
+    table: RunTable, request: DecisionRequest, costs: RunCosts | None = None, spread: SessionSpread | None = None
+) -> tuple[Decision, ...]:
     """Return the decisions that the runs of ``table`` allow; empty where no two options can be compared.
 
-    ``costs``: money per hour of each run; None: no costs. Raises SpecificationError for a factor or a baseline that no
-    run has.
+    ``costs``: money per hour of each run; None: no costs. ``spread``: how much sessions differ; None: as these runs
+    show. Raises SpecificationError for a factor or a baseline that no run has.
     """
     names = [name.strip() for name in request.factor.split(",")]
     joined, factor = combined_or_named(with_factors(table, names), names[0] if len(names) == 1 else names)
@@ -46,13 +49,13 @@ def decide(table: RunTable, request: DecisionRequest, costs: RunCosts | None = N
             f"no run has {factor} {request.baseline!r}", hint=f"{near}its levels: {', '.join(column.levels)}"
         )
     ignore = frozenset(request.ignore)
-    times = OptionEstimates.of(match(joined, factor, ignore))
+    spread = session_spread(table) if spread is None else spread
+    times = OptionEstimates.of(match(joined, factor, ignore, spread=spread))
     money = None
     if costs is not None:
         per_run = costs.per_h * joined.values["duration_s"] / 3600
-        money = OptionEstimates.of(
-            match(replace(joined, values={**joined.values, "duration_s": per_run}), factor, ignore)
-        )
+        priced = replace(joined, values={**joined.values, "duration_s": per_run})
+        money = OptionEstimates.of(match(priced, factor, ignore, spread=spread))
     decisions = [
         decision
         for strata in strata_by_origin(times)
@@ -94,7 +97,9 @@ def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> 
     column = require_factor(table, factor)
     counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
     by_runs = sorted(levels, key=lambda level: -int(counts[column.code(level)]))
-    if factor == DEVICE_CLASS:
+    if " + " in factor:
+        preferred = [_joint_baseline(table, factor, levels)]
+    elif factor == DEVICE_CLASS:
         preferred = [DeviceClass.HARD_DISKS.value]
     elif factor == LAYOUT_FACTOR:
         hard_disks = hard_disk_layouts(table)
@@ -104,6 +109,17 @@ def baseline_of_options(table: RunTable, factor: str, levels: Sequence[str]) -> 
     else:
         preferred = ["none"]
     return next((level for level in preferred if level in levels), by_runs[0])
+
+
+def _joint_baseline(table: RunTable, factor: str, levels: Sequence[str]) -> str:
+    """Return the level of a joint factor that joins the baselines of its parts."""
+    parts = [dict.fromkeys(names) for names in zip(*(level.split(" + ") for level in levels), strict=True)]
+    hard_disks = [layout for layout in parts[0] if device_class_of(layout, None) is DeviceClass.HARD_DISKS]
+    first = hard_disks[0] if factor.startswith(f"{LAYOUT_FACTOR} + ") and hard_disks else None
+    matching = [level for level in levels if first is None or level.startswith(f"{first} + ")]
+    column = require_factor(table, factor)
+    counts = np.bincount(column.codes[usable(table) & (column.codes >= 0)], minlength=len(column.levels))
+    return max(matching, key=lambda level: int(counts[column.code(level)]))
 
 
 def _decision(

@@ -54,6 +54,9 @@ def question(decision: Decision) -> str:
 
 def option_text(factor: str, level: str) -> str:
     """Return an option in words first, with its code second: ``2 SSDs per worker (SS2)``."""
+    if " + " in factor:
+        parts = zip(factor.split(" + "), level.split(" + "), strict=True)
+        return " with ".join(option_text(*part) for part in parts)
     if factor == DEVICE_CLASS:
         return _CLASSES[DeviceClass(level)]
     meaning = meanings([level]).get(level)
