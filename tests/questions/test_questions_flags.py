@@ -211,7 +211,7 @@ def test_alojas_k_means_winner_is_no_run_that_is_flagged() -> None:
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     first = {}
     for include in (True, False):
-        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, exclude_flagged=not include))
+        (view,) = plane_views(table, {}, book, PlaneOptions(by=BY, take="best", exclude_flagged=not include))
         first[include] = (view.rows[0].label, round(view.rows[0].time_s), view.rows[0].flagged, view.certainty)
     assert first[True] == ("HDD ETH m1000-01", 344, 5, Certainty.SINGLE_RUN)
     assert first[False] == ("HDD ETH m1000-01", 785, 5, Certainty.SINGLE_RUN)
