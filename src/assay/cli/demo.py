@@ -26,11 +26,10 @@ from assay.output import check_output
 @click.pass_context
 def demo(context: click.Context, repository: Path, output: Path, local: bool) -> None:
     """Measure HDD against SSD with real Hadoop on an emulated cluster, and write a report."""
-    from assay.cli.compare import compare
+    from assay.cli.decide import decide
     from assay.cli.examples import example_folder
     from assay.cli.report import report
     from assay.cli.run import run_plan
-    from assay.cli.tco import tco
     from assay.engines.hadoop.distribution import require
     from assay.lab.probe import probe
     from assay.planning.plan_reader import load_plan
@@ -58,12 +57,10 @@ def demo(context: click.Context, repository: Path, output: Path, local: bool) ->
         prices = examples / "lab" / "prices.yaml"
     run_plan(load_plan(plan), repository, again=True, baseline=True)
     click.echo()
-    context.invoke(compare, factor=factor, baseline=baseline, repository=repository)
-    if prices:
-        click.echo()
-        context.invoke(tco, prices=prices, baseline=baseline, repository=repository)
+    context.invoke(decide, factor=factor, baseline=baseline, prices=prices, repository=repository)
     context.invoke(report, output=output, factor=factor, baseline=baseline, prices=prices, repository=repository)
     click.echo(f"\nrepository: {repository}\nreport:     {output}")
+    click.echo(f"details:    assay compare --by {factor} --repository {repository}")
 
 
 def _require_programs(programs: Sequence[str]) -> None:
