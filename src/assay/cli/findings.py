@@ -89,7 +89,8 @@ def anomalies(limit: int, second_opinion: bool, where: tuple[str, ...], as_json:
     print_table(("Run", "Workload", "Layout", "What", "Why"), cells)
     shown = f"; the first {limit} are shown" if found.total > limit else ""
     click.echo(
-        f"{found.total} anomalies among {found.looked_at} valid runs{shown}. Costs and claims leave such times out."
+        f"{found.total} anomalies among {found.looked_at} valid runs{shown}. They count in every command; "
+        "--exclude-flagged leaves their times out of costs and claims."
     )
 
 

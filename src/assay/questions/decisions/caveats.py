@@ -73,7 +73,8 @@ def _scope(decision: Decision) -> Iterator[Caveat]:
             "The intervals cover the tested settings only: fewer than five matched groups per workload say nothing "
             "about other settings, data sizes or clusters.",
         )
-    few = min((min(t.runs_baseline, t.runs_option) for t in times if t.groups == 1), default=RUNS_COMFORTABLE)
+    single = [result.time for result in decision.results if result.time and result.time.groups == 1]
+    few = min((min(time.runs_baseline, time.runs_option) for time in single), default=RUNS_COMFORTABLE)
     smallest_p = smallest_reachable_p(few, few)
     if smallest_p > ALPHA and decision.origin != Origin.SIMULATED:
         yield Caveat(
