@@ -272,7 +272,7 @@ class ClientEngine(NoDaemons, ABC, Generic[StorageT]):
                 lost = not late
                 status, printed = 124 if late else 255, error.message.encode()
         pause = heartbeat.pause(host_s)
-        if late and pause:  # the limit may have passed while nobody looked
+        if late and pause:  # the limit may have passed while assay was paused
             late, lost, printed = False, True, f"{pause}; its time limit passed meanwhile".encode()
         took_s, clock = (heartbeat.took_s, "assay's clock") if host_s is None else (host_s, "the master's clock")
         outcome = Outcome(status, printed.decode(errors="replace"), {}, 0, took_s, late, lost)

@@ -50,7 +50,7 @@ class Overheads:
     """From connecting to the first run; None where no campaign on the cluster has told it."""
 
     def beside_job_s(self, planned: PlannedRun) -> float:
-        """Return what a run of this workload takes beside the job: caches, the check of its output, its record."""
+        """Return what a run of this workload takes in addition to the job: caches, checks, record."""
         workload = workloads()[planned.workload.name]
         check_s = JOB_START_S if workload.check_program(None) else 0.0
         return self.extra_s.get(planned.workload.key, RUN_EXTRA_S + check_s)

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Sequence
 from assay.compare.matched import HoldsFor, MatchedSets
 from assay.model import Origin, RunStatus
 from assay.questions.decisions.costs import RunCosts
-from assay.questions.decisions.values import Caveat, CaveatKind, Decision, DecisionRequest
+from assay.questions.decisions.values import ALPHA, Caveat, CaveatKind, Decision, DecisionRequest
 from assay.statistics import Ints, RunTable, counts_by, smallest_reachable_p
 from assay.wording import joined, plural, scale_text, workload_title
 
 _ORDER = {kind: number for number, kind in enumerate(CaveatKind)}
-ALPHA = 0.05
 RUNS_COMFORTABLE = 5
 """From this many runs per option on, a rank test can reach 5 %."""
 _NAMED = 3

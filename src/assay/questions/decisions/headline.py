@@ -17,11 +17,10 @@ import numpy as np
 
 from assay.compare.matched import HoldsFor, combine
 from assay.compare.option_estimates import OptionEstimates, PairEstimate
-from assay.questions.decisions.values import CostRatio, OptionResult, TimeRatio, Verdict, WorkloadResult
+from assay.questions.decisions.values import ALPHA, CostRatio, OptionResult, TimeRatio, Verdict, WorkloadResult
 from assay.statistics import holm
 from assay.workloads.catalogue import generates_input
 
-ALPHA = 0.05
 RUNS_MIN = 3
 """Minimum runs per option of a single matched group for a verdict."""
 _SCOPES = (HoldsFor.THESE, HoldsFor.DEPLOYMENT, HoldsFor.HERE, HoldsFor.ELSEWHERE)

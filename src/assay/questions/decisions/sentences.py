@@ -6,7 +6,15 @@ from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
 from assay.compare.matched import HoldsFor
 from assay.model import LAYOUT_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
-from assay.questions.decisions.values import CostRatio, Decision, OptionResult, TimeRatio, Verdict, WorkloadResult
+from assay.questions.decisions.values import (
+    ALPHA,
+    CostRatio,
+    Decision,
+    OptionResult,
+    TimeRatio,
+    Verdict,
+    WorkloadResult,
+)
 from assay.wording import (
     capitalised,
     column_title,
@@ -20,7 +28,6 @@ from assay.wording import (
     workload_title,
 )
 
-ALPHA = 0.05
 OPTIONS_NAMED = 3
 """Maximum number of options named in a headline without a faster one."""
 _CLASSES = {

@@ -13,6 +13,8 @@ from typing import Final
 from assay.compare.matched import HoldsFor
 from assay.model import PriceBook
 
+ALPHA: Final = 0.05
+"""Maximum corrected p of a difference that is stated."""
 MARGIN: Final = 0.05
 """Options whose times differ by at most this share count as equivalent."""
 
