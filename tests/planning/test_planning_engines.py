@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import assay.workloads
-from assay.engines.catalogue import all_rules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model.plan import Plan
 from assay.planning.expansion import expand

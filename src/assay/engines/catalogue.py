@@ -1,6 +1,6 @@
-"""The engines that assay has, by name. Nothing registers itself: who needs one asks here, or brings one of its own.
+"""Map the name of an engine to its rules and to the ways to provide it: deployed, attached or simulated.
 
-What talks to hosts is imported when an engine is provided; rules alone cost nothing.
+Modules that talk to hosts are imported when an engine is provided, so looking up rules is cheap.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from assay.engines.contract import EngineKind, MakeProvider, Provider, ProviderKind, Rules
-from assay.engines.hadoop.rules import HadoopRules
-from assay.engines.spark.rules import SparkRules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model import Cluster
 from assay.spec.fields import unknown
@@ -21,25 +20,11 @@ if TYPE_CHECKING:
 
 
 def engine_kind(name: str) -> EngineKind:
-    """Return the engine that a plan means by ``name``.
-
-    Raises SpecificationError, naming those that there are, for one that there is not.
-    """
-    known = _kinds()
-    if name not in known:
-        raise SpecificationError(unknown("engine", name, known))
-    return known[name]
-
-
-def _kinds() -> dict[str, EngineKind]:
-    """Return name to engine; the first is what a plan gets that names none."""
-    hadoop = HadoopRules()
-    return {"hadoop": EngineKind(hadoop, _HADOOP), "spark": EngineKind(SparkRules(hadoop), _SPARK)}
-
-
-def all_rules() -> dict[str, Rules]:
-    """Return name to rules of every engine, in that order."""
-    return {name: kind.rules for name, kind in _kinds().items()}
+    """Return the engine that plans call ``name``. Raises SpecificationError, with the known names, if there is none."""
+    rules = all_rules()
+    if name not in rules:
+        raise SpecificationError(unknown("engine", name, rules))
+    return EngineKind(rules[name], _PROVIDERS[name])
 
 
 def _simulated(rules: Rules, cluster: Cluster, transports: Mapping[str, Transport]) -> Provider:
@@ -73,13 +58,15 @@ def _attached_spark(cluster: Cluster, transports: Mapping[str, Transport]) -> Pr
     return AttachedSpark(cluster, transports)
 
 
-_SPARK: Mapping[ProviderKind, MakeProvider] = {
-    ProviderKind.DEPLOYED: _spark,
-    ProviderKind.ATTACHED: _attached_spark,
-    ProviderKind.SIMULATED: partial(_simulated, SparkRules(HadoopRules())),
-}
-_HADOOP: Mapping[ProviderKind, MakeProvider] = {
-    ProviderKind.DEPLOYED: _hadoop,
-    ProviderKind.ATTACHED: _attached_hadoop,
-    ProviderKind.SIMULATED: partial(_simulated, HadoopRules()),
+_PROVIDERS: Mapping[str, Mapping[ProviderKind, MakeProvider]] = {
+    "hadoop": {
+        ProviderKind.DEPLOYED: _hadoop,
+        ProviderKind.ATTACHED: _attached_hadoop,
+        ProviderKind.SIMULATED: partial(_simulated, all_rules()["hadoop"]),
+    },
+    "spark": {
+        ProviderKind.DEPLOYED: _spark,
+        ProviderKind.ATTACHED: _attached_spark,
+        ProviderKind.SIMULATED: partial(_simulated, all_rules()["spark"]),
+    },
 }

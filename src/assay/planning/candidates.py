@@ -6,13 +6,12 @@ that it uses.
 """
 
 import itertools
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from assay.engines.catalogue import all_rules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model import (
     COMPRESSION,
@@ -32,13 +31,13 @@ from assay.model import (
     Role,
     WorkerOption,
 )
+from assay.planning.hardware_file import numbered
 from assay.planning.plan_reader import made_plan
 from assay.spec.document import Value
 from assay.spec.layouts import is_layout_code
 from assay.statistics import Ints
 from assay.units import format_bit_rate, format_bytes
 
-CANDIDATES_MAX = 2_000_000
 MACHINES_MAX = 20_000
 _MIB = 2**20
 _LEFT_BYTES = 2 * 2**30
@@ -134,25 +133,6 @@ class Candidates:
             "devices": " + ".join(f"{count} {kind}" for kind, count in sorted(own.kinds.items())),
         }
         return found | ({COMPRESSION: self.codecs[self.codec[row]]} if self.codecs[self.codec[row]] else {})
-
-
-def numbered(option: DeviceOption, count: int) -> list[Device]:
-    """Return so many devices of one kind, named as a cluster file's are."""
-    return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
-
-
-def _most(option: WorkerOption) -> int:
-    """Return how many ways of devices and layouts an option has, at most."""
-    return len(option.layouts) or 2 * math.prod(len(device.counts) for device in option.devices)
-
-
-def choices_of(catalogue: HardwareCatalogue) -> int:
-    """Return how many clusters the choices combine to, without making them; a little too many at most."""
-    codecs = len(catalogue.compressions) or 1
-    return sum(
-        len(one.counts) * len(one.memories_bytes) * len(one.networks) * (len(one.containers) or 1) * _most(one) * codecs
-        for one in catalogue.workers
-    )
 
 
 def candidates(catalogue: HardwareCatalogue) -> Candidates:

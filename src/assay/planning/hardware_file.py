@@ -4,17 +4,18 @@ In: a file. Out: a :class:`~assay.model.hardware.HardwareCatalogue`, or Specific
 valid. A choice is written as one value, as a list, or, of counts, as a range: ``4-40``, ``4-40 by 4``.
 """
 
+import math
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import Field, model_validator
 
-from assay.engines.catalogue import all_rules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
-from assay.model import COMPRESSION, DeviceOption, HardwareCatalogue, Layout, Nic, NodeType, WorkerOption
-from assay.planning.candidates import CANDIDATES_MAX, choices_of, numbered
+from assay.model import COMPRESSION, Device, DeviceOption, HardwareCatalogue, Layout, Nic, NodeType, WorkerOption
 from assay.planning.plan_file import LayoutSection
 from assay.spec.cluster import device_of
 from assay.spec.cluster_checks import check_device
@@ -25,6 +26,8 @@ from assay.spec.layouts import is_layout_code, resolve_layout
 from assay.spec.section import Section, parse
 from assay.units import parse_bytes
 
+CANDIDATES_MAX = 2_000_000
+"""Maximum number of clusters that the choices of a catalogue may combine to."""
 COUNT_MAX = 10_000
 _LONGEST = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
@@ -147,6 +150,30 @@ class HardwareFile(Section):
     """Codecs of map output to choose from; as the parameters say when absent."""
     workers: dict[HostName, WorkerChoice] = Field(min_length=1)
     """Kinds of worker by name, as the price book's node_type has it."""
+
+
+def numbered(option: DeviceOption, count: int) -> list[Device]:
+    """Return ``count`` devices of one kind, named as in a cluster file."""
+    return [replace(option.device, name=f"{option.group}{number}") for number in range(1, count + 1)]
+
+
+def _most(option: WorkerOption) -> int:
+    """Return the maximum number of device and layout choices of a worker option."""
+    return len(option.layouts) or 2 * math.prod(len(device.counts) for device in option.devices)
+
+
+def choices_of(catalogue: HardwareCatalogue) -> int:
+    """Return an upper bound of the number of clusters that the choices combine to, without making them."""
+    codecs = len(catalogue.compressions) or 1
+    return sum(
+        len(worker.counts)
+        * len(worker.memories_bytes)
+        * len(worker.networks)
+        * (len(worker.containers) or 1)
+        * _most(worker)
+        * codecs
+        for worker in catalogue.workers
+    )
 
 
 def load_catalogue(path: str | Path) -> HardwareCatalogue:

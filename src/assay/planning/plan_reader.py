@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from assay.engines.catalogue import all_rules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.model import (
     ENGINE_FACTOR,

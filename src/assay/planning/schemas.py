@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from assay.engines.catalogue import all_rules
+from assay.engines.rules_catalogue import all_rules
 from assay.errors import SpecificationError
 from assay.planning.hardware_file import HardwareFile
 from assay.planning.plan_file import plan_file
