@@ -32,7 +32,7 @@ from assay.engines.simulated.error_model import Z90, sigma_of
 from assay.engines.simulated.process import simulate
 from assay.engines.simulated.scenario import Asked, scenario_of, shares_of
 from assay.errors import AssayError
-from assay.explain.learning import Watched, learned_profile
+from assay.explain.learning import ObservedRun, learned_profile
 from assay.model.plan import Plan
 from assay.model.run import Origin, Run, RunStatus
 from assay.model.workload_profile import CostProfile
@@ -70,7 +70,7 @@ class Package:
 
     name: str
     plans: Mapping[str, Plan]
-    watched: tuple[Watched, ...]
+    watched: tuple[ObservedRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +225,12 @@ def packages(demo: Path | None) -> Iterator[Package]:
             runs = [run_of(line) for line in csv.DictReader(file)]
         name = f"{folder}/{table.removeprefix('measured/').removesuffix('.csv')}"
         kept = [run for run in runs if _usable(run) and (folder, table, run.workload) not in REPLACED]
-        yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(Watched, kept)))
+        yield Package(name, {plan.name: plan for plan in loaded}, tuple(map(ObservedRun, kept)))
     if demo is not None:
         store = Repository.open(demo)
         seen = [whole_run(store, run) for run in store.runs() if _usable(run)]
         plan = load_plan(EXAMPLES / "lab" / "hdd-vs-ssd.yaml")
-        yield Package("demo", {plan.name: plan}, tuple(Watched(each.run, each.tasks, each.trace) for each in seen))
+        yield Package("demo", {plan.name: plan}, tuple(ObservedRun(each.run, each.tasks, each.trace) for each in seen))
 
 
 def _usable(run: Run) -> bool:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-from browser_support import Watched, opened_browser, watched_page
+from browser_support import ObservedRun, opened_browser, watched_page
 from effort import FAST_COPIES, NOT_FAST, examples
 from selection import SET_MARKS, can_be_asked_for, set_marks_named
 
@@ -96,7 +96,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def watched(browser: Browser, server: str) -> Iterator[Watched]:
+def watched(browser: Browser, server: str) -> Iterator[ObservedRun]:
     """Open a page of the module's own ``server``, and check at the end that nothing went wrong on it."""
     with watched_page(browser, server) as page:
         yield page

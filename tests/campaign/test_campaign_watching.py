@@ -36,7 +36,7 @@ BOUND_S = 15.0
 
 
 @dataclass
-class Watched:
+class ObservedRun:
     """What the watch asks of an engine."""
 
     pid_files: Mapping[str, Mapping[str, str]]
@@ -58,7 +58,7 @@ async def guarded(folder: Path, disturb: Any, directories: Mapping[str, str] | N
     """Return after how long endless work was ended, and why."""
     pid_files = {"datanode": str(folder / "datanode.pid")}
     watch = await NodeWatch.start(LocalTransport("worker1"), WatchOptions(pid_files, directories or {}))
-    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({"worker1": pid_files})), None)
+    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({"worker1": pid_files})), None)
     noticed: list[str] = []
     began_s = time.monotonic()
     try:
@@ -91,7 +91,7 @@ async def test_work_is_ended_soon_after_a_daemon_that_it_needs_is_gone(
 async def test_work_ends_as_it_would_while_all_is_well(tmp_path: Path, daemon: subprocess.Popen[bytes]) -> None:
     pid_files = {"datanode": str(tmp_path / "datanode.pid")}
     watch = await NodeWatch.start(LocalTransport("w"), WatchOptions(pid_files, {"disk": str(tmp_path)}))
-    vigil = Vigil({"w": watch}, cast(Engine, Watched({"w": pid_files})), None)
+    vigil = Vigil({"w": watch}, cast(Engine, ObservedRun({"w": pid_files})), None)
 
     async def work() -> str:
         await asyncio.sleep(2.5)
@@ -113,7 +113,7 @@ async def test_an_engine_without_daemons_of_its_own_is_asked_and_believed_the_se
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("assay.campaign.watching.ENGINE_INTERVAL_S", 0.0)
-    engine = Watched({}, [None, "late", None, "no master answers", "no master answers"])
+    engine = ObservedRun({}, [None, "late", None, "no master answers", "no master answers"])
     vigil = Vigil({}, cast(Engine, engine), None)
     with pytest.raises(EngineError, match="no master answers"):
         await vigil.guard(asyncio.sleep(60), lambda _: None)
@@ -139,7 +139,7 @@ async def test_a_peer_that_does_not_answer_counts_where_it_must_or_once_has(lab:
 @pytest.mark.slow
 async def test_two_nodes_without_a_path_end_the_work_but_not_while_one_of_them_is_silent() -> None:
     watches = {name: await NodeWatch.start(LocalTransport(name), WatchOptions()) for name in ("worker1", "worker2")}
-    vigil = Vigil(watches, cast(Engine, Watched({})), None)
+    vigil = Vigil(watches, cast(Engine, ObservedRun({})), None)
     try:
         for looks in range(1, UNHEARD_LOOKS):
             watches["worker1"].seen.take(line(unheard={"worker2": looks}), 1e9)
@@ -184,7 +184,7 @@ async def test_a_silent_host_is_asked_and_then_given_up(monkeypatch: pytest.Monk
     monkeypatch.setattr("assay.campaign.watching.SILENT_S", 0.6)
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())
-    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({})), None)
+    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({})), None)
     os.kill(watch._process.pid, signal.SIGSTOP)
     try:
         # It is late, but it answers: nothing is said of it.
@@ -214,7 +214,7 @@ class Ending:
 async def test_a_node_that_is_gone_is_told_as_that_and_not_as_a_lost_connection() -> None:
     host = Deaf("worker1")
     watch = await NodeWatch.start(host, WatchOptions())
-    vigil = Vigil({"worker1": watch}, cast(Engine, Watched({})), cast(LabHealth, Ending()))
+    vigil = Vigil({"worker1": watch}, cast(Engine, ObservedRun({})), cast(LabHealth, Ending()))
     os.kill(watch._process.pid, signal.SIGKILL)
     await watch._reading
     host.deaf = True

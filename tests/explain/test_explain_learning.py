@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from assay.errors import SpecificationError
-from assay.explain.learning import Watched, learned_profile
+from assay.explain.learning import ObservedRun, learned_profile
 from assay.model.run import Job, Origin, Run, Task
 from assay.model.trace import Trace
 from assay.model.workload_profile import splits_of
@@ -33,7 +33,7 @@ def _tasks(maps: int, reduces: int) -> tuple[Task, ...]:
     return (*first, *then)
 
 
-def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> Watched:
+def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> ObservedRun:
     metrics = {
         "map_tasks": float(maps),
         "reduce_tasks": float(reduces),
@@ -66,12 +66,12 @@ def _watched(maps: int = 8, reduces: int = 4, **changes: Any) -> Watched:
         "jobs": (Job("job_1_0001", "one", "succeeded", 3.0, 4.0, 31.0, maps, reduces),),
         "environment": environment,
     }
-    return Watched(make_run(**fields | changes), tasks, trace)
+    return ObservedRun(make_run(**fields | changes), tasks, trace)
 
 
 def test_runs_of_unknown_data_size_or_without_tasks_are_left_out_and_counted() -> None:
     bare = {"map_tasks": 8.0, "reduce_tasks": 4.0, "hdfs_read_bytes": float(DATA)}
-    unusable = [_watched(data_bytes=None), _watched(data_bytes=0), Watched(_watched(jobs=(), metrics=bare).run)]
+    unusable = [_watched(data_bytes=None), _watched(data_bytes=0), ObservedRun(_watched(jobs=(), metrics=bare).run)]
     found = learned_profile([_watched(), *unusable, _watched()], "mine")
     assert (found.learned.runs, found.learned.excluded) == (2, 3)
     assert found.learned.source.endswith("; left out: 2 runs with unknown data size, 1 run without tasks")
@@ -124,12 +124,12 @@ def _simulated() -> Run:
     ("watched", "words"),
     [
         ([], "no valid measured run"),
-        ([Watched(_simulated())], "no valid measured run"),
+        ([ObservedRun(_simulated())], "no valid measured run"),
         ([_watched(), _watched(engine="spark")], "several engines"),
         ([_watched(), _watched(lab_scale=None)], "labs and real hosts"),
     ],
 )
-def test_what_can_not_be_learned_from_is_said(watched: list[Watched], words: str) -> None:
+def test_what_can_not_be_learned_from_is_said(watched: list[ObservedRun], words: str) -> None:
     with pytest.raises(SpecificationError, match=words):
         learned_profile(watched, "mine")
 

@@ -56,7 +56,7 @@ def opened_browser() -> Iterator[Browser]:
         opened.close()
 
 
-class Watched:
+class ObservedRun:
     """A page with what it asked for and what went wrong."""
 
     def __init__(self, page: Page, server: str) -> None:
@@ -86,10 +86,10 @@ class Watched:
 
 
 @contextmanager
-def watched_page(browser: Browser, server: str, width_px: int = 1280, **options: Any) -> Iterator[Watched]:
+def watched_page(browser: Browser, server: str, width_px: int = 1280, **options: Any) -> Iterator[ObservedRun]:
     """Yield a watched page of a window of its own; ``options`` are the browser context's."""
     context = browser.new_context(viewport={"width": width_px, "height": 900}, **options)
-    yield Watched(context.new_page(), server)
+    yield ObservedRun(context.new_page(), server)
     context.close()
 
 

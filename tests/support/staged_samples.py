@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from assay.explain.learning import Watched
+from assay.explain.learning import ObservedRun
 from assay.model.run import Executor, Job, Origin, Stage, Task
 from assay.model.trace import Trace
 from builders import WORKERS, make_run
@@ -20,7 +20,7 @@ GROWN = 1.2
 """Of a byte of data, what is shuffled."""
 
 
-def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: int = 4, **changes: Any) -> Watched:
+def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: int = 4, **changes: Any) -> ObservedRun:
     """Return a TeraSort on two executors; ``codec_left``: with a codec that leaves so much of what is shuffled."""
     shuffled = round(DATA * GROWN * (codec_left or 1.0))
     map_s, result_s = DATA * MAP_S_PER_BYTE / maps + IDLE_S, DATA * GROWN * RESULT_S_PER_BYTE / reduces + IDLE_S
@@ -55,7 +55,7 @@ def watched_stages(*, codec_left: float | None = None, maps: int = 6, reduces: i
         "executors": tuple(Executor(str(n), WORKERS[n], 2, 5, 20.0, 0.0, 0, 0, None) for n in range(2)),
         "environment": {"nodes": {WORKERS[0]: {"hardware": {"cpu": {"model": "EPYC", "logical_cores": 2}}}}},
     }
-    return Watched(make_run(**fields | changes), tasks, trace)
+    return ObservedRun(make_run(**fields | changes), tasks, trace)
 
 
 def _task(name: str, start_s: float, end_s: float, kind: str, cpu_s: float) -> Task:

@@ -10,7 +10,7 @@ import pytest
 from assay.repository import Repository
 from assay.web.app import create_app
 from assay.web.security import read_tokens
-from browser_support import Watched
+from browser_support import ObservedRun
 from campaign_support import require_hadoop, write_local_plan
 from web_support import served
 
@@ -40,7 +40,7 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str
             one.process.wait(timeout=120)
 
 
-def test_a_plan_is_started_followed_and_its_run_looked_at(watched: Watched, root: Path) -> None:
+def test_a_plan_is_started_followed_and_its_run_looked_at(watched: ObservedRun, root: Path) -> None:
     page = watched.page
     page.goto(
         f"{watched.server}/plan?cluster=cluster.yaml&layouts=SSD&workload=dfsio-write&data=8MB"

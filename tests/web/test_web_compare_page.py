@@ -10,7 +10,7 @@ import pytest
 
 from assay.repository import Repository
 from assay.web.app import create_app
-from browser_support import Watched, watched_page
+from browser_support import ObservedRun, watched_page
 from builders import make_trace, study_runs
 from web_support import served
 
@@ -30,7 +30,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def test_runs_are_chosen_in_the_list_and_stay_chosen(watched: Watched) -> None:
+def test_runs_are_chosen_in_the_list_and_stay_chosen(watched: ObservedRun) -> None:
     page = watched.open("/runs?where=workload%3Dterasort")
     assert not page.locator("#compare").is_visible()
     page.locator(f"input[value='{HD2}']").check()
@@ -61,7 +61,7 @@ def test_sides_are_drawn_on_the_same_axes(browser: Browser, server: str, width_p
         watched.check()
 
 
-def test_another_baseline_turns_the_ratio_round(watched: Watched) -> None:
+def test_another_baseline_turns_the_ratio_round(watched: ObservedRun) -> None:
     page = watched.open(f"/compare?run={HD2}&run={SS2}")
     before = page.locator("tbody tr").nth(1).locator("td").nth(4).inner_text()
     page.get_by_role("link", name="as baseline").click()

@@ -15,7 +15,7 @@ from assay.spec.prices import prices_of
 from assay.web.app import create_app
 from assay.web.cost_asked import asked_from
 from assay.web.pages_cost import PriceField
-from browser_support import DRAWN_MS, Watched, watched_page
+from browser_support import DRAWN_MS, ObservedRun, watched_page
 from builders import PRICES_YAML, make_run, study_runs
 from web_support import client_of, served
 
@@ -49,7 +49,7 @@ def server(root: Path) -> Iterator[str]:
 
 
 @pytest.fixture
-def watched(browser: Browser, server: str) -> Iterator[Watched]:
+def watched(browser: Browser, server: str) -> Iterator[ObservedRun]:
     with watched_page(browser, server, 1280) as page:
         yield page
 
@@ -138,7 +138,7 @@ def test_no_change_of_a_price_turns_an_axis_over(client: TestClient) -> None:
 
 
 @pytest.mark.browser
-def test_a_change_is_seen_at_once_undone_and_found_again_by_back(watched: Watched) -> None:
+def test_a_change_is_seen_at_once_undone_and_found_again_by_back(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     first = page.locator("#results tbody tr").first
     before = first.inner_text()
@@ -163,7 +163,7 @@ def test_a_change_is_seen_at_once_undone_and_found_again_by_back(watched: Watche
 
 
 @pytest.mark.browser
-def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: Watched) -> None:
+def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     slider = page.locator("input[type=range]").first
     slider.focus()
@@ -182,7 +182,7 @@ def test_a_slider_keeps_its_place_and_a_threshold_is_one_click(watched: Watched)
 
 
 @pytest.mark.browser
-def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: Watched) -> None:
+def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.locator("input[type=range]").first.focus()
     for _ in range(8):
@@ -195,7 +195,7 @@ def test_strokes_of_arrow_keys_on_a_price_are_undone_at_once(watched: Watched) -
 
 
 @pytest.mark.browser
-def test_a_failed_request_is_told_and_can_be_tried_again(watched: Watched) -> None:
+def test_a_failed_request_is_told_and_can_be_tried_again(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.route("**/cost/results", lambda route: route.abort())
     field = page.locator("input[type=number][data-own]").first

@@ -16,7 +16,7 @@ from assay.model.run import Origin, Run
 from assay.repository import Repository
 from assay.spec.prices import prices_of
 from assay.web.app import create_app
-from browser_support import DRAWN_MS, Watched, watched_page
+from browser_support import DRAWN_MS, ObservedRun, watched_page
 from builders import make_run, make_trace, study_runs
 from web_support import served
 
@@ -107,7 +107,7 @@ def test_the_three_answers_are_links_away(browser: Browser, server: str, width_p
         watched.check()
 
 
-def test_with_the_keyboard_alone(watched: Watched) -> None:
+def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
     page = watched.open("/")
 
     def go_to(name: str) -> None:
@@ -138,7 +138,7 @@ def test_with_the_keyboard_alone(watched: Watched) -> None:
     assert "s less than A: HD2" in settled(page)
 
 
-def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: Watched) -> None:
+def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort&by=mapreduce.task.io.sort.factor")
     told = settled(page)
     assert "pooled" in told
@@ -146,26 +146,26 @@ def test_a_ranking_of_single_runs_does_not_claim_to_be_sure(watched: Watched) ->
     assert "chance chose each row's run" in settled(page)
 
 
-def test_what_the_book_does_not_price_is_said_on_the_first_page(watched: Watched) -> None:
+def test_what_the_book_does_not_price_is_said_on_the_first_page(watched: ObservedRun) -> None:
     told = watched.open("/").locator("main").inner_text()
     assert "This book prices nothing of" in told
     assert "TeraSort (measured, lab 1/20)" in told
 
 
-def test_codes_are_explained_where_they_stand(watched: Watched) -> None:
+def test_codes_are_explained_where_they_stand(watched: ObservedRun) -> None:
     page = watched.open("/")
     page.get_by_text("What HDD, SSD").or_(page.get_by_text("What SSD, HDD")).click()
     assert "2 hard disks per worker" in page.locator(".codes").first.inner_text()
 
 
-def test_an_empty_comparison_offers_some(watched: Watched) -> None:
+def test_an_empty_comparison_offers_some(watched: ObservedRun) -> None:
     page = watched.open("/compare")
     page.get_by_role("link", name="TeraSort: 2 SSDs per worker (SS2) against 2 hard disks per worker (HD2)").click()
     page.wait_for_url("**/compare?run=**")
     assert "Where the time went, and why" in settled(page)
 
 
-def test_the_api_gives_the_same_reasons(watched: Watched) -> None:
+def test_the_api_gives_the_same_reasons(watched: ObservedRun) -> None:
     ask, address = watched.page.request.get, f"{watched.server}/api/v1"
     asked: dict[str, str | float | bool] = {
         "by": "layout",
@@ -183,7 +183,7 @@ def test_the_api_gives_the_same_reasons(watched: Watched) -> None:
     assert (full_size.status, "equal to one with HD2" in full_size.json()["message"]) == (404, True)
 
 
-def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: Watched) -> None:
+def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: ObservedRun) -> None:
     page = watched.open("/runs")
     box = page.locator("table.runs .badge[class*=origin-]").first.bounding_box()
     table = page.get_by_role("region", name="Runs that match").bounding_box()
@@ -192,7 +192,7 @@ def test_where_runs_come_from_is_not_behind_the_edge_of_a_laptop(watched: Watche
     assert box["x"] + box["width"] <= table["x"] + table["width"]
 
 
-def test_no_pair_is_told_in_words(watched: Watched) -> None:
+def test_no_pair_is_told_in_words(watched: ObservedRun) -> None:
     page = watched.page
     page.goto(f"{watched.server}/why?by=layout&baseline=HDD&candidate=SS2")
     assert "is equal to one with HDD in everything else" in page.locator("main").inner_text()

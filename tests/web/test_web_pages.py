@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from assay.web.app import create_app
-from browser_support import DRAWN_MS, Watched, watched_page
+from browser_support import DRAWN_MS, ObservedRun, watched_page
 from builders import PRICES_YAML, make_run
 from web_support import filled, served
 
@@ -52,7 +52,7 @@ def test_every_page_is_drawn_by_this_server_alone(
         watched.check()
 
 
-def test_filters_go_into_the_address_and_back(watched: Watched) -> None:
+def test_filters_go_into_the_address_and_back(watched: ObservedRun) -> None:
     page = watched.open("/runs")
     page.get_by_role("checkbox", name="SS2").click()
     page.wait_for_url("**/runs?where=layout%3DSS2")
@@ -70,7 +70,7 @@ def test_filters_go_into_the_address_and_back(watched: Watched) -> None:
     watched.check()
 
 
-def test_the_list_leads_to_a_run_and_its_log(watched: Watched) -> None:
+def test_the_list_leads_to_a_run_and_its_log(watched: ObservedRun) -> None:
     page = watched.open("/runs?where=workload%3Dterasort&where=status%3Dvalid&sort=duration_s")
     page.locator("table.runs tbody a").first.click()
     page.wait_for_selector("h1:has-text('TeraSort on SS2')")
@@ -79,7 +79,7 @@ def test_the_list_leads_to_a_run_and_its_log(watched: Watched) -> None:
     watched.check()
 
 
-def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: Watched) -> None:
+def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: ObservedRun) -> None:
     page = watched.open(f"{RUN}?show=disk")
     # Not typed: each field that is left asks by itself, and the chart would be drawn three times.
     page.locator("#trace-form [name=start_s]").evaluate("field => { field.value = 2 }")
@@ -110,7 +110,7 @@ def test_a_span_of_the_run_is_asked_for_and_all_panels_follow(watched: Watched) 
     watched.check()
 
 
-def test_a_span_that_is_not_sent_is_told(watched: Watched) -> None:
+def test_a_span_that_is_not_sent_is_told(watched: ObservedRun) -> None:
     page = watched.open(RUN)
     page.route("**/over-time?**", lambda route: route.abort())
     page.locator("#trace-form [name=start_s]").evaluate("field => { field.value = 2 }")
@@ -118,7 +118,7 @@ def test_a_span_that_is_not_sent_is_told(watched: Watched) -> None:
     page.wait_for_selector(".wrong:has-text('did not send this span')")
 
 
-def test_choosing_another_baseline_turns_the_ratio_round(watched: Watched) -> None:
+def test_choosing_another_baseline_turns_the_ratio_round(watched: ObservedRun) -> None:
     page = watched.open("/speedup?by=layout&where=workload%3Dterasort")
     first = page.locator(".decision td[data-label=Speedup]").first.inner_text()
     page.locator("[name=baseline]").select_option("SS2")
@@ -129,7 +129,7 @@ def test_choosing_another_baseline_turns_the_ratio_round(watched: Watched) -> No
     watched.check()
 
 
-def test_the_theme_is_kept(watched: Watched) -> None:
+def test_the_theme_is_kept(watched: ObservedRun) -> None:
     page = watched.open("/")
     before = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.get_by_label("Switch between light and dark").click()
@@ -140,7 +140,7 @@ def test_the_theme_is_kept(watched: Watched) -> None:
     watched.check()
 
 
-def test_the_keyboard_reaches_everything(watched: Watched) -> None:
+def test_the_keyboard_reaches_everything(watched: ObservedRun) -> None:
     page = watched.open("/runs")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
@@ -152,14 +152,14 @@ def test_the_keyboard_reaches_everything(watched: Watched) -> None:
     watched.check()
 
 
-def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: Watched) -> None:
+def test_scripts_from_elsewhere_or_in_the_page_do_not_run(watched: ObservedRun) -> None:
     page = watched.open("/")
     page.evaluate("""() => { const s = document.createElement('script'); s.textContent = 'window.evil = 1';
                      document.body.append(s); }""")
     assert page.evaluate("window.evil") is None
 
 
-def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: Watched) -> None:
+def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: ObservedRun) -> None:
     page = watched.open("/cost")
     assert "No price book yet" in page.locator("#results").inner_text()
     book = PRICES_YAML.replace("per: cluster,", "per: cluster-hour,")
@@ -178,7 +178,7 @@ def test_a_pasted_book_is_priced_at_once_and_kept_in_its_window(watched: Watched
     watched.check()
 
 
-def test_cost_over_years_is_shown_as_sandisk_does(watched: Watched) -> None:
+def test_cost_over_years_is_shown_as_sandisk_does(watched: ObservedRun) -> None:
     page = watched.open("/cost?view=years&cluster=lab-small")
     page.locator("#prices").fill(PRICES_YAML)
     page.wait_for_selector("#cost-per-job.drawn svg", timeout=DRAWN_MS)
@@ -198,7 +198,7 @@ def test_cost_over_years_is_shown_as_sandisk_does(watched: Watched) -> None:
     watched.check()
 
 
-def test_the_plane_has_bscs_quadrants_in_real_units(watched: Watched) -> None:
+def test_the_plane_has_bscs_quadrants_in_real_units(watched: ObservedRun) -> None:
     page = watched.open("/cost?workload=terasort")
     page.locator("#prices").fill(PRICES_YAML.replace("per: cluster,", "per: cluster-hour,"))
     page.wait_for_selector("#plane-1.drawn svg", timeout=DRAWN_MS)
@@ -219,7 +219,7 @@ def test_on_paper_no_chart_is_wider_than_the_page(browser: Browser, server: str)
         assert beyond == 0
 
 
-def test_letters_come_from_this_server(watched: Watched) -> None:
+def test_letters_come_from_this_server(watched: ObservedRun) -> None:
     page = watched.open("/")
     assert page.evaluate("document.fonts.ready.then(() => document.fonts.check('16px \"Source Sans Pro\"'))")
     loaded = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")

@@ -18,7 +18,7 @@ from assay.planning.plan_text import written
 from assay.web import api_plan
 from assay.web.app import create_app
 from assay.web.security import read_tokens
-from browser_support import Watched
+from browser_support import ObservedRun
 from paths import EXAMPLES
 from web_support import client_of, filled, served
 
@@ -146,7 +146,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def test_the_page_counts_while_parts_change_and_gives_the_files(watched: Watched) -> None:
+def test_the_page_counts_while_parts_change_and_gives_the_files(watched: ObservedRun) -> None:
     page = watched.open("/plan?cluster=lab%2Fcluster.yaml")
     assert "Name the storage layouts" in page.locator("#plan-result").inner_text()
     page.get_by_label("Storage layouts").fill("HD2, SS2")
@@ -169,7 +169,7 @@ def test_the_page_counts_while_parts_change_and_gives_the_files(watched: Watched
     watched.check()
 
 
-def test_a_pasted_cluster_goes_into_the_link(watched: Watched) -> None:
+def test_a_pasted_cluster_goes_into_the_link(watched: ObservedRun) -> None:
     page = watched.open("/plan?layouts=HD2&workload=terasort&data=1GB&options=")
     page.get_by_text("Another cluster").click()
     page.locator("#cluster-text").fill(CLUSTER.replace("cluster: hdd-vs-ssd", "cluster: pasted"))

@@ -28,7 +28,7 @@ Told = Callable[[Finished], Awaitable[Finished]]
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class ObservedRun:
     """What is watched: the words for it, and what ends it: it returns an exit status, None for a time that passed."""
 
     title: str
@@ -41,7 +41,7 @@ async def nothing_told(finished: Finished) -> Finished:
 
 
 async def observe(
-    cluster: Cluster, transports: Mapping[str, Transport], watched: Watched, *, engine: str, told: Told = nothing_told
+    cluster: Cluster, transports: Mapping[str, Transport], watched: ObservedRun, *, engine: str, told: Told = nothing_told
 ) -> Published:
     """Sample every node from before ``watched`` begins until it has ended; ``told`` adds what an engine knows of it."""
     began = time.time()

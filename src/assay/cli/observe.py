@@ -54,7 +54,7 @@ def observe(cluster: Path, command: tuple[str, ...], duration: str | None, repos
 
 
 async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None) -> Published:
-    from assay.campaign.observed import Watched, nothing_told
+    from assay.campaign.observed import ObservedRun, nothing_told
     from assay.campaign.observed import observe as observed
     from assay.campaign.runner import connect
     from assay.engines.hadoop.happened import telling
@@ -80,4 +80,4 @@ async def _watch(cluster: Cluster, command: Sequence[str], watch_s: float | None
         say(f"watching {len(transports)} hosts: {title}")
         told = await telling(cluster, transports, say) if cluster.attached else nothing_told
         engine = "hadoop" if cluster.attached else "unknown"
-        return await observed(cluster, transports, Watched(title, run), engine=engine, told=told)
+        return await observed(cluster, transports, ObservedRun(title, run), engine=engine, told=told)

@@ -1,8 +1,8 @@
-"""What the stages of a Spark workload do with each byte of its data, from measured runs.
+"""Learn from measured runs what each stage of a Spark workload does per byte of data.
 
 In: runs with their stages and task attempts. Out: :class:`~assay.model.workload_profile.StageProfile` values. A stage's
-CPU is what its attempts counted (executorCpuTime, which begins when the task does), a task's memory the most execution
-memory of an attempt. Runs of one workload must have the same graph: the most frequent one is learned.
+CPU is the sum over its attempts (executorCpuTime, which starts with the task). A task's memory is the peak execution
+memory of an attempt. Runs of one workload must have the same graph of stages: the most frequent graph is learned.
 """
 
 from collections import Counter
@@ -20,116 +20,128 @@ _TASK_MIN_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """One run with what its attempts tell of each stage."""
+    """One run with the CPU time and the job of each stage."""
 
     run: Run
     stages: tuple[Stage, ...]
-    """Those that ended well, by their numbers."""
+    """Stages that succeeded, by number."""
     cpu_s: Mapping[int, float]
     jobs: Mapping[int, int]
-    """Stage to the place of its job among the run's."""
+    """Stage number to the position of its job among the jobs of the run."""
 
     @property
     def data_bytes(self) -> float:
-        """Size of the run's data, which profiles are per byte of. Runs of unknown size are left out before."""
+        """Size of the run's data, the unit of every profile. Runs of unknown size are left out before."""
         assert self.run.data_bytes
         return float(self.run.data_bytes)
 
     @property
     def shape(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """What makes graphs the same: jobs and parents of each stage, by places."""
-        places = {stage.stage_id: place for place, stage in enumerate(self.stages)}
+        """Job and parents of each stage by position: equal for equal graphs."""
+        positions = {stage.stage_id: position for position, stage in enumerate(self.stages)}
         return tuple(
-            (self.jobs.get(stage.stage_id, 0), tuple(sorted(places[one] for one in stage.parents if one in places)))
+            (
+                self.jobs.get(stage.stage_id, 0),
+                tuple(sorted(positions[parent] for parent in stage.parents if parent in positions)),
+            )
             for stage in self.stages
         )
 
 
 def staged(run: Run, tasks: Iterable[Task]) -> Staged:
-    """Return what the attempts of ``run`` tell of its stages."""
+    """Return ``run`` with the CPU time and the job of each stage, from its task attempts."""
     cpu_s: dict[int, float] = {}
     job_of: dict[int, str] = {}
     for task in tasks:
         number = int(task.task_id.split(".", 1)[0])
         cpu_s[number] = cpu_s.get(number, 0.0) + (task.cpu_s or 0.0)
         job_of.setdefault(number, task.job_id)
-    order = {job.job_id: place for place, job in enumerate(run.jobs)}
-    ended = sorted((one for one in run.stages if one.failure is None), key=lambda one: one.stage_id)
+    order = {job.job_id: position for position, job in enumerate(run.jobs)}
+    ended = sorted((stage for stage in run.stages if stage.failure is None), key=lambda stage: stage.stage_id)
     return Staged(run, tuple(ended), cpu_s, {number: order.get(name, 0) for number, name in job_of.items()})
 
 
-def most_frequent(every: Sequence[Staged]) -> list[Staged]:
-    """Return the runs that have the graph which most of them have."""
-    counts = Counter(one.shape for one in every)
-    shape = max(counts, key=lambda one: counts[one])
-    return [one for one in every if one.shape == shape]
+def most_frequent(runs: Sequence[Staged]) -> list[Staged]:
+    """Return the runs with the most frequent graph."""
+    counts = Counter(staged_run.shape for staged_run in runs)
+    shape = max(counts, key=lambda staged_run: counts[staged_run])
+    return [staged_run for staged_run in runs if staged_run.shape == shape]
 
 
-def codecs_left(every: Sequence[Staged]) -> dict[str, Uncertain]:
-    """Return what each codec leaves of shuffled bytes; ``n`` 0 and the usual share where no run went without one."""
+def codecs_left(runs: Sequence[Staged]) -> dict[str, Uncertain]:
+    """Return the share of shuffled bytes that each codec leaves; an assumed share, ``n`` 0, if every run compressed."""
     by_codec: dict[str, list[float]] = {}
-    for one in every:
-        shuffled = sum(stage.shuffle_write_bytes for stage in one.stages)
-        by_codec.setdefault(shuffle_codec(one.run.parameters), []).append(shuffled / one.data_bytes)
+    for staged_run in runs:
+        shuffled = sum(stage.shuffle_write_bytes for stage in staged_run.stages)
+        by_codec.setdefault(shuffle_codec(staged_run.run.parameters), []).append(shuffled / staged_run.data_bytes)
     plain = by_codec.pop("", None)
     if not plain or not fmean(plain) > SMALL:
         return {codec: Uncertain.assumed(USUALLY_LEFT.get(codec, _CODEC_ASSUMED)) for codec in by_codec}
-    found = {}
+    share_left = {}
     for codec, ratios in by_codec.items():
         left = [ratio / fmean(plain) for ratio in ratios]
-        found[codec] = Uncertain(fmean(left), min(left), max(left), len(left))
-    return found
+        share_left[codec] = Uncertain(fmean(left), min(left), max(left), len(left))
+    return share_left
 
 
 def stage_profiles(
-    every: Sequence[Staged],
+    runs: Sequence[Staged],
     left: Mapping[str, Uncertain],
     follows: Callable[[Sequence[tuple[Run, int]]], str],
     estimate: Callable[[Iterable[float]], Uncertain],
     idle_s: float,
 ) -> tuple[StageProfile, ...]:
-    """Return each stage's profile. ``left``: what codecs leave; ``follows``: which option a count follows; ``idle_s``:
-    what an attempt counts that has nothing to do.
+    """Return the profile of each stage.
+
+    ``left``: share of bytes that each codec leaves. ``follows``: returns the option that sets a number of tasks.
+    ``idle_s``: CPU seconds of an idle attempt.
     """
-    found: list[StageProfile] = []
-    for place, (job, all_parents) in enumerate(every[0].shape):
-        own = [(one, one.stages[place], _plain(one, left)) for one in every]
-        data = {id(one): one.data_bytes for one in every}
-        parents = tuple(parent for parent in all_parents if found[parent].shuffled)
-        read = 0.0 if parents else small_is_none(fmean(stage.read_bytes / data[id(one)] for one, stage, _ in own))
-        shuffled = fmean(stage.shuffle_write_bytes / plain / data[id(one)] for one, stage, plain in own)
-        written = small_is_none(fmean(stage.written_bytes / data[id(one)] for one, stage, _ in own))
-        handled = sum(found[parent].shuffled for parent in parents) if parents else read
+    profiles: list[StageProfile] = []
+    for position, (job, all_parents) in enumerate(runs[0].shape):
+        samples = [(staged_run, staged_run.stages[position], _plain(staged_run, left)) for staged_run in runs]
+        data = {id(staged_run): staged_run.data_bytes for staged_run in runs}
+        parents = tuple(parent for parent in all_parents if profiles[parent].shuffled)
+        read = (
+            0.0
+            if parents
+            else small_is_none(fmean(stage.read_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+        )
+        shuffled = fmean(
+            stage.shuffle_write_bytes / plain / data[id(staged_run)] for staged_run, stage, plain in samples
+        )
+        written = small_is_none(fmean(stage.written_bytes / data[id(staged_run)] for staged_run, stage, _ in samples))
+        handled = sum(profiles[parent].shuffled for parent in parents) if parents else read
         handled = handled or max(shuffled, written) or 1.0
-        each = [handled * data[id(one)] / max(1, stage.tasks) for one, stage, _ in own]
-        found.append(
+        task_bytes = [handled * data[id(staged_run)] / max(1, stage.tasks) for staged_run, stage, _ in samples]
+        profiles.append(
             StageProfile(
-                tasks=follows([(one.run, stage.tasks) for one, stage, _ in own]),
+                tasks=follows([(staged_run.run, stage.tasks) for staged_run, stage, _ in samples]),
                 job=job,
                 parents=parents,
                 read=read,
                 shuffled=shuffled,
                 written=written,
-                memory=max(_memory(stage, size) for (_, stage, _), size in zip(own, each, strict=True)),
+                memory=max(_memory(stage, size) for (_, stage, _), size in zip(samples, task_bytes, strict=True)),
                 cpu_s_per_byte=estimate(
-                    max(0.0, one.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks) / (handled * data[id(one)])
-                    for one, stage, _ in own
+                    max(0.0, staged_run.cpu_s.get(stage.stage_id, 0.0) - idle_s * stage.tasks)
+                    / (handled * data[id(staged_run)])
+                    for staged_run, stage, _ in samples
                 ),
             )
         )
-    return tuple(found)
+    return tuple(profiles)
 
 
-def _memory(stage: Stage, each: float) -> float:
-    """Return the execution memory for each byte of a task; none where tasks are so small that pages alone are seen."""
-    return stage.peak_memory_bytes / each if each >= _TASK_MIN_BYTES else 0.0
+def _memory(stage: Stage, task_bytes: float) -> float:
+    """Return the execution memory per byte of a task; 0 for tasks so small that only whole pages count."""
+    return stage.peak_memory_bytes / task_bytes if task_bytes >= _TASK_MIN_BYTES else 0.0
 
 
-def _plain(one: Staged, left: Mapping[str, Uncertain]) -> float:
-    codec = shuffle_codec(one.run.parameters)
+def _plain(staged_run: Staged, left: Mapping[str, Uncertain]) -> float:
+    codec = shuffle_codec(staged_run.run.parameters)
     return left[codec].value if codec in left else 1.0
 
 
 def small_is_none(value: float) -> float:
-    """Return a share of the data's bytes, or none where it is small."""
+    """Return a share of the data's bytes, or 0 for a negligible one."""
     return value if value > SMALL else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from assay.explain.learning import Watched, learned_profile
+from assay.explain.learning import ObservedRun, learned_profile
 from assay.model import CostProfile, Origin, Run, RunStatus
 from assay.questions.runs import selected
 from assay.questions.whole_run import whole_run
@@ -42,6 +42,6 @@ def profile_of(store: Repository, runs: Sequence[Run], name: str) -> CostProfile
     return each[0].together_with(each[1:])
 
 
-def _watched(store: Repository, run: Run) -> Watched:
+def _watched(store: Repository, run: Run) -> ObservedRun:
     seen = whole_run(store, run)
-    return Watched(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
+    return ObservedRun(replace(seen.run, metrics=run.metrics), seen.tasks, seen.trace)
