@@ -66,13 +66,13 @@ def test_equal_work_and_shorter_waits_are_told_apart_from_less_work() -> None:
     slow = _side("A: HD2", HDD, moved=666e6, busy=0.45, wait_s=0.226, cpu=0.47)
     fast = _side("B: SS2", SSD, moved=674e6, busy=0.21, wait_s=0.098, cpu=0.75)
     _, work, waiting = reasons([slow, fast]).sentences
-    assert work == "It did about as much work: 674 MB to and from disks instead of 666 MB."
+    assert work == "The amounts of work are similar: 674 MB to and from disks instead of 666 MB."
     assert "There a write took 98 ms on average instead of 226 ms, " in waiting
     assert "its busiest disk was busy 21 % of the time instead of 45 %" in waiting
     assert waiting.endswith("CPUs were busy 75 % of the time instead of 47 %.")
     less = _side("B: SS2", SSD, moved=300e6, busy=0.21, wait_s=0.098)
     told = reasons([slow, less]).sentences[1]
-    assert told == "The work was not the same: 300 MB to and from disks instead of 666 MB."
+    assert told == "The amounts of work differ: 300 MB to and from disks instead of 666 MB."
 
 
 def test_no_phase_is_named_of_a_difference_that_one_run_of_each_does_not_show() -> None:
@@ -89,11 +89,11 @@ def test_another_amount_beside_an_equal_one_is_not_called_other_work() -> None:
     """Faster disks write more back before a run ends, a faster CPU takes fewer seconds: the work was the same."""
     said = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
     assert said == (
-        "About the same was 98.0 s of the tasks' CPU time instead of 100.0 s; not the same 900 MB to and from disks "
-        "instead of 666 MB, which caches or another processor can make of the same work."
+        "Similar amounts: 98.0 s of the tasks' CPU time instead of 100.0 s. Different amounts: 900 MB to and from disks "
+        "instead of 666 MB. Caches or a different processor can explain that."
     )
     both = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 999e6, "cpu_s": 150.0})
-    assert both.startswith("The work was not the same: 999 MB")
+    assert both.startswith("The amounts of work differ: 999 MB")
 
 
 @needs_simulator

@@ -41,7 +41,12 @@ async def nothing_told(finished: Finished) -> Finished:
 
 
 async def observe(
-    cluster: Cluster, transports: Mapping[str, Transport], watched: ObservedRun, *, engine: str, told: Told = nothing_told
+    cluster: Cluster,
+    transports: Mapping[str, Transport],
+    watched: ObservedRun,
+    *,
+    engine: str,
+    told: Told = nothing_told,
 ) -> Published:
     """Sample every node from before ``watched`` begins until it has ended; ``told`` adds what an engine knows of it."""
     began = time.time()

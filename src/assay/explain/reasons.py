@@ -1,9 +1,9 @@
-"""Why one run is faster than another: where the time went, and what disks and CPUs did meanwhile, side by side.
+"""Explain why one run is faster than another: time by phase, and what disks and CPUs did.
 
 In: what was observed of one run of each side (:class:`~assay.explain.run_detail.RunDetail`), with its label and time.
 Out: :class:`Reasons`: seconds by phase, figures of disks and CPUs under names that end in their unit, and sentences
-that compare each side with the first. The sentences say what was observed of these runs; that a disk *caused* the
-difference follows only where the runs differ in nothing else, which the comparison's list of differences tells.
+that compare each side with the first. The sentences state what was observed of these runs. A disk *caused* the
+difference only if the runs differ in nothing else; the comparison lists the differences.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from assay.explain.run_detail import RunDetail, detail_metrics
 from assay.units import format_bytes
 
 ALIKE = 0.15
-"""Amounts of work that differ by no more than this share are called the same."""
+"""Amounts of work that differ by at most this share count as the same."""
 CHANCE = 0.18
-"""Of times that differ by no more than this share no phase is named: of two runs of one configuration, which scatter by
-5 % and by where their tasks lie, the times differ by more in one pair of twenty-five (``benchmarks/why_errors.py``)."""
+"""Times that differ by at most this share are not attributed to a phase. Two runs of one configuration, with a spread
+of 5 % and different task placement, differ by more in 4 % of pairs (``benchmarks/why_errors.py``)."""
 _NAMED_MAX = 3
 _TELLING = 0.8
 """Phases are named until they explain this share of the difference."""
@@ -36,7 +36,7 @@ FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class SideSeen:
-    """One side's run as it was observed."""
+    """One side: a run with its label and what was observed."""
 
     label: str
     duration_s: float
@@ -45,7 +45,7 @@ class SideSeen:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One phase or figure, by side in their order; None where it was not observed."""
+    """One phase or figure with its value for each side, in order; None if it was not observed."""
 
     name: str
     values: tuple[float | None, ...]
@@ -53,7 +53,7 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class Reasons:
-    """What was observed of the sides; everything is empty where fewer than two tell."""
+    """The sides next to each other; everything is empty if fewer than two sides were observed."""
 
     labels: tuple[str, ...]
     phases_s: tuple[Measure, ...]
@@ -62,22 +62,22 @@ class Reasons:
 
 
 def reasons(sides: Sequence[SideSeen]) -> Reasons:
-    """Put the sides that were observed beside each other; each is compared with the first of them."""
-    seen = [each for each in sides if each.detail.breakdown.phases or each.detail.devices]
-    if len(seen) < 2:
+    """Compare each observed side with the first one."""
+    observed = [side for side in sides if side.detail.breakdown.phases or side.detail.devices]
+    if len(observed) < 2:
         return Reasons((), (), (), ())
-    names = dict.fromkeys(phase.name for each in seen for phase in each.detail.breakdown.phases)
-    phases = [Measure(name, tuple(_phase_s(each, name) for each in seen)) for name in names]
-    told = [_figures(each.detail) for each in seen]
-    figures = [Measure(name, tuple(one.get(name) for one in told)) for name in FIGURES]
+    names = dict.fromkeys(phase.name for side in observed for phase in side.detail.breakdown.phases)
+    phases = [Measure(name, tuple(_phase_s(side, name) for side in observed)) for name in names]
+    side_figures = [_figures(side.detail) for side in observed]
+    figures = [Measure(name, tuple(measures.get(name) for measures in side_figures)) for name in FIGURES]
     sentences = []
-    for place, each in enumerate(seen[1:], 1):
-        sentences.append(_time(seen[0], each, phases, place))
-        sentences += [_work(told[0], told[place]), _waiting(told[0], told[place])]
+    for position, side in enumerate(observed[1:], 1):
+        sentences.append(_time(observed[0], side, phases, position))
+        sentences += [_work(side_figures[0], side_figures[position]), _waiting(side_figures[0], side_figures[position])]
     return Reasons(
-        tuple(each.label for each in seen),
+        tuple(side.label for side in observed),
         tuple(phases),
-        tuple(one for one in figures if any(value is not None for value in one.values)),
+        tuple(measures for measures in figures if any(value is not None for value in measures.values)),
         tuple(filter(None, sentences)),
     )
 
@@ -87,17 +87,17 @@ def _phase_s(seen: SideSeen, name: str) -> float | None:
 
 
 def _figures(detail: RunDetail) -> dict[str, float]:
-    found = dict(detail_metrics(detail))
+    figures = dict(detail_metrics(detail))
     used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
     if used:
-        found["disk_moved_bytes"] = together([use.transfers for use in used]).moved_bytes
+        figures["disk_moved_bytes"] = together([use.transfers for use in used]).moved_bytes
     busy = [node.cpu_busy_share for node in detail.nodes if node.worker and node.cpu_busy_share is not None]
     if busy:
-        found["cpu_busy_share"] = fmean(busy)
-    return found
+        figures["cpu_busy_share"] = fmean(busy)
+    return figures
 
 
-def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], place: int) -> str:
+def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], position: int) -> str:
     saved_s = first.duration_s - other.duration_s
     word = "less" if saved_s >= 0 else "more"
     claim = f"{other.label} took {abs(saved_s):,.1f} s {word} than {first.label}"
@@ -105,9 +105,9 @@ def _time(first: SideSeen, other: SideSeen, phases: Sequence[Measure], place: in
         return f"{claim}: one run of each does not show more than chance, so no phase is named."
     sign = 1 if saved_s >= 0 else -1
     parts = [
-        (sign * (one.values[0] - value), one.name)
-        for one in phases
-        if one.values[0] is not None and (value := one.values[place]) is not None
+        (sign * (phase.values[0] - value), phase.name)
+        for phase in phases
+        if phase.values[0] is not None and (value := phase.values[position]) is not None
     ]
     named, explained_s = [], 0.0
     for part_s, name in sorted(parts, reverse=True)[:_NAMED_MAX]:
@@ -123,7 +123,7 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
-    """Return whether both did as much: less work and faster work are different reasons."""
+    """Return a sentence on the amounts of work: less work and faster work are different reasons."""
     same: list[str] = []
     apart: list[str] = []
     for name, text in (("disk_moved_bytes", "to and from disks"), ("cpu_s", "of the tasks' CPU time")):
@@ -134,16 +134,16 @@ def _work(a: Mapping[str, float], b: Mapping[str, float]) -> str:
             alike = abs(a[name] - b[name]) <= ALIKE * max(a[name], b[name])
             (same if alike else apart).append(f"{new} {text} instead of {old}")
     if same and apart:
-        made = "which caches or another processor can make of the same work"
-        return f"About the same was {_joined(same)}; not the same {_joined(apart)}, {made}."
+        cause = "Caches or a different processor can explain that"
+        return f"Similar amounts: {_joined(same)}. Different amounts: {_joined(apart)}. {cause}."
     if apart:
-        return f"The work was not the same: {_joined(apart)}."
-    return f"It did about as much work: {_joined(same)}." if same else ""
+        return f"The amounts of work differ: {_joined(apart)}."
+    return f"The amounts of work are similar: {_joined(same)}." if same else ""
 
 
 def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
-    """Return how long requests took and how busy disks and CPUs were."""
-    told = []
+    """Return a sentence on the duration of requests and the load of disks and CPUs."""
+    parts = []
     for name, text in (
         ("disk_write_await_ms", "a write took {} ms on average instead of {} ms"),
         ("disk_read_await_ms", "a read {} ms instead of {} ms"),
@@ -151,7 +151,7 @@ def _waiting(a: Mapping[str, float], b: Mapping[str, float]) -> str:
         ("cpu_busy_share", "CPUs were busy {:.0f} % of the time instead of {:.0f} %"),
     ):
         if name in a and name in b:
-            values = [each[name] for each in (b, a)]
+            values = [side[name] for side in (b, a)]
             shown = [100 * v for v in values] if name.endswith("_share") else [f"{v:,.0f}" for v in values]
-            told.append(text.format(*shown))
-    return f"There {_joined(told)}." if told else ""
+            parts.append(text.format(*shown))
+    return f"There {_joined(parts)}." if parts else ""
