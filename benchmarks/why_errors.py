@@ -50,7 +50,7 @@ class Explained:
     @property
     def work_differs(self) -> bool:
         """Whether it says that the work was not the same."""
-        return any("The work was not the same" in sentence for sentence in self.said.sentences)
+        return any("amounts of work differ" in sentence for sentence in self.said.sentences)
 
 
 def explained(first: Asked, other: Asked, cause: str, rng: np.random.Generator) -> Explained:
