@@ -10,7 +10,7 @@ import pytest
 
 from assay.compare.comparison import Comparison, compare
 from assay.compare.dependence import dependence_of
-from assay.compare.findings import findings
+from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.compare.matched import HoldsFor, LogMean, SessionPart, combine, match, pairs, side
 from assay.compare.speedups import speedups_of
 from assay.compare.verdict import Conclusion
@@ -150,6 +150,25 @@ def test_a_claim_names_the_only_workload_and_cluster_that_it_rests_on() -> None:
         text = next(claim.sentence for claim in claims if claim.name == "ssd-not-for-cpu")
         assert ("on workload wordcount and cluster c0 only" in text) is (clusters == 1)
         assert ("3 clusters" in text) is (clusters == 3)
+
+
+def test_claims_allow_for_sessions_as_decisions_do() -> None:
+    def claim(started: Sequence[str], **changes: object) -> Finding:
+        runs = [replace(run, workload="terasort") for run in sides(started, **changes)]
+        (claims,) = findings(table_of(runs)).values()
+        return next(finding for finding in claims if finding.name == "ssd-helps-shuffle")
+
+    sharp = claim(IN_TURNS)
+    assert sharp.answer is ClaimAnswer.SUPPORTED
+    assert sharp.evidence[0].sessions is None
+    for started in (ONE_AFTER_THE_OTHER, TWO_DAYS, UNKNOWN):
+        wide = claim(started)
+        assert wide.answer is ClaimAnswer.UNDECIDED
+        assert "allowing for sessions that differ by 10.0%" in wide.sentence
+        assert wide.evidence[0].ratio == pytest.approx(sharp.evidence[0].ratio)
+        (row,) = speedups_of(match(table_of(sides(started)), "layout"), "HDD")
+        assert (wide.evidence[0].low, wide.evidence[0].high) == pytest.approx((row.low, row.high))
+    assert claim(TWO_DAYS, origin=Origin.SIMULATED).answer is ClaimAnswer.SUPPORTED
 
 
 RATES = {

@@ -14,16 +14,16 @@ from assay.compare.findings import ClaimAnswer, Finding, findings
 from assay.model.run import Origin, Run
 from assay.statistics import Floats
 from assay.statistics.run_table import RunTable, table_of
-from builders import make_run
+from builders import interleaved, make_run
 
 MAPS = "mapreduce.tasktracker.map.tasks.maximum"
 COMPRESS = "mapreduce.map.output.compress"
 
 
 def study(pace: Callable[[str, str, bool, int, str], float], **changes: Any) -> list[Run]:
-    """Return runs of every combination; ``pace`` gives the time by layout, network, compression, maps, workload."""
+    """Return a run of every combination, in turns; ``pace``: time by layout, network, compression, maps, workload."""
     rng = np.random.default_rng(5)
-    return [
+    return interleaved(
         replace(
             make_run(
                 layout=layout,
@@ -34,13 +34,13 @@ def study(pace: Callable[[str, str, bool, int, str], float], **changes: Any) -> 
             levels={"layout": layout, "network": network},
             duration_s=pace(layout, network, zipped, maps, workload) * float(np.exp(rng.normal(0, 0.01))),
         )
-        for layout in ("HDD", "HD5", "SSD", "SS2")
-        for network in ("ETH", "IB")
+        for block in (64, 128)
+        for workload in ("terasort", "wordcount")
         for zipped in (False, True)
         for maps in (8, 16)
-        for workload in ("terasort", "wordcount")
-        for block in (64, 128)
-    ]
+        for network in ("ETH", "IB")
+        for layout in ("HDD", "HD5", "SSD", "SS2")
+    )
 
 
 def tenth_dearer(configurations: RunTable) -> Floats:
@@ -128,7 +128,7 @@ def test_one_plan_is_enough_when_its_runs_repeat() -> None:
         seconds = {"HDD-1": 400.0, "HDD-11": 150.0, "SSD": 100.0 if codec == "none" else 140.0}[layout]
         return seconds * (0.7 if containers == "4" and layout == "HDD-11" else 1.0)
 
-    found = by_name(one_plan(pace))
+    found = by_name(interleaved(one_plan(pace)))
     assert found["ssd-helps-shuffle"].answer is ClaimAnswer.SUPPORTED
     assert found["compression-hides"].answer is ClaimAnswer.SUPPORTED
     needed = found["containers-need-disks"]
@@ -252,7 +252,7 @@ def test_one_matched_set_of_two_runs_a_side_settles_no_claim_as_it_settles_no_co
 
     def answer(runs_a_side: int) -> Finding:
         runs = [make_run(layout=layout, duration_s=s) for layout, all_s in times.items() for s in all_s[:runs_a_side]]
-        return by_name(runs)["ssd-helps-shuffle"]
+        return by_name(interleaved(runs))["ssd-helps-shuffle"]
 
     assert answer(2).answer is ClaimAnswer.UNDECIDED
     assert "not enough runs to be sure" in answer(2).sentence

@@ -135,10 +135,10 @@ def answers_of(found: Pairs, cluster: Ints) -> tuple[Answer, ...]:
         return ()
     told = []
     if (these := _these(found)) is not None:
-        told.append(answer_of(with_sessions(these, found), m))
+        told.append(answer_of(with_sessions(these, found.sessions), m))
     if m > 1:
         between = between_sets(found.log_ratio, found.rounding)
-        here = with_sessions(between, found)
+        here = with_sessions(between, found.sessions)
         told.append(answer_of(here, m, float(np.hypot(here.error, between.error * np.sqrt(m)))))
     if len(cluster) and (elsewhere := _elsewhere(found, cluster)) is not None:
         told.append(_no_surer(elsewhere, told[-1]))

@@ -5,7 +5,8 @@ over workloads with intervals, each workload counting the same; a gain per doubl
 
 Which workloads are shuffle-heavy or CPU-bound: Kambatla and Chen, LISA'14, table 3. What only makes a workload's input
 (``prep_terasort``) is none. Intervals are 95 %; what is judged by a margin has the 90 % one as well, whose two ends are
-one-sided tests at 5 % each (two one-sided tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987).
+one-sided tests at 5 % each (two one-sided tests: D. J. Schuirmann, J. Pharmacokinet. Biopharm. 15, 1987). Where the
+levels of a factor were run in different sessions, intervals allow for sessions that differ (``effect_sessions.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ import numpy as np
 
 from assay.compare.compression import UNCOMPRESSED, with_compression
 from assay.compare.differences import CPU_LIMIT_SHARE
-from assay.compare.matched import SETS_MIN, STRATA, HoldsFor, LogMean, combine, over_sets
+from assay.compare.effect_sessions import RunSessions, sessions_of_ratios, sessions_of_slopes
+from assay.compare.matched import (
+    SETS_MIN,
+    STRATA,
+    HoldsFor,
+    LogMean,
+    SessionPart,
+    combine,
+    over_sets,
+    session_spread,
+    sessions_in,
+    with_sessions,
+    without_sessions,
+)
 from assay.compare.verdict import RUNS_MIN
 from assay.model import COMPRESSION, LAYOUT_FACTOR
 from assay.model.layout_code import HDD, SSD, devices_of_text
@@ -39,6 +53,7 @@ from assay.statistics import (
     warm_beside_cold,
 )
 from assay.statistics.random_effects import over_units
+from assay.statistics.sessions import Imbalance, SessionSpread
 from assay.wording import format_interval, format_ratio, joined, plural
 
 CONTAINERS = ("containers", "mapreduce.tasktracker.map.tasks.maximum", "yarn.nodemanager.resource.memory-mb")
@@ -75,6 +90,8 @@ class ClaimEvidence:
     below: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     """The clusters that the sets are of."""
+    sessions: SessionPart | None = None
+    """What sessions add to the error; None where they add nothing."""
 
     def __str__(self) -> str:
         """Return label, value, interval and sets in words."""
@@ -89,6 +106,8 @@ class ClaimEvidence:
         told += f", on {joined(only)} only" if only else ""
         if self.above and self.below:
             told += f", which workloads differ in: above 1 on {joined(self.above)}; below 1 on {joined(self.below)}"
+        if self.sessions is not None:
+            told += f", allowing for sessions that differ by {np.sqrt(self.sessions.spread.variance):.1%}"
         return f"{told}, not enough runs to be sure" if self.few else told
 
 
@@ -115,6 +134,8 @@ class Study:
     cpu_bound: Mask
     rounding: Floats
     """How far each mean log time can be off because times are rounded."""
+    sessions: RunSessions
+    """The session of each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +155,8 @@ class Effects:
     member_of: Ints
     rounding: Floats
     """How far each gain can be off because times are rounded."""
+    sessions: Imbalance
+    """How unevenly the levels of the factor are spread over sessions."""
 
     def where(self, keep: Mask) -> Effects:
         """Return some of the sets."""
@@ -149,6 +172,7 @@ class Effects:
             self.members[stays],
             number[self.member_of[stays]],
             self.rounding[keep],
+            self.sessions.picked(np.flatnonzero(keep)),
         )
 
     @property
@@ -196,8 +220,11 @@ def is_preparation(workload: str) -> bool:
     return _PREPARATION.match(workload) is not None
 
 
-def study_of(table: RunTable, rate_of: RateOf | None = None) -> Study:
-    """Return the configurations of the runs that count. ``rate_of``: what an hour of each costs."""
+def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionSpread | None = None) -> Study:
+    """Return the configurations of the runs that count.
+
+    ``rate_of``: what an hour of each costs. ``spread``: how much sessions differ; None: as these runs show.
+    """
     table = with_compression(table)
     made = np.array([*(is_preparation(level) for level in table.columns["workload"].levels), False])
     good = usable(table) & ~made[table.columns["workload"].codes]
@@ -233,6 +260,13 @@ def study_of(table: RunTable, rate_of: RateOf | None = None) -> Study:
         shuffle[workload.codes],
         limited[workload.codes],
         means.rounding,
+        RunSessions(
+            ids,
+            sessions_in(table, rows),
+            table.values["started_unix_s"][rows],
+            without_sessions(table)[rows],
+            session_spread(table) if spread is None else spread,
+        ),
     )
 
 
@@ -265,8 +299,9 @@ def effects(view: Study, factor: Floats, column: str, among: Mask) -> Effects:
     sets = np.flatnonzero(there)
     example = rows[first_rows(groups)[sets]]
     with np.errstate(invalid="ignore", divide="ignore"):
-        part = (weights * x / spread[groups.of_row]) ** 2 * view.variance[rows] / weights
-        off = np.abs(weights * x / spread[groups.of_row]) * view.rounding[rows]
+        share = weights * x / spread[groups.of_row]
+        part = share**2 * view.variance[rows] / weights
+        off = np.abs(share) * view.rounding[rows]
     part = np.where(x == 0, 0.0, part)  # what stands in the middle of its set does not move the slope
     error, degrees = _sums(groups, part, weights - 1)
     member = there[groups.of_row]
@@ -280,6 +315,7 @@ def effects(view: Study, factor: Floats, column: str, among: Mask) -> Effects:
         rows[member],
         (np.cumsum(there) - 1)[groups.of_row[member]],
         np.bincount(groups.of_row, weights=off, minlength=groups.count)[sets].astype(np.float64),
+        sessions_of_slopes(view.sessions, rows, groups.of_row, factor[rows], share, sets),
     )
 
 
@@ -301,7 +337,7 @@ def _by_workload(found: Effects) -> dict[int, tuple[LogMean, int]]:
     means = {}
     for code in np.unique(found.workload).tolist():
         mine = found.where(found.workload == code)
-        mean = over_sets(mine.gain, mine.error, mine.degrees, mine.rounding)
+        mean = with_sessions(over_sets(mine.gain, mine.error, mine.degrees, mine.rounding), mine.sessions)
         if np.isfinite(mean.error):
             means[code] = (mean, len(mine.gain))
     return means
@@ -340,6 +376,7 @@ def evidence(view: Study, label: str, found: Effects) -> ClaimEvidence:
         tuple(sides["above"]),
         tuple(sides["below"]),
         tuple(clusters.values()),
+        mean.sessions,
     )
 
 
@@ -361,7 +398,8 @@ def _over_clusters(view: Study, found: Effects, clusters: Sequence[int]) -> LogM
     variances = np.array([mean.error**2 for mean in each])
     over = over_units(np.array([mean.mean for mean in each]), variances)
     off = float(np.mean([mean.rounding for mean in each]))
-    return LogMean(over.mean, over.error, over.degrees, OVER_CLUSTERS, HoldsFor.ELSEWHERE, off)
+    sessions = next((mean.sessions for mean in each if mean.sessions), None)
+    return LogMean(over.mean, over.error, over.degrees, OVER_CLUSTERS, HoldsFor.ELSEWHERE, off, sessions)
 
 
 def _ends_90(mean: LogMean) -> tuple[float, float]:
@@ -437,4 +475,5 @@ def ratio_of_gains(view: Study, found: Effects, split: Floats, columns: Sequence
         found.members[member_of >= 0],
         member_of[member_of >= 0],
         off[both],
+        sessions_of_ratios(found.sessions, number_of[groups.of_row], np.where(sides == 0, 1, -1) / number, len(both)),
     )

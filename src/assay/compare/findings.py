@@ -27,7 +27,7 @@ from assay.compare.effects import (
     with_both_sides,
     within_clusters,
 )
-from assay.compare.matched import STRATA
+from assay.compare.matched import STRATA, session_spread
 from assay.model import COMPRESSION, LAYOUT_FACTOR
 from assay.statistics import Floats, Mask, RunTable, first_rows, groups_by
 
@@ -205,11 +205,12 @@ def findings(table: RunTable, rate_of: RateOf | None = None) -> dict[str, list[F
         return {}
     names = [name for name in STRATA if name in table.columns]
     strata = groups_by(table, names)
+    spread = session_spread(table)
     found = {}
     for stratum, row in enumerate(first_rows(strata)):
         texts = {name: table.columns[name].text(int(row)) for name in names}
         scale = f", lab scale {texts['lab_scale']}" if texts.get("lab_scale") else ""
         part = table if strata.count == 1 else table.taken(strata.of_row == stratum)
-        view = study_of(part, rate_of)
+        view = study_of(part, rate_of, spread)
         found[(texts.get("origin") or "origin not known") + scale] = [claim(view) for claim in CLAIMS]
     return found

@@ -208,14 +208,19 @@ def match(
 
 def session_spread(table: RunTable) -> SessionSpread:
     """Return how much sessions differ, from all valid measured runs of a table."""
-    drawn = has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
-    rows = np.flatnonzero(usable(table) & ~drawn)
-    session = _session_of(table, rows)
+    rows = np.flatnonzero(usable(table) & ~without_sessions(table))
+    session = sessions_in(table, rows)
     configurations = groups_by(table, table.factors).of_row[rows]
     return learned_spread(np.log(table.values["duration_s"][rows]), session, configurations)
 
 
-def _session_of(table: RunTable, rows: Ints) -> Ints:
+def without_sessions(table: RunTable) -> Mask:
+    """Return which rows have no session: simulated and predicted runs."""
+    return has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
+
+
+def sessions_in(table: RunTable, rows: Ints) -> Ints:
+    """Return the session of each of these rows, a number from 0; -1 where its start is not known."""
     none = np.zeros(len(rows), dtype=np.int64)
     codes = {name: table.columns[name].codes[rows] + 1 if name in table.columns else none for name in _PLACES}
     started_unix_s = table.values["started_unix_s"][rows]
@@ -228,9 +233,8 @@ def _sessions(table: RunTable, column: Column, positions: Ints, sets: Groups) ->
     Simulated and predicted runs have no sessions: all of them are of one unit, which cancels.
     """
     started_unix_s = table.values["started_unix_s"][positions]
-    session = _session_of(table, positions)
-    drawn = has_level(table, "origin", Origin.SIMULATED) | has_level(table, "origin", Origin.PREDICTED)
-    drawn = drawn[positions]
+    session = sessions_in(table, positions)
+    drawn = without_sessions(table)[positions]
     units = session_units(session, started_unix_s, column.codes[positions].astype(np.int64), sets.of_row)
     units[drawn] = int(units.max(initial=0)) + 1
     return units, (session < 0) & ~drawn
@@ -311,14 +315,14 @@ def log_mean(found: Pairs) -> LogMean | None:
         return None
     if len(found.deployment):
         return over_deployments(found.log_ratio, found.deployment, found.rounding)
-    return with_sessions(over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding), found)
+    mean = over_sets(found.log_ratio, found.error_within, found.degrees_within, found.rounding)
+    return with_sessions(mean, found.sessions)
 
 
-def with_sessions(mean: LogMean, found: Pairs) -> LogMean:
-    """Return the mean over ``found`` with an error that allows for sessions which differ."""
-    if found.sessions is None:
+def with_sessions(mean: LogMean, uneven: Imbalance | None) -> LogMean:
+    """Return the mean over matched sets with an error that allows for sessions which differ."""
+    if uneven is None:
         return mean
-    uneven = found.sessions
     multiple = uneven.beyond_sets() if mean.holds_for is HoldsFor.HERE else uneven.beyond_runs()
     return allow_for_sessions(mean, uneven, multiple)
 

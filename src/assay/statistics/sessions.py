@@ -127,20 +127,20 @@ def imbalance(b: SideSessions, c: SideSessions, sets: Ints) -> Imbalance:
     units, weights = np.concatenate((b.units, c.units)), np.concatenate((b.shares, -c.shares))
     both = of_set >= 0
     of_set, units, weights = of_set[both], units[both], weights[both]
+    return imbalance_of(of_set, units, weights, (b.own + c.own)[sets], (b.unordered | c.unordered)[sets], b.spread)
+
+
+def imbalance_of(
+    of_set: Ints, units: Ints, weights: Floats, own: Floats, unordered: Mask, spread: SessionSpread
+) -> Imbalance:
+    """Return the imbalance of weights, each of a set and a unit: weights of one unit in one set are added up."""
     order = np.lexsort((units, of_set))
     of_set, units, weights = of_set[order], units[order], weights[order]
     first = np.ones(len(units), dtype=np.bool_)
     first[1:] = (of_set[1:] != of_set[:-1]) | (units[1:] != units[:-1])
     summed = np.bincount(np.cumsum(first) - 1, weights=weights, minlength=int(first.sum())).astype(np.float64)
     uneven = np.abs(summed) > 1e-12
-    return Imbalance(
-        of_set[first][uneven],
-        units[first][uneven],
-        summed[uneven],
-        (b.own + c.own)[sets],
-        (b.unordered | c.unordered)[sets],
-        b.spread,
-    )
+    return Imbalance(of_set[first][uneven], units[first][uneven], summed[uneven], own, unordered, spread)
 
 
 def side_sessions(of_set: Ints, units: Ints, count: int, unordered: Mask, spread: SessionSpread) -> SideSessions:
