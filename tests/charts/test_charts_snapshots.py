@@ -25,7 +25,7 @@ from assay.charts.storage import storage_costs
 from assay.charts.style import HALF_PX, PALETTE, VEGA_LITE_VERSION, Spec
 from assay.charts.times import phase_timeline, runtime_bars, throughput_bars
 from assay.charts.tuning import tuning_course
-from assay.charts.whatif import Place, limit_bars, moved
+from assay.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.compare.comparison import compare
 from assay.compare.run_sets import run_sets
 from assay.compare.summary import summarise_set
@@ -120,8 +120,8 @@ def specs() -> dict[str, Spec]:
         "comparison_network": comparison_network(
             LevelNetwork(("HD2", "SS2", "HS2"), (("HD2", "SS2", 12), ("HD2", "HS2", 3))), palette
         ),
-        "moved": moved(Place("measured", 50.0, 0.02), Place("then", 30.0, 0.015, 25.0, 36.0), "USD"),
-        "moved unpriced": moved(Place("measured", 50.0, None), Place("then", 30.0, None, 25.0, 36.0), ""),
+        "moved": moved(TimeCostPoint("measured", 50.0, 0.02), TimeCostPoint("then", 30.0, 0.015, 25.0, 36.0), "USD"),
+        "moved unpriced": moved(TimeCostPoint("measured", 50.0, None), TimeCostPoint("then", 30.0, None, 25.0, 36.0), ""),
         "limit_bars": limit_bars(
             [("as measured", {"cpu": 0.4, "disk:hdfs": 0.6}), ("then", {"cpu": 0.9, "network": 0.1})]
         ),

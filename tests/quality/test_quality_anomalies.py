@@ -125,7 +125,7 @@ def test_every_anomaly_names_a_run_and_finite_numbers(rows: list[tuple[str, floa
     table = table_of([make_run(i, layout=layout, duration_s=s) for i, (layout, s) in enumerate(rows)])
     for anomaly in find_anomalies(table).listed(1000):
         assert 0 <= anomaly.position < len(rows)
-        assert np.isfinite([anomaly.found, anomaly.expected]).all()
+        assert np.isfinite([anomaly.observed, anomaly.expected]).all()
         assert anomaly.reason
 
 

@@ -226,7 +226,7 @@ def test_a_run_in_which_one_node_did_most_is_flagged_where_the_others_like_it_we
     known = flags_in(store)
     [only] = known.anomalies.listed()
     assert only.kind is Kind.IMBALANCE
-    assert only.found == pytest.approx(2.4)
+    assert only.observed == pytest.approx(2.4)
     assert only.reason.endswith("2.40 times the mean node's share, 1.17 times in the middle of its 4 repetitions")
     assert flag_count(known.table).kinds == (("imbalance", 1),)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from assay.charts.style import FULL_PX, HALF_PX, Spec, chart, colour_scale
 from assay.explain.traffic import TrafficSeries
 
-STACKED_PX, PAPER_PX, BESIDE_PX = 90, 70, 110
+STACKED_PX, PAPER_PX, SIDE_PX = 90, 70, 110
 """A panel's height: below each other, side by side on paper, on a screen."""
 GAP_PX = 24
 AXIS_PX = 44
@@ -20,18 +20,18 @@ SHADES = (1.0, 0.55)
 def _rows(sides: Mapping[str, Sequence[TrafficSeries]]) -> list[Spec]:
     rows = []
     for level, series in sides.items():
-        devices = list(dict.fromkeys(one.device for one in series))
-        for one in series:
-            rank = devices.index(one.device)
+        devices = list(dict.fromkeys(line.device for line in series))
+        for line in series:
+            rank = devices.index(line.device)
             base = {
                 "level": level,
-                "direction": one.direction,
-                "panel": f"{level}, {one.direction} (MB/s)",
-                "device": one.device,
+                "direction": line.direction,
+                "panel": f"{level}, {line.direction} (MB/s)",
+                "device": line.device,
                 "shade": rank % len(SHADES),
                 "rank": rank,
             }
-            rows += [{**base, "t": t, "rate": rate} for t, rate in zip(one.t_s, one.mb_per_s, strict=True)]
+            rows += [{**base, "t": t, "rate": rate} for t, rate in zip(line.t_s, line.mb_per_s, strict=True)]
     return rows
 
 
@@ -46,7 +46,7 @@ def disk_traffic_areas(
     stacked = width_px < HALF_PX
     panel = {
         "width": width_px - AXIS_PX if stacked else (width_px - AXIS_PX - GAP_PX) // 2,
-        "height": STACKED_PX if stacked else PAPER_PX if width_px < FULL_PX else BESIDE_PX,
+        "height": STACKED_PX if stacked else PAPER_PX if width_px < FULL_PX else SIDE_PX,
         "mark": {"type": "area", "interpolate": "step-after", "line": False},
         "encoding": {
             "x": {

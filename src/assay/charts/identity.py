@@ -72,7 +72,7 @@ def _linear(channel: int) -> float:
 
 def luminance(colour: str) -> float:
     """Return a colour's relative luminance as WCAG 2 defines it, 0 to 1."""
-    red, green, blue = (_linear(int(colour[place : place + 2], 16)) for place in (1, 3, 5))
+    red, green, blue = (_linear(int(colour[start : start + 2], 16)) for start in (1, 3, 5))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -82,32 +82,32 @@ def _number(name: str) -> int:
 
 def shape_of(name: str) -> str:
     """Return the shape of a configuration's points: of layouts it tells how many disks."""
-    found = beginning(name)
-    if found is None:
+    layout_code = beginning(name)
+    if layout_code is None:
         return SHAPES[_number(name) % len(SHAPES)]
-    code, rest = found
+    code, rest = layout_code
     return SHAPES[((code.disks or 1) - 1 + (_number(rest) if rest else 0)) % len(SHAPES)]
 
 
-def _own(name: str) -> str | None:
+def _colour_of_code(name: str) -> str | None:
     """Return the colour of the usual layout code that ``name`` begins with; None for any other name."""
-    found = beginning(name)
-    return _OF_CODES.get((found[0].family, found[0].disks or 1)) if found is not None else None
+    code = beginning(name)
+    return _OF_CODES.get((code[0].family, code[0].disks or 1)) if code is not None else None
 
 
 def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
-    place = first % len(colours)
-    return (*colours[place:], *colours[:place])
+    start = first % len(colours)
+    return (*colours[start:], *colours[:start])
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each name: the same for the same set of names, whatever their order."""
     given = list(dict.fromkeys(names))
-    found = {name: own for name in given if parse(name) is not None and (own := _own(name)) is not None}
-    taken = set(found.values())
-    for name in sorted(name for name in given if name not in found):
-        first, own = _number(name), _own(name)
-        wanted = (*([own] if own else []), *_turned(_HUES, first), *_turned(OTHERS, first))
-        found[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
-        taken.add(found[name])
-    return {name: found[name] for name in given}
+    colours = {name: colour_of_code for name in given if parse(name) is not None and (colour_of_code := _colour_of_code(name)) is not None}
+    taken = set(colours.values())
+    for name in sorted(name for name in given if name not in colours):
+        first, colour_of_code = _number(name), _colour_of_code(name)
+        wanted = (*([colour_of_code] if colour_of_code else []), *_turned(_HUES, first), *_turned(OTHERS, first))
+        colours[name] = next((colour for colour in wanted if colour not in taken), wanted[0])
+        taken.add(colours[name])
+    return {name: colours[name] for name in given}

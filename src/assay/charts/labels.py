@@ -108,16 +108,16 @@ def placed(
     """
     sides: list[Side | None] = []
     taken = {width: [_around(x * width, y) for x, y in points] for width in widths_px}
-    for own, ((x, y), name) in enumerate(zip(points, names, strict=True)):
-        found = None
+    for index, ((x, y), name) in enumerate(zip(points, names, strict=True)):
+        position = None
         for side in SIDES if name else ():
             boxes = {width: _box_of(name, side, x * width, y) for width in taken}
             if all(
-                _is_free(box, [*taken[width][:own], *taken[width][own + 1 :]], width) for width, box in boxes.items()
+                _is_free(box, [*taken[width][:index], *taken[width][index + 1 :]], width) for width, box in boxes.items()
             ):
-                found = side
+                position = side
                 for width, box in boxes.items():
                     taken[width].append(box)
                 break
-        sides.append(found)
+        sides.append(position)
     return sides

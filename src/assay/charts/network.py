@@ -27,11 +27,11 @@ _HEIGHT_PX = 300
 
 def comparison_network(network: LevelNetwork, palette: Mapping[str, str], width_px: int = HALF_PX) -> Spec:
     """Return the drawing; a line is as thick as its sets are many, and has their number where there is room."""
-    levels = {level: place for place, level in enumerate(network.levels)}
+    levels = {level: index for index, level in enumerate(network.levels)}
     lines: list[Spec] = [
         {"between": f"{a} and {b}", "sets": sets, "a": levels[a], "b": levels[b]} for a, b, sets in network.pairs
     ]
-    points: list[Spec] = [{"level": level, "a": place} for level, place in levels.items()]
+    points: list[Spec] = [{"level": level, "a": index} for level, index in levels.items()]
     few = len(lines) <= _LINES_NUMBERED_MAX
     thickest = sorted(lines, key=lambda line: -line["sets"])
     numbered = (
@@ -58,14 +58,14 @@ def _apart(lines: list[Spec], levels: int) -> list[Spec]:
     """Return the lines whose numbers cover no thicker one's: those from a level to two neighbours lie side by side."""
     if levels <= _APART_UP_TO:
         return lines
-    return [one for place, one in enumerate(lines) if not any(_beside(one, other, levels) for other in lines[:place])]
+    return [line for index, line in enumerate(lines) if not any(_share_a_level(line, other, levels) for other in lines[:index])]
 
 
-def _beside(one: Spec, other: Spec, levels: int) -> bool:
+def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:
     """Return whether two lines share an end, and their other ends are neighbours on the circle."""
     for end, far in (("a", "b"), ("b", "a")):
         for same, rest in (("a", "b"), ("b", "a")):
-            if one[end] == other[same] and (one[far] - other[rest]) % levels in (1, levels - 1):
+            if line[end] == other[same] and (line[far] - other[rest]) % levels in (1, levels - 1):
                 return True
     return False
 

@@ -134,12 +134,12 @@ def _phase_panel(seen: OverTime, width_px: int) -> Spec:
 
 def _task_panel(seen: OverTime, width_px: int) -> Spec:
     spans = [
-        (f"{each.node} · {each.lane + 1}", phase.name, phase)
-        for each in seen.placed
-        for phase in task_phases(each.task)
+        (f"{attempt.node} · {attempt.lane + 1}", phase.name, phase)
+        for attempt in seen.placed
+        for phase in task_phases(attempt.task)
         if phase.end_s > phase.start_s
     ]
-    slots = [f"{node} · {lane + 1}" for node, lane in sorted({(each.node, each.lane) for each in seen.placed})]
+    slots = [f"{node} · {lane + 1}" for node, lane in sorted({(attempt.node, attempt.lane) for attempt in seen.placed})]
     step_px = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
     first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     y = {"sort": slots, "scale": {"domain": slots}, "axis": {"labelExpr": first_only}}
@@ -151,12 +151,12 @@ def _task_panel(seen: OverTime, width_px: int) -> Spec:
 
 def _line_panel(lines: Lines, seen: OverTime, width_px: int, *, nodes: bool, devices: bool) -> Spec:
     panel = trace_lines(lines, seen.end_s, seen.start_s, width_px)
-    found = {name: panel[name] for name in ("data", "mark", "encoding")}
+    parts = {name: panel[name] for name in ("data", "mark", "encoding")}
     for channel, shown in (("color", nodes), ("strokeDash", devices)):
-        if channel in found["encoding"] and not shown:
-            found["encoding"][channel]["legend"] = None
-    found["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
-    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **found}
+        if channel in parts["encoding"] and not shown:
+            parts["encoding"][channel]["legend"] = None
+    parts["encoding"]["y"] |= {"title": None, "axis": {"tickCount": 4}}
+    return {"title": {"text": lines_title(lines)}, "width": width_px - LABELS_PX, "height": _LINES_PX, **parts}
 
 
 def lines_title(lines: Lines) -> str:
@@ -166,7 +166,7 @@ def lines_title(lines: Lines) -> str:
 
 
 def _looks(names: Sequence[str], looks: Sequence[object]) -> Spec:
-    return {"domain": list(names), "range": [looks[place % len(looks)] for place in range(len(names))]}
+    return {"domain": list(names), "range": [looks[index % len(looks)] for index in range(len(names))]}
 
 
 def trace_lines(
@@ -177,9 +177,9 @@ def trace_lines(
     ``highest``: the value that the axis reaches at least, for charts that are to be read side by side.
     """
     rows = [
-        {"t": t, "value": value, "node": one.node, "device": device_of(one)}
-        for one in lines.series
-        for t, value in zip(one.t_s, one.values, strict=True)
+        {"t": t, "value": value, "node": line.node, "device": device_of(line)}
+        for line in lines.series
+        for t, value in zip(line.t_s, line.values, strict=True)
     ]
     seen = OverTime(start_s, end_s)
     fixed = highest if any(row["value"] for row in rows) else highest or 1.0

@@ -194,11 +194,11 @@ def _interval(along: str, value: str, across: str, other: str, axes: Mapping[str
 
 def _names(rows: Sequence[Spec], at: Spec) -> Spec:
     """Return the points' names, each where it covers nothing at the width of the plot."""
-    place = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
+    offsets = {key: {"expr": f"datum.{key}"} for key in ("align", "dx", "dy")}
     fits = "datum.from <= width && width < datum.below"
     return {
         "data": {"values": list(rows)},
-        "mark": {"type": "text", "baseline": "middle", **place},
+        "mark": {"type": "text", "baseline": "middle", **offsets},
         "encoding": {**at, "text": {"condition": {"test": fits, "field": "name"}, "value": ""}},
     }
 
@@ -212,7 +212,7 @@ def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapp
         if p.label in now and now[p.label] != float(p.cost)
     ]
     x, y = {"field": "time", **axes["x"]}, axes["y"]
-    told = [{"field": "label", "title": "Before"}, {"field": "was", "title": "Cost before", "format": ".3~g"}]
+    tooltip = [{"field": "label", "title": "Before"}, {"field": "was", "title": "Cost before", "format": ".3~g"}]
     return [
         {
             "data": {"values": moved},
@@ -222,7 +222,7 @@ def _ghosts(before: Sequence[PlanePoint], rows: Sequence[PlanePoint], axes: Mapp
         {
             "data": {"values": moved},
             "mark": {"type": "point", "filled": False, "color": INK, "opacity": 0.45, "size": 70},
-            "encoding": {"x": x, "y": {"field": "was", **y}, "tooltip": told},
+            "encoding": {"x": x, "y": {"field": "was", **y}, "tooltip": tooltip},
         },
     ]
 
@@ -262,8 +262,8 @@ def cost_plane(
     up = extent_of(costs, is_log=_is_wide([float(p.cost) for p in held]))
     x, y = _axis(f"{of[0]} (s)", along, times), _axis(f"{of[1]} ({currency})", up, costs)
     names = _name_rows(points, along, up, all_named=all_named)
-    is_told = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
-    legend: Spec | None = None if is_told else {"columns": max(2, width_px // 90)}
+    is_labelled = sum(row["from"] <= width_px - _AXIS_PX < row["below"] for row in names) == len(points)
+    legend: Spec | None = None if is_labelled else {"columns": max(2, width_px // 90)}
     colour = {
         "field": "layout",
         "type": "nominal",

@@ -37,9 +37,9 @@ def _phase_colour(names: Sequence[str], width_px: int) -> Spec:
 def time_shares(sides: Mapping[str, Breakdown], width_px: int = HALF_PX) -> Spec:
     """Return each run's time as one bar that is made of its phases. ``sides``: configuration to one of its runs."""
     rows: list[Spec] = [
-        {"level": level, "phase": phase.name, "seconds": phase.share_s, "rank": place}
+        {"level": level, "phase": phase.name, "seconds": phase.share_s, "rank": index}
         for level, breakdown in sides.items()
-        for place, phase in enumerate(breakdown.phases)
+        for index, phase in enumerate(breakdown.phases)
     ]
     return chart(
         "Time of one run of each configuration by phase, in seconds; the parts add up to the run",
@@ -62,10 +62,10 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
     """Return how many tasks were in each phase over time, a panel for each configuration, all on the same axes."""
     stacked = width_px < HALF_PX or len(sides) < 2
     rows: list[Spec] = [
-        {"level": level, "phase": one.phase, "t": t_s, "tasks": tasks, "rank": place}
+        {"level": level, "phase": line.phase, "t": t_s, "tasks": tasks, "rank": index}
         for level, series in sides.items()
-        for place, one in enumerate(series)
-        for t_s, tasks in zip(one.t_s, one.tasks, strict=True)
+        for index, line in enumerate(series)
+        for t_s, tasks in zip(line.t_s, line.tasks, strict=True)
     ]
     panel = {
         "width": width_px - _AXIS_PX if stacked else (width_px - _AXIS_PX - _GAP_PX) // 2,
@@ -101,12 +101,12 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
 def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF_PX) -> Spec:
     """Return when which container ran what: a lane for each, nodes one below the other, up to ``end_s``."""
     rows: list[Spec] = [
-        {"slot": f"{each.node} · {each.lane + 1}", "phase": phase.name, "start": phase.start_s, "end": phase.end_s}
-        for each in placed
-        for phase in task_phases(each.task)
+        {"slot": f"{attempt.node} · {attempt.lane + 1}", "phase": phase.name, "start": phase.start_s, "end": phase.end_s}
+        for attempt in placed
+        for phase in task_phases(attempt.task)
         if phase.end_s > phase.start_s
     ]
-    slots = sorted({(each.node, each.lane) for each in placed})
+    slots = sorted({(attempt.node, attempt.lane) for attempt in placed})
     step = min(_LANE_PX, max(2.0, _LANES_PX / max(1, len(slots))))
     first_only = "split(datum.label, ' · ')[1] == '1' ? split(datum.label, ' · ')[0] : ''"
     return chart(

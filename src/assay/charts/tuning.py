@@ -44,13 +44,13 @@ def tuning_course(trials: Sequence[Trial], width_px: int = FULL_PX) -> Spec:
     """Return times over the order of the runs, those of the plan's own configuration and of the comparison apart."""
     rows = [
         {
-            "number": one.number,
-            "seconds": one.duration_s,
-            "fastest": None if one.comparison else one.fastest_s,
-            "kind": KINDS[0] if one.is_default else KINDS[2] if one.comparison else KINDS[1],
-            "what": ", ".join(f"{name} {level}" for name, level in one.levels.items()) or KINDS[0],
+            "number": trial.number,
+            "seconds": trial.duration_s,
+            "fastest": None if trial.comparison else trial.fastest_s,
+            "kind": KINDS[0] if trial.is_default else KINDS[2] if trial.comparison else KINDS[1],
+            "what": ", ".join(f"{name} {level}" for name, level in trial.levels.items()) or KINDS[0],
         }
-        for one in trials
+        for trial in trials
     ]
     x = {"field": "number", "type": "quantitative", "title": "Run", "axis": {"tickMinStep": 1, "format": "d"}}
     axis = {"type": "quantitative", "title": "Run time (s)", "scale": {"zero": False, "nice": True}}

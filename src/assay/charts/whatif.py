@@ -22,7 +22,7 @@ _HEIGHT_PX = 260
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TimeCostPoint:
     """One point: what was measured, or what is simulated with its interval."""
 
     label: str
@@ -32,12 +32,12 @@ class Place:
     high_s: float | None = None
 
 
-def moved(measured: Place, then: Place, currency: str, width_px: int = FULL_PX) -> Spec:
+def moved(measured: TimeCostPoint, then: TimeCostPoint, currency: str, width_px: int = FULL_PX) -> Spec:
     """Return where a run was measured and where it would be; by time alone where nothing is priced."""
     priced = measured.cost is not None and then.cost is not None
     rows = [
-        {"label": one.label, "time": one.time_s, "cost": one.cost, "low": one.low_s, "high": one.high_s}
-        for one in (measured, then)
+        {"label": side.label, "time": side.time_s, "cost": side.cost, "low": side.low_s, "high": side.high_s}
+        for side in (measured, then)
     ]
     x = {"type": "quantitative", "title": "Time of a run (s)", "scale": {"zero": True, "nice": True}}
     if priced:
@@ -46,9 +46,9 @@ def moved(measured: Place, then: Place, currency: str, width_px: int = FULL_PX) 
     else:
         y = {"field": "label", "type": "nominal", "sort": None, "title": None}
     at: Spec = {"x": {"field": "time", **x}, "y": y}
-    told = [{"field": "label", "title": "What"}, {"field": "time", "title": "Time (s)", "format": ",.1f"}]
+    tooltip = [{"field": "label", "title": "What"}, {"field": "time", "title": "Time (s)", "format": ",.1f"}]
     if priced:
-        told.append({"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"})
+        tooltip.append({"field": "cost", "title": f"Cost ({currency})", "format": ".3~g"})
     colour = {
         "field": "label",
         "type": "nominal",
@@ -65,12 +65,12 @@ def moved(measured: Place, then: Place, currency: str, width_px: int = FULL_PX) 
         {
             "transform": [{"filter": "datum.low === null"}],
             "mark": {"type": "point", "filled": False, "size": 130, "strokeWidth": 2},
-            "encoding": {**at, "color": colour, "tooltip": told},
+            "encoding": {**at, "color": colour, "tooltip": tooltip},
         },
         {
             "transform": [{"filter": "datum.low !== null"}],
             "mark": {"type": "point", "filled": True, "size": 150, "opacity": 1},
-            "encoding": {**at, "color": colour, "tooltip": told},
+            "encoding": {**at, "color": colour, "tooltip": tooltip},
         },
     ]
     layers[0]["encoding"].pop("order")

@@ -38,5 +38,5 @@ def counter_increases(
         run = list(islice(points, len(list(rows))))
         if counter and (wanted is None or node in wanted):
             series[node, subject, metric] += run
-    grown = {key: increase(sorted(own), start_s, end_s) for key, own in series.items()}
+    grown = {key: increase(sorted(samples), start_s, end_s) for key, samples in series.items()}
     return {key: value for key, value in grown.items() if value is not None}

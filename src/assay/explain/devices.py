@@ -138,7 +138,7 @@ def _total(parts: Iterable[float | None]) -> float | None:
 
 def together(parts: Sequence[Transfers]) -> Transfers:
     """Return the sums of several disks' figures."""
-    return Transfers(**{each.name: _total(getattr(part, each.name) for part in parts) for each in fields(Transfers)})
+    return Transfers(**{field.name: _total(getattr(part, field.name) for part in parts) for field in fields(Transfers)})
 
 
 def purposes(run: Run) -> dict[str, Purpose] | None:
@@ -147,8 +147,8 @@ def purposes(run: Run) -> dict[str, Purpose] | None:
     if facts is None or facts.layout is None:
         return None
     hdfs, intermediate = set(facts.layout.hdfs), set(facts.layout.intermediate)
-    found = dict.fromkeys(hdfs, Purpose.HDFS) | dict.fromkeys(intermediate, Purpose.INTERMEDIATE)
-    return found | dict.fromkeys(hdfs & intermediate, Purpose.SHARED)
+    purpose_of = dict.fromkeys(hdfs, Purpose.HDFS) | dict.fromkeys(intermediate, Purpose.INTERMEDIATE)
+    return purpose_of | dict.fromkeys(hdfs & intermediate, Purpose.SHARED)
 
 
 def workers(run: Run, tasks: Sequence[Task], trace: Trace) -> frozenset[str]:
@@ -191,13 +191,13 @@ class Observation:
 
     def _disks(self) -> dict[str, dict[str, Transfers]]:
         """Return device to node to its figures, of the workers."""
-        known = {each.name for each in fields(Transfers)}
-        found: dict[str, dict[str, dict[str, float]]] = {}
+        known = {field.name for field in fields(Transfers)}
+        values_by_disk: dict[str, dict[str, dict[str, float]]] = {}
         for (node, subject, metric), value in self.grown.items():
             kind, _, name = subject.partition(":")
             if kind == "disk" and metric in known and node in self.workers:
-                found.setdefault(name, {}).setdefault(node, {})[metric] = value
-        return {name: {node: Transfers(**told) for node, told in nodes.items()} for name, nodes in found.items()}
+                values_by_disk.setdefault(name, {}).setdefault(node, {})[metric] = value
+        return {name: {node: Transfers(**values) for node, values in nodes.items()} for name, nodes in values_by_disk.items()}
 
     def devices(self) -> tuple[DeviceUse, ...]:
         """Return the workers' devices, those of the layout by purpose, each name once; without what did nothing."""
@@ -207,7 +207,7 @@ class Observation:
             nodes = sum(self._size(node) for node in by_node)
             times_s = nodes * self.duration_s
             # Of nodes that were observed together it is the mean.
-            busy_s = _total(_times(one.busy_s, self._size(node)) for node, one in by_node.items())
+            busy_s = _total(_times(transfers.busy_s, self._size(node)) for node, transfers in by_node.items())
             use = DeviceUse(
                 name, self._purpose(name), nodes, sums, _over(busy_s, times_s), _over(sums.queue_s, times_s)
             )
@@ -226,9 +226,9 @@ class Observation:
         """Return what the layout's devices did for each purpose."""
         uses = [use for use in self.devices() if use.purpose is not Purpose.NONE]
         return tuple(
-            PurposeUse(purpose, tuple(use.device for use in own), together([use.transfers for use in own]))
+            PurposeUse(purpose, tuple(use.device for use in matching), together([use.transfers for use in matching]))
             for purpose in dict.fromkeys(use.purpose for use in uses)
-            if (own := [use for use in uses if use.purpose is purpose])
+            if (matching := [use for use in uses if use.purpose is purpose])
         )
 
     def nodes(self, tasks: Sequence[Task]) -> tuple[NodeUse, ...]:
@@ -251,11 +251,11 @@ class Observation:
         busy_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_BUSY)
         idle_s = _total(self.grown.get((node, "cpu", metric)) for metric in CPU_FREE)
         everything_s = (busy_s or 0.0) + (idle_s or 0.0)
-        own_s = self.grown.get((node, "cgroup", "cpu_s"))
+        cgroup_s = self.grown.get((node, "cgroup", "cpu_s"))
         return NodeUse(
             node=node,
             worker=node in self.workers,
-            cpu_s=own_s if own_s is not None or self.emulated else busy_s,
+            cpu_s=cgroup_s if cgroup_s is not None or self.emulated else busy_s,
             cpu_busy_share=_over(busy_s, everything_s),
             disk_read_bytes=moved.get(("disk", "read_bytes")),
             disk_write_bytes=moved.get(("disk", "write_bytes")),
@@ -273,15 +273,15 @@ def imbalances(nodes: Sequence[NodeUse]) -> dict[str, float]:
 
     Absent: what fewer than two workers, or not all of them, tell, and what hardly happened.
     """
-    own = [node for node in nodes if node.worker]
+    workers_seen = [node for node in nodes if node.worker]
     amounts = {
-        "cpu": [node.cpu_s for node in own],
-        "disk": [_total((node.disk_read_bytes, node.disk_write_bytes)) for node in own],
-        "nic": [_total((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in own],
+        "cpu": [node.cpu_s for node in workers_seen],
+        "disk": [_total((node.disk_read_bytes, node.disk_write_bytes)) for node in workers_seen],
+        "nic": [_total((node.nic_receive_bytes, node.nic_transmit_bytes)) for node in workers_seen],
     }
-    found = {}
-    for name, told in amounts.items():
-        known = [amount / node.nodes for node, amount in zip(own, told, strict=True) if amount is not None]
-        if len(known) == len(own) > 1 and fmean(known) >= IMBALANCE_MEAN_MIN[name]:
-            found[f"{name}_imbalance"] = max(known) / fmean(known)
-    return found
+    ratios = {}
+    for name, values in amounts.items():
+        known = [amount / node.nodes for node, amount in zip(workers_seen, values, strict=True) if amount is not None]
+        if len(known) == len(workers_seen) > 1 and fmean(known) >= IMBALANCE_MEAN_MIN[name]:
+            ratios[f"{name}_imbalance"] = max(known) / fmean(known)
+    return ratios

@@ -39,13 +39,13 @@ def _of_entry(name: str, tree: Mapping[str, Any]) -> Iterator[TextTable]:
 def _of_nodes(title: str, nodes: Mapping[str, Any]) -> Iterator[TextTable]:
     leaves = {name: _leaves(node) for name, node in nodes.items()}
     first = next(iter(leaves.values()))
-    alike = {path: text for path, text in first.items() if all(own.get(path) == text for own in leaves.values())}
+    alike = {path: text for path, text in first.items() if all(texts.get(path) == text for texts in leaves.values())}
     if len(leaves) > 1:
         yield _table(f"{title}alike on all {plural(len(leaves), 'node')}", alike)
     else:
         alike = {}
-    for name, own in leaves.items():
-        yield _table(f"{title}node {name}", {path: text for path, text in own.items() if path not in alike})
+    for name, texts in leaves.items():
+        yield _table(f"{title}node {name}", {path: text for path, text in texts.items() if path not in alike})
 
 
 def _table(title: str, leaves: Leaves) -> TextTable:
@@ -54,10 +54,10 @@ def _table(title: str, leaves: Leaves) -> TextTable:
 
 
 def _leaves(tree: Mapping[str, Any], within: str = "") -> Leaves:
-    found: Leaves = {}
+    texts: Leaves = {}
     for name, value in tree.items():
         if isinstance(value, Mapping):
-            found |= _leaves(value, f"{within}{name} › ")
+            texts |= _leaves(value, f"{within}{name} › ")
         elif value is not None:
-            found[f"{within}{name}"] = str(value)[:_CHARACTERS_MAX]
-    return found
+            texts[f"{within}{name}"] = str(value)[:_CHARACTERS_MAX]
+    return texts

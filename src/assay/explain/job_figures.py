@@ -54,16 +54,16 @@ class JobFigures:
 
 def total(jobs: Sequence[Job], counter: str) -> int | None:
     """Return a counter of Hadoop's own groups over all jobs; None when none has it, or it is below zero somewhere."""
-    found = [value for job in jobs if (value := _of(job, counter)) is not None]
-    return sum(found) if found and min(found) >= 0 else None
+    values = [value for job in jobs if (value := _of(job, counter)) is not None]
+    return sum(values) if values and min(values) >= 0 else None
 
 
 def _of(job: Job, counter: str) -> int | None:
-    groups = (counters for name, counters in job.counters.items() if name.rpartition(".")[2].rpartition("$")[2] in _OWN)
+    groups = (counters for name, counters in job.counters.items() if name.rpartition(".")[2].rpartition("$")[2] in _HADOOP_GROUPS)
     return next((counters[counter] for counters in groups if counter in counters), None)
 
 
-_OWN = ("FileSystemCounter", "TaskCounter", "JobCounter", "FileSystemCounters", "Counter")
+_HADOOP_GROUPS = ("FileSystemCounter", "TaskCounter", "JobCounter", "FileSystemCounters", "Counter")
 """How the names of Hadoop's own groups end, of versions 2 and 3, and of 1 (``Task$Counter``)."""
 
 

@@ -86,7 +86,7 @@ class Limits:
 
     def total_s(self, limit: Resource) -> float:
         """Return how long something was the limit, in all phases together."""
-        return sum(each.time_s for each in self.times if each.limit is limit)
+        return sum(entry.time_s for entry in self.times if entry.limit is limit)
 
 
 def limits_of(run: Run, tasks: Sequence[Task], trace: Trace) -> Limits | None:
@@ -125,7 +125,7 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
     best = shares.argmax(axis=0)
     idle = _idle_phases(run, loads)
     last_start = [max((task.start_s for task in tasks if task.node == node), default=0.0) for node in loads.workers]
-    found = []
+    moments = []
     for step, t_s in enumerate(loads.edges_s[:-1].tolist()):
         anywhere = counts[:, :, step].sum(axis=1)
         for row, node in enumerate(loads.workers):
@@ -136,13 +136,13 @@ def _moments(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[LimitMoment
                 if limit is Resource.NOTHING and Resource.CPU in loads.shares:
                     computing = float(loads.computing[row, step])
                     limit, share = (Resource.CPU, computing) if computing >= BUSY_SHARE else (limit, share)
-                found.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))
+                moments.append(LimitMoment(t_s, node, phases[int(here.argmax())], limit, share))
             elif anywhere.sum() > 0:
                 limit = Resource.CONTAINERS if t_s < last_start[row] else Resource.NO_TASK
-                found.append(LimitMoment(t_s, node, phases[int(anywhere.argmax())], limit, None))
+                moments.append(LimitMoment(t_s, node, phases[int(anywhere.argmax())], limit, None))
             else:
-                found.append(LimitMoment(t_s, node, idle[step], Resource.FIXED, None))
-    return tuple(found)
+                moments.append(LimitMoment(t_s, node, idle[step], Resource.FIXED, None))
+    return tuple(moments)
 
 
 def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
@@ -159,22 +159,22 @@ def _occupied(tasks: Sequence[Task], loads: Loads) -> tuple[list[str], Floats]:
 def _idle_phases(run: Run, loads: Loads) -> list[str]:
     """Return what a step is in which no attempt runs: before a job's first attempt, after its last, or neither."""
     middles = (loads.edges_s[1:] + loads.edges_s[:-1]) / 2
-    found = []
+    phases = []
     for middle in middles.tolist():
         job = next((job for job in run.jobs if job.submit_s <= middle <= job.finish_s), None)
         started = job is not None and middle < (job.submit_s + job.finish_s) / 2
-        found.append("overhead" if job is None else "setup" if started else "cleanup")
-    return found
+        phases.append("overhead" if job is None else "setup" if started else "cleanup")
+    return phases
 
 
 def _bounds(run: Run, tasks: Sequence[Task], loads: Loads) -> tuple[Bound, ...]:
-    found = []
+    bounds = []
     for name, freed in FREED.items():
         if not any(resource in loads.shares for resource in freed):
             continue
         least_s = min(run.duration_s, replayed_s(run, tasks, loads, *_kept(run, tasks, loads, freed)))
-        found.append(Bound(name, least_s, run.duration_s / least_s if least_s > 0 else float("inf")))
-    return tuple(found)
+        bounds.append(Bound(name, least_s, run.duration_s / least_s if least_s > 0 else float("inf")))
+    return tuple(bounds)
 
 
 def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resource]) -> tuple[Floats, Floats]:
@@ -182,15 +182,15 @@ def _kept(run: Run, tasks: Sequence[Task], loads: Loads, freed: Sequence[Resourc
     may have held up, and for work that any worker's may have.
     """
     zero = np.zeros((len(loads.workers), len(loads.edges_s) - 1))
-    busy = np.max([zero, *(loads.shares[one] for one in freed if one in loads.shares)], axis=0)
+    busy = np.max([zero, *(loads.shares[resource] for resource in freed if resource in loads.shares)], axis=0)
     if Resource.CPU in freed:
         busy = np.maximum(busy, loads.waiting_for_cpu)
-    needed = dict(loads.shares) | ({Resource.CPU: _own_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {})
-    others = np.max([zero, *(share for one, share in needed.items() if one not in freed)], axis=0)
+    needed = dict(loads.shares) | ({Resource.CPU: _task_cpu(run, tasks, loads)} if Resource.CPU in loads.shares else {})
+    others = np.max([zero, *(share for resource, share in needed.items() if resource not in freed)], axis=0)
     return np.maximum(1 - busy, others), np.maximum(1 - busy.max(axis=0, keepdims=True), others)
 
 
-def _own_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
+def _task_cpu(run: Run, tasks: Sequence[Task], loads: Loads) -> Floats:
     """Return what share of the CPU the attempts' own CPU time took: of its node, in a lab of the machine of all."""
     used = np.zeros_like(loads.waiting_for_cpu)
     for task in tasks:

@@ -26,15 +26,15 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     """Return which resource was the limit in each phase, and how much faster the run could be at most."""
     rows: list[tuple[str, ...]] = []
     last = ""
-    for each in limits.times:
-        if each.time_s >= 0.05 or each.time_s >= 0.001 * limits.duration_s:
-            part = f"{100 * each.time_s / limits.duration_s:.0f} %"
-            rows.append(("" if each.phase == last else each.phase, LIMIT_TITLES[each.limit], tenths(each.time_s), part))
-            last = each.phase
+    for entry in limits.times:
+        if entry.time_s >= 0.05 or entry.time_s >= 0.001 * limits.duration_s:
+            part = f"{100 * entry.time_s / limits.duration_s:.0f} %"
+            rows.append(("" if entry.phase == last else entry.phase, LIMIT_TITLES[entry.limit], tenths(entry.time_s), part))
+            last = entry.phase
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
     columns = ("phase", "limit", "time (s)", "share")
     by_phase = TextTable("what was the limit (s, mean over the workers)", columns, tuple(rows))
-    bounds = [(_FREED[each.freed], f"{tenths(each.least_s)} s", f"{each.gain_max:.2f}") for each in limits.bounds]
+    bounds = [(_FREED[entry.freed], f"{tenths(entry.least_s)} s", f"{entry.gain_max:.2f}") for entry in limits.bounds]
     headers = ("with", "at least", "times as fast at most")
     return by_phase, TextTable(
         f"bounds of the {limits.origin} {tenths(limits.duration_s)} s", headers, tuple(bounds), limits.rests_on

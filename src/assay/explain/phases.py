@@ -115,14 +115,14 @@ def jobs_of(run: Run, tasks: Sequence[Task]) -> tuple[Job, ...]:
 
 def phases_of_run(run: Run, tasks: Sequence[Task]) -> Breakdown:
     """Return how the run's duration is divided, all its jobs together; no phases where no job is known."""
-    found, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
-    return divide(found, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
+    attempts, jobs = _attempts(run, tasks), [(job.submit_s, job.finish_s) for job in jobs_of(run, tasks)]
+    return divide(attempts, jobs, 0.0, run.duration_s) if jobs else Breakdown(0.0, run.duration_s, (), ())
 
 
 def phases_of_job(job: Job, tasks: Sequence[Task]) -> Breakdown:
     """Return how the time from a job's submission to its end is divided; ``tasks`` are its own."""
-    found = [phase for task in tasks for phase in task_phases(task)]
-    return divide(found, [(job.submit_s, job.finish_s)], job.submit_s, job.finish_s)
+    attempts = [phase for task in tasks for phase in task_phases(task)]
+    return divide(attempts, [(job.submit_s, job.finish_s)], job.submit_s, job.finish_s)
 
 
 def _attempts(run: Run, tasks: Sequence[Task]) -> list[Phase]:
@@ -142,23 +142,23 @@ def _cut(phases: Sequence[Phase], start_s: float, end_s: float) -> list[Phase]:
     return [phase for phase in cut if phase.end_s > phase.start_s]
 
 
-def _idle_phases(found: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
+def _idle_phases(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]]) -> list[Phase]:
     """Return setup and cleanup of each job: until its first, and from its last attempt on."""
     idle = []
     for submit_s, finish_s in jobs:
-        own = _cut(found, submit_s, finish_s)
-        first_s = min((phase.start_s for phase in own), default=finish_s)
-        last_s = max((phase.end_s for phase in own), default=finish_s)
+        in_job = _cut(attempts, submit_s, finish_s)
+        first_s = min((phase.start_s for phase in in_job), default=finish_s)
+        last_s = max((phase.end_s for phase in in_job), default=finish_s)
         idle += [Phase("setup", submit_s, first_s), Phase("cleanup", last_s, finish_s)]
     return idle
 
 
-def divide(found: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
+def divide(attempts: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s: float, end_s: float) -> Breakdown:
     """Divide the time from ``start_s`` to ``end_s`` among the phases of ``found``, one entry for each attempt in one.
 
     ``jobs``: submission and end of each. What lies outside the interval is cut off.
     """
-    active = _cut(found, start_s, end_s)
+    active = _cut(attempts, start_s, end_s)
     idle = _cut(_idle_phases(active, jobs), start_s, end_s)
     if end_s <= start_s:
         return Breakdown(start_s, end_s, (), ())
@@ -182,10 +182,10 @@ def divide(found: Sequence[Phase], jobs: Sequence[tuple[float, float]], start_s:
 def _count(np: Any, counts: Any, times: Any, names: list[str], phases: Sequence[Phase]) -> None:
     """Add to ``counts`` (phase by stretch of time that begins at one of ``times``) how many of ``phases`` are there."""
     row = {name: number for number, name in enumerate(names)}
-    own = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
+    phase_rows = np.fromiter((row[phase.name] for phase in phases), dtype=np.int64, count=len(phases))
     for ends, change in ((phase.start_s for phase in phases), 1), ((phase.end_s for phase in phases), -1):
         at = np.searchsorted(times, np.fromiter(ends, dtype=np.float64, count=len(phases)))
-        np.add.at(counts, (own, at), change)
+        np.add.at(counts, (phase_rows, at), change)
     np.cumsum(counts, axis=1, out=counts)
 
 
@@ -212,23 +212,23 @@ def _breakdown(np: Any, counts: Any, times: Any, names: list[str]) -> Breakdown:
             span = float(times[at[0]]), float(times[at[-1] + 1])
             active_s = float(lengths_s[at].sum())
             phases.append(PhaseTime(name, *span, active_s, alone_s[name], float(shares_s[number])))
-    overlaps.sort(key=lambda each: -each.duration_s)
+    overlaps.sort(key=lambda overlap: -overlap.duration_s)
     return Breakdown(float(times[0]), float(times[-1]), tuple(phases), tuple(overlaps))
 
 
 def occupancy(run: Run, tasks: Sequence[Task], step_s: float) -> tuple[Occupancy, ...]:
     """Return how many attempts were in each phase over the run, in steps from its start; empty without any."""
-    found = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
-    if not found:
+    attempts = _cut([phase for task in tasks for phase in task_phases(task)], 0.0, run.duration_s)
+    if not attempts:
         return ()
     import numpy as np  # imported here: only charts need it
 
     steps = max(1, math.ceil(run.duration_s / step_s))
     edges = np.arange(steps + 1) * step_s
     series = []
-    for name in sorted({phase.name for phase in found}, key=rank):
+    for name in sorted({phase.name for phase in attempts}, key=rank):
         busy_s = np.zeros(steps)
-        for phase in (phase for phase in found if phase.name == name):
+        for phase in (phase for phase in attempts if phase.name == name):
             first, last = int(phase.start_s / step_s), min(steps, int(phase.end_s / step_s) + 1)
             until_s, from_s = np.minimum(edges[first + 1 : last + 1], phase.end_s), edges[first:last]
             busy_s[first:last] += np.maximum(until_s - np.maximum(from_s, phase.start_s), 0.0)

@@ -110,14 +110,14 @@ def _over(value: float | None, reference: float | None) -> float | None:
 def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
     if reference is None:
         return row
-    both_told = row.stored_bytes is not None and reference.stored_bytes is not None
-    output = (row.stored_bytes, reference.stored_bytes) if both_told else (row.output_bytes, reference.output_bytes)
-    shares_told = row.cpu_busy_share is not None and reference.cpu_busy_share is not None
-    cpu = (row.cpu_busy_share, reference.cpu_busy_share) if shares_told else (row.cpu_s_per_s, reference.cpu_s_per_s)
-    told = {each: getattr(row, each) for each in ProfileRow.__dataclass_fields__}
+    both_recorded = row.stored_bytes is not None and reference.stored_bytes is not None
+    output = (row.stored_bytes, reference.stored_bytes) if both_recorded else (row.output_bytes, reference.output_bytes)
+    shares_recorded = row.cpu_busy_share is not None and reference.cpu_busy_share is not None
+    cpu = (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
+    values = {name: getattr(row, name) for name in ProfileRow.__dataclass_fields__}
     shuffled = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
     return ProfileRow(
-        **told
+        **values
         | {
             "input_ratio": _over(row.input_bytes, reference.input_bytes),
             "shuffle_ratio": _over(shuffled, reference.shuffle_bytes),
@@ -138,7 +138,7 @@ def profile(runs: Sequence[Run], *, reference: str = REFERENCE) -> Profile:
     rows = []
     for key, by_workload in groups.items():
         context = ", ".join(part for part in (key[0] if clusters else "", key[5]) if part)
-        own = [_row(members, context) for members in by_workload.values()]
-        to = next((row for row in own if row.workload == reference), None)
-        rows += [_against(row, to) for row in own]
+        profile_rows = [_row(members, context) for members in by_workload.values()]
+        to = next((row for row in profile_rows if row.workload == reference), None)
+        rows += [_against(row, to) for row in profile_rows]
     return Profile(reference, tuple(rows))

@@ -17,16 +17,16 @@ from assay.statistics import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class _Shrunk:
+class _ShrunkWork:
     """The running sums of what stays, by worker: for own devices' work, and for any worker's."""
 
     loads: Loads
-    own: Floats
+    local: Floats
     everywhere: Floats
 
     def local_s(self, node: str, start_s: float, end_s: float) -> float:
         """Return what stays of a span of work that only the node's own devices held up."""
-        return self._of(self.own, node, start_s, end_s)
+        return self._of(self.local, node, start_s, end_s)
 
     def remote_s(self, node: str, start_s: float, end_s: float) -> float:
         """Return what stays of a span in which other workers' devices held up the work as well."""
@@ -45,11 +45,11 @@ class _Shrunk:
         return float(high - low) + outside_s
 
 
-def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, own: Floats, everywhere: Floats) -> float:
+def replayed_s(run: Run, tasks: Sequence[Task], loads: Loads, task_load: Floats, everywhere: Floats) -> float:
     """Return how long the run takes when of each second on a worker only these shares stay."""
     start = np.zeros((len(loads.workers), 1))
-    sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (own, everywhere)]
-    shrunk = _Shrunk(loads, sums[0], sums[1])
+    sums = [np.hstack((start, np.cumsum(part * loads.steps_s, axis=1))) for part in (task_load, everywhere)]
+    shrunk = _ShrunkWork(loads, sums[0], sums[1])
     now_s = before_s = 0.0
     for job in sorted(jobs_of(run, tasks), key=lambda job: job.submit_s):
         attempts = [task for task in tasks if task.job_id == job.job_id] if len(run.jobs) > 1 else list(tasks)
@@ -63,27 +63,27 @@ def _stage(task: Task) -> str:
     return task.task_id.partition(".")[0] if task.kind not in ("map", "reduce") else task.kind
 
 
-def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _Shrunk, submit_s: float) -> float:
+def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _ShrunkWork, submit_s: float) -> float:
     """Return when the job that now begins at ``submit_s`` ends."""
     ends: dict[str, float] = {}
     free: dict[str, list[tuple[float, float]]] = {}  # node to containers: when each became free, and when it does now
     done: list[tuple[float, float, str]] = []  # when an attempt of a stage ended, and when it does now
-    own_disks = _maps_read_their_own(job)
+    local_disks = _maps_read_local_disks(job)
     copies_until = max((task.end_s for task in attempts if task.kind == "map"), default=0.0)
     # Maps first: a reduce's shuffle ends after the last of them, wherever that began.
     for task in sorted(attempts, key=lambda task: (task.kind == "reduce", task.start_s, task.attempt_id)):
         events = [(job.submit_s, submit_s)]
-        own = free.setdefault(task.node, [])
-        usable = [container for container in own if container[0] <= task.start_s]
+        slots = free.setdefault(task.node, [])
+        usable = [container for container in slots if container[0] <= task.start_s]
         if usable:
             events.append(max(usable))
-            own.remove(max(usable))
+            slots.remove(max(usable))
         events += [(end, now) for end, now, stage in done if end <= task.start_s and stage != _stage(task)][-1:]
         waited_from, begin_s = max(events)
         begin_s = max(now for _, now in events) + shrunk.idle_s(waited_from, task.start_s)
         maps_now_s = max((now for _, now, s in done if s == "map"), default=0.0)
-        end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), own_disks=own_disks)
-        own.append((task.end_s, end_s))
+        end_s = _end_s(task, begin_s, shrunk, (copies_until, maps_now_s), local_disks=local_disks)
+        slots.append((task.end_s, end_s))
         if task.status == "succeeded":
             ends[task.attempt_id] = end_s
             done.append((task.end_s, end_s, _stage(task)))
@@ -94,17 +94,17 @@ def _job_end_s(job: Job, attempts: Sequence[Task], shrunk: _Shrunk, submit_s: fl
     return max(ends.values()) + shrunk.idle_s(last_s, job.finish_s)
 
 
-def _maps_read_their_own(job: Job) -> bool:
+def _maps_read_local_disks(job: Job) -> bool:
     """Say whether every map of a job is known to have read from its own node's disks."""
     counted = job.counters.get("org.apache.hadoop.mapreduce.JobCounter", {})
     return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
 
 
-def _end_s(task: Task, begin_s: float, shrunk: _Shrunk, maps_end: tuple[float, float], *, own_disks: bool) -> float:
+def _end_s(task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool) -> float:
     """Return when an attempt that begins at ``begin_s`` ends. ``maps_end``: when the last map ended, and does now."""
     now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
     for phase in task_phases(task):
-        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and own_disks)
+        local = phase.name == "merge" or (phase.name == "map" and not task.hdfs_write_bytes and local_disks)
         stays = shrunk.local_s if local else shrunk.remote_s
         if phase.name == "shuffle" and phase.end_s >= maps_end_s > phase.start_s:
             now_s = max(now_s, maps_now_s) + stays(task.node, maps_end_s, phase.end_s)

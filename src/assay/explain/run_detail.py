@@ -62,14 +62,14 @@ def replication_of(run: Run) -> int | None:
     A program with an option of its own for that (TeraSort's) writes one, whatever HDFS keeps; assay tells it to write
     the plan's, unless the plan sets that option too. Some workloads always write one.
     """
-    told = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
-    own, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
+    recorded = run.parameters.get(_REPLICATION) or run.recorded.parameters.get(_REPLICATION)
+    is_example, program = "program" in run.workload_parameters, run.workload_parameters.get("program", run.workload)
     workload = workloads().get(program)
     if workload is not None and workload.copies_parameter:
-        told = run.parameters.get(workload.copies_parameter, told if own else None)
-    elif own and workload is not None and workload.copies:
-        told = str(workload.copies)
-    return int(told) if isinstance(told, str) and told.isdecimal() and int(told) else None
+        recorded = run.parameters.get(workload.copies_parameter, recorded if is_example else None)
+    elif is_example and workload is not None and workload.copies:
+        recorded = str(workload.copies)
+    return int(recorded) if isinstance(recorded, str) and recorded.isdecimal() and int(recorded) else None
 
 
 def _asked(figures: JobFigures, replication: int | None) -> tuple[Demand, ...]:
@@ -89,8 +89,8 @@ def run_detail(run: Run, tasks: Sequence[Task], trace: Trace) -> RunDetail:
     jobs = jobs_of(run, tasks)
     details = []
     for job in jobs:
-        own = [task for task in tasks if task.job_id == job.job_id] if len(jobs) > 1 else list(tasks)
-        details.append(JobDetail(job, phases_of_job(job, own), summarise_kinds(own), job_figures([job])))
+        job_tasks = [task for task in tasks if task.job_id == job.job_id] if len(jobs) > 1 else list(tasks)
+        details.append(JobDetail(job, phases_of_job(job, job_tasks), summarise_kinds(job_tasks), job_figures([job])))
     figures, observation = job_figures(jobs), Observation.of(run, tasks, trace)
     replication, nodes, devices = replication_of(run), observation.nodes(tasks), observation.devices()
     used = {use.device for use in devices if use.purpose is not Purpose.NONE}
@@ -115,15 +115,15 @@ def request_limits_note(details: Iterable[RunDetail]) -> str | None:
     if not limits:
         return None
     sizes = dict.fromkeys(size for size, _ in limits)
-    each = ", ".join(
+    by_device = ", ".join(
         f"{size / 1024:g} KiB on {' and '.join(name for other, name in limits if other == size)}" for size in sizes
     )
-    return f"The lab's largest request is {each} (docs/lab.md): by its scale, not by what ran."
+    return f"The lab's largest request is {by_device} (docs/lab.md): by its scale, not by what ran."
 
 
 def detail_metrics(detail: RunDetail) -> dict[str, float]:
     """Return the figures of ``detail`` that become metrics of its run, under names that end in their unit."""
-    found: dict[str, float | None] = {f"phase_{each.name}_s": each.share_s for each in detail.breakdown.phases}
+    metrics: dict[str, float | None] = {f"phase_{phase.name}_s": phase.share_s for phase in detail.breakdown.phases}
     figures = detail.figures
     for name in (
         "hdfs_read_bytes",
@@ -138,47 +138,47 @@ def detail_metrics(detail: RunDetail) -> dict[str, float]:
         "cpu_s",
         "gc_s",
     ):
-        found[name] = getattr(figures, name)
-    found |= _task_metrics([kind for job in detail.jobs for kind in job.kinds])
-    found |= _device_metrics(detail)
-    return {name: float(value) for name, value in (found | detail.imbalances).items() if value is not None}
+        metrics[name] = getattr(figures, name)
+    metrics |= _task_metrics([kind for job in detail.jobs for kind in job.kinds])
+    metrics |= _device_metrics(detail)
+    return {name: float(value) for name, value in (metrics | detail.imbalances).items() if value is not None}
 
 
 def _task_metrics(kinds: Sequence[KindSummary]) -> Mapping[str, float | None]:
     """Return counts over all jobs; waves are those of the job that has most of them."""
-    found: dict[str, float | None] = {}
+    metrics: dict[str, float | None] = {}
     for name in dict.fromkeys(kind.kind for kind in kinds):
-        own = [kind for kind in kinds if kind.kind == name]
-        found[f"{name}_tasks"] = sum(kind.tasks for kind in own)
-        found[f"{name}_waves"] = max(kind.waves for kind in own)
-        found[f"{name}_stragglers"] = sum(len(kind.stragglers) for kind in own)
-        found[f"{name}_attempts_failed"] = sum(kind.failed for kind in own)
+        matching = [kind for kind in kinds if kind.kind == name]
+        metrics[f"{name}_tasks"] = sum(kind.tasks for kind in matching)
+        metrics[f"{name}_waves"] = max(kind.waves for kind in matching)
+        metrics[f"{name}_stragglers"] = sum(len(kind.stragglers) for kind in matching)
+        metrics[f"{name}_attempts_failed"] = sum(kind.failed for kind in matching)
     collected = [kind for kind in kinds if kind.gc_s is not None and kind.gc_s >= 0]
     busy_s = sum(kind.busy_s for kind in collected)
     if busy_s > 0:
-        found["gc_share"] = sum(kind.gc_s or 0.0 for kind in collected) / busy_s
-    return found
+        metrics["gc_share"] = sum(kind.gc_s or 0.0 for kind in collected) / busy_s
+    return metrics
 
 
 def _device_metrics(detail: RunDetail) -> Mapping[str, float | None]:
     used = [use for use in detail.devices if use.purpose is not Purpose.NONE]
-    found: dict[str, float | None] = {}
+    metrics: dict[str, float | None] = {}
     if used:
         everything = together([use.transfers for use in used])
-        found["disk_read_bytes_per_request"] = everything.read_request_bytes
-        found["disk_write_bytes_per_request"] = everything.write_request_bytes
-        found["disk_read_await_ms"] = _ms(everything.read_await_s)
-        found["disk_write_await_ms"] = _ms(everything.write_await_s)
+        metrics["disk_read_bytes_per_request"] = everything.read_request_bytes
+        metrics["disk_write_bytes_per_request"] = everything.write_request_bytes
+        metrics["disk_read_await_ms"] = _ms(everything.read_await_s)
+        metrics["disk_write_await_ms"] = _ms(everything.write_await_s)
         busiest = [use.busy_share for use in used if use.busy_share is not None]
-        found["disk_busy_max_share"] = max(busiest) if busiest else None
-    for each in detail.by_purpose:
-        if each.purpose in (Purpose.HDFS, Purpose.INTERMEDIATE, Purpose.SHARED):
-            name = f"{each.purpose}_disk"
-            found[f"{name}_read_bytes"] = each.transfers.read_bytes
-            found[f"{name}_write_bytes"] = each.transfers.write_bytes
-            found[f"{name}_read_bytes_per_request"] = each.transfers.read_request_bytes
-            found[f"{name}_write_bytes_per_request"] = each.transfers.write_request_bytes
-    return found
+        metrics["disk_busy_max_share"] = max(busiest) if busiest else None
+    for purpose_use in detail.by_purpose:
+        if purpose_use.purpose in (Purpose.HDFS, Purpose.INTERMEDIATE, Purpose.SHARED):
+            name = f"{purpose_use.purpose}_disk"
+            metrics[f"{name}_read_bytes"] = purpose_use.transfers.read_bytes
+            metrics[f"{name}_write_bytes"] = purpose_use.transfers.write_bytes
+            metrics[f"{name}_read_bytes_per_request"] = purpose_use.transfers.read_request_bytes
+            metrics[f"{name}_write_bytes_per_request"] = purpose_use.transfers.write_request_bytes
+    return metrics
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -46,7 +46,7 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
 
     ``files``: the bundle's, with their sizes in bytes.
     """
-    found = {
+    sections = {
         "configuration": TextTable.of_pairs("configuration", _configuration(run)),
         "simulation": simulation_table(run),
         "phases": TextTable("phases", ("phase (s)", "begins", "ends", "takes"), tuple(map(_phase_cells, run.phases))),
@@ -67,18 +67,18 @@ def run_sections(run: Run, detail: RunDetail, files: Mapping[str, int]) -> dict[
         "sources": TextTable.of_pairs("where it came from", _other_sources(run, detail)),
         "files": TextTable.of_pairs("files in the bundle", {name: format_bytes(n) for name, n in files.items()}),
     }
-    return {name: table for name, table in found.items() if table}
+    return {name: table for name, table in sections.items() if table}
 
 
 def simulation_table(run: Run) -> TextTable:
     """Return what a simulated run rests on: its interval, its profile, what was assumed; empty for any other run."""
-    told = run.environment.get("simulation")
-    if not isinstance(told, dict):
+    facts = run.environment.get("simulation")
+    if not isinstance(facts, dict):
         return TextTable("simulated")
     low, high = run.metrics.get(SIMULATED_LOW_S), run.metrics.get(SIMULATED_HIGH_S)
     notes = [f"nine of ten run times lie between {tenths(low)} and {tenths(high)} s"] if low and high else []
-    notes.append(f"profile {told.get('profile')}: {told.get('learned')}; seed {told.get('seed')}")
-    return TextTable("simulated", notes=(*notes, *(str(words) for words in told.get("assumptions", ()))))
+    notes.append(f"profile {facts.get('profile')}: {facts.get('learned')}; seed {facts.get('seed')}")
+    return TextTable("simulated", notes=(*notes, *(str(words) for words in facts.get("assumptions", ()))))
 
 
 def cold_text(run: Run) -> str:
@@ -106,12 +106,12 @@ def _phase_cells(phase: Phase) -> tuple[str, ...]:
 def metrics_table(run: Run, detail: RunDetail) -> TextTable:
     """Return the metrics that no other section shows, by what they are of, each with its source."""
     shown = _metrics_shown(run, detail)
-    rows, last, told = [], "", ""
+    rows, last, note = [], "", ""
     for name in sorted(shown, key=lambda name: METRIC_GROUPS.index(metric_group(name))):
         group, source = metric_group(name), run.sources.get(name, "")
-        where = _AS_ABOVE if source and source == told else _from(source)
+        where = _AS_ABOVE if source and source == note else _from(source)
         rows.append(("" if group == last else group, *metric_text(name, shown[name]), where))
-        last, told = group, source
+        last, note = group, source
     return TextTable("metrics", (), tuple(rows))
 
 
@@ -160,7 +160,7 @@ def phase_table(breakdown: Breakdown, title: str, *, overlaps: bool = False) -> 
     if rows:
         rows.append(("all", tenths(breakdown.start_s), tenths(breakdown.end_s), "", "", tenths(whole_s), "100 %"))
     shown = breakdown.overlaps[:_OVERLAPS_MAX] if overlaps else ()
-    notes = [f"{' and '.join(each.names)} at once: {format_duration(each.duration_s)}" for each in shown]
+    notes = [f"{' and '.join(overlap.names)} at once: {format_duration(overlap.duration_s)}" for overlap in shown]
     hidden = len(breakdown.overlaps) - len(shown)
     if overlaps and hidden:
         notes.append(f"and {hidden} shorter overlap{'s' if hidden > 1 else ''}")
@@ -172,15 +172,15 @@ def jobs_table(detail: RunDetail) -> TextTable:
     """Return one line for each job of a run that has several."""
     rows = tuple(
         (
-            each.job.job_id,
-            each.job.name[:24],
-            tenths(each.job.submit_s),
-            tenths(each.job.finish_s - each.job.submit_s),
-            str(each.job.maps),
-            str(each.job.reduces),
-            each.job.status,
+            job_detail.job.job_id,
+            job_detail.job.name[:24],
+            tenths(job_detail.job.submit_s),
+            tenths(job_detail.job.finish_s - job_detail.job.submit_s),
+            str(job_detail.job.maps),
+            str(job_detail.job.reduces),
+            job_detail.job.status,
         )
-        for each in detail.jobs
+        for job_detail in detail.jobs
     )
     headers = ("job", "name", "at (s)", "took (s)", "maps", "reduces", "")
     return TextTable("jobs", headers, rows if len(rows) > 1 else ())
@@ -189,7 +189,7 @@ def jobs_table(detail: RunDetail) -> TextTable:
 def kinds_table(detail: RunDetail) -> TextTable:
     """Return the tasks by job and kind, and the worst stragglers."""
     several = len(detail.jobs) > 1
-    kinds = [kind for each in detail.jobs for kind in each.kinds]
+    kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
     rows = tuple(
         (
             f"{kind.kind} {_short(kind.job_id)}" if several else kind.kind,
@@ -210,13 +210,13 @@ def kinds_table(detail: RunDetail) -> TextTable:
 
 
 def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
-    found = sorted(((each, kind) for kind in kinds for each in kind.stragglers), key=lambda pair: -pair[0].ratio)
-    for each, kind in found[:_STRAGGLERS_MAX]:
-        name = _short(each.attempt_id) or f"a {kind.kind}"
-        where = f" on {each.node}" if each.node else ""
-        yield f"slow: {name}{where} took {format_duration(each.duration_s)}, {each.ratio:.1f} times its kind's median"
-    if len(found) > _STRAGGLERS_MAX:
-        yield f"and {len(found) - _STRAGGLERS_MAX} more slow ones: --tasks lists all attempts"
+    stragglers = sorted(((straggler, kind) for kind in kinds for straggler in kind.stragglers), key=lambda pair: -pair[0].ratio)
+    for straggler, kind in stragglers[:_STRAGGLERS_MAX]:
+        name = _short(straggler.attempt_id) or f"a {kind.kind}"
+        where = f" on {straggler.node}" if straggler.node else ""
+        yield f"slow: {name}{where} took {format_duration(straggler.duration_s)}, {straggler.ratio:.1f} times its kind's median"
+    if len(stragglers) > _STRAGGLERS_MAX:
+        yield f"and {len(stragglers) - _STRAGGLERS_MAX} more slow ones: --tasks lists all attempts"
 
 
 def _short(name: str) -> str:
@@ -238,11 +238,11 @@ def data_table(detail: RunDetail) -> TextTable:
             f"{f.maps_node_local or 0:,} on a node with the data, {f.maps_rack_local or 0:,} in its rack, "
             f"{f.maps_off_rack or 0:,} elsewhere"
         )
-    kinds = [kind for each in detail.jobs for kind in each.kinds]
+    kinds = [kind for job_detail in detail.jobs for kind in job_detail.kinds]
     gc_s = f.gc_s if f.gc_s is not None else _sum([kind.gc_s for kind in kinds])
     cpu_s = f.cpu_s if f.cpu_s is not None else _sum([kind.cpu_s for kind in kinds])
     busy_s = sum(kind.busy_s for kind in kinds)
-    found = {
+    totals = {
         "read from HDFS": None if f.hdfs_read_bytes is None else format_bytes(f.hdfs_read_bytes),
         "map output": None if f.map_output_bytes is None else format_bytes(f.map_output_bytes),
         "shuffled": None if f.shuffle_bytes is None else format_bytes(f.shuffle_bytes),
@@ -254,7 +254,7 @@ def data_table(detail: RunDetail) -> TextTable:
         if gc_s is None
         else format_duration(gc_s) + (f", {100 * gc_s / busy_s:.2g} % of the attempts' time" if busy_s > 0 else ""),
     }
-    return TextTable.of_pairs("data", {name: text for name, text in found.items() if text is not None})
+    return TextTable.of_pairs("data", {name: text for name, text in totals.items() if text is not None})
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -307,7 +307,7 @@ def _merged(merges: float | None, requests: float | None) -> str:
 def purposes_table(detail: RunDetail) -> TextTable:
     """Return bytes and request sizes by purpose, beside what the jobs' counters asked for."""
     measured = {use.purpose: use for use in detail.by_purpose}
-    asked = {each.purpose: each for each in detail.asked}
+    asked = {demand.purpose: demand for demand in detail.asked}
     order = [purpose for purpose in Purpose if purpose in measured or (purpose in asked and measured)]
     rows = []
     for purpose in order:
@@ -363,7 +363,7 @@ def nodes_table(detail: RunDetail) -> TextTable:
 
 def tasks_table(tasks: Sequence[Task], detail: RunDetail) -> TextTable:
     """Return every attempt, times in seconds from the run's start."""
-    slow = {each.attempt_id for job in detail.jobs for kind in job.kinds for each in kind.stragglers}
+    slow = {straggler.attempt_id for job in detail.jobs for kind in job.kinds for straggler in kind.stragglers}
     rows = tuple(
         (
             _short(task.attempt_id or task.task_id),

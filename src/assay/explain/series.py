@@ -124,10 +124,10 @@ def series_of(
     for row in rows:
         by_name.setdefault((node[row], subject[row], metric[row]), []).append(int(row))
     t_s, values = np.asarray(trace.t_s, dtype=np.float64), np.asarray(trace.value, dtype=np.float64)
-    found = []
-    for name, places in sorted(by_name.items()):
-        counter = trace.counter[places[0]]
-        order = np.asarray(places)[np.argsort(t_s[places], kind="stable")]
+    series = []
+    for name, positions in sorted(by_name.items()):
+        counter = trace.counter[positions[0]]
+        order = np.asarray(positions)[np.argsort(t_s[positions], kind="stable")]
         at, drawn = (rates if counter else _as_they_are)(t_s[order], values[order])
         inside = np.ones(len(at), dtype=np.bool_)
         if start_s is not None:
@@ -137,8 +137,8 @@ def series_of(
         at, drawn = at[inside], drawn[inside]
         few_t, few = thinned(at, drawn, min(windows, WINDOWS_MAX))
         unit, scale = unit_of(name[1], name[2], counter=counter)
-        found.append(Series(*name, unit, counter, len(at), tuple(few_t.tolist()), tuple((few * scale).tolist())))
-    return found
+        series.append(Series(*name, unit, counter, len(at), tuple(few_t.tolist()), tuple((few * scale).tolist())))
+    return series
 
 
 def _as_they_are(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:

@@ -65,16 +65,16 @@ def executors_table(run: Run) -> TextTable:
     """Return what the executors did, collected and used at most."""
     rows = tuple(
         (
-            one.executor_id,
-            one.node,
-            NOTHING if one.cores is None else str(one.cores),
-            str(one.attempts),
-            f"{tenths(one.busy_s)} s",
-            share(one.gc_s / one.busy_s) if one.busy_s > 0 else NOTHING,
-            _bytes(one.spilled_bytes),
-            NOTHING if one.peak_heap_bytes is None else format_bytes(one.peak_heap_bytes),
+            executor.executor_id,
+            executor.node,
+            NOTHING if executor.cores is None else str(executor.cores),
+            str(executor.attempts),
+            f"{tenths(executor.busy_s)} s",
+            share(executor.gc_s / executor.busy_s) if executor.busy_s > 0 else NOTHING,
+            _bytes(executor.spilled_bytes),
+            NOTHING if executor.peak_heap_bytes is None else format_bytes(executor.peak_heap_bytes),
         )
-        for one in run.executors
+        for executor in run.executors
     )
     headers = ("executor", "node", "cores", "attempts", "busy", "GC", "spilled", "peak heap")
     return TextTable("executors", headers, rows)

@@ -112,14 +112,14 @@ def _summary(job_id: str, kind: str, attempts: Sequence[Task], ready_s: float) -
         hdfs_write_bytes=sum(task.hdfs_write_bytes for task in attempts),
         local_read_bytes=sum(task.local_read_bytes for task in attempts),
         local_write_bytes=sum(task.local_write_bytes for task in attempts),
-        spilled_records=_told([task.spilled_records for task in succeeded]),
-        cpu_s=_told([task.cpu_s for task in attempts]),
-        gc_s=_told([task.gc_s for task in attempts]),
+        spilled_records=_first_known([task.spilled_records for task in succeeded]),
+        cpu_s=_first_known([task.cpu_s for task in attempts]),
+        gc_s=_first_known([task.gc_s for task in attempts]),
         busy_s=sum(max(0.0, task.end_s - task.start_s) for task in attempts),
     )
 
 
-def _told(values: Sequence[_Number | None]) -> _Number | None:
+def _first_known(values: Sequence[_Number | None]) -> _Number | None:
     known = [value for value in values if value is not None]
     return sum(known[1:], known[0]) if known else None
 
@@ -134,7 +134,7 @@ def _stragglers(succeeded: Sequence[Task], ready_s: float) -> tuple[Straggler, .
         for task, duration_s in zip(succeeded, durations, strict=True)
         if middle > 0 and duration_s > STRAGGLER_RATIO * middle
     ]
-    return tuple(sorted(slow, key=lambda each: -each.ratio))
+    return tuple(sorted(slow, key=lambda straggler: -straggler.ratio))
 
 
 def lanes(tasks: Sequence[Task]) -> list[LaneTask]:
@@ -165,14 +165,14 @@ class Timeline:
 def timeline(tasks: Sequence[Task]) -> Timeline:
     """Return the lanes of as many nodes as fit one drawing, one of them at least."""
     placed = lanes(tasks)
-    names = sorted({each.node for each in placed})
+    names = sorted({placed_task.node for placed_task in placed})
     shown: list[LaneTask] = []
     lanes_shown = nodes_shown = 0
     for name in names:
-        own = [each for each in placed if each.node == name][:ATTEMPTS_SHOWN_MAX]
-        lanes_shown += max(each.lane for each in own) + 1
-        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown) + len(own) > ATTEMPTS_SHOWN_MAX):
+        on_node = [placed_task for placed_task in placed if placed_task.node == name][:ATTEMPTS_SHOWN_MAX]
+        lanes_shown += max(placed_task.lane for placed_task in on_node) + 1
+        if nodes_shown and (lanes_shown > LANES_SHOWN_MAX or len(shown) + len(on_node) > ATTEMPTS_SHOWN_MAX):
             break
-        shown += own
+        shown += on_node
         nodes_shown += 1
     return Timeline(tuple(shown), len(names), nodes_shown)

@@ -71,8 +71,8 @@ def transfers(tasks: Iterable[Task], bytes_of: Callable[[Task], int]) -> list[Tr
 
 def at_once_max(spans: Sequence[Task | Transfer | CountedStream]) -> int:
     """Return the largest number of attempts, or of streams, that went on at the same time."""
-    running = [one for one in spans if one.end_s > one.start_s]
-    changes = sorted([(one.start_s, 1) for one in running] + [(one.end_s, -1) for one in running])
+    running = [span for span in spans if span.end_s > span.start_s]
+    changes = sorted([(span.start_s, 1) for span in running] + [(span.end_s, -1) for span in running])
     return max(accumulate((change for _, change in changes), initial=0))
 
 

@@ -47,8 +47,8 @@ _WINDOWS = (40, 300)
 
 def groups_of(views: Iterable[str]) -> dict[str, str]:
     """Return the groups, name to title, that ``views`` are of."""
-    found = {TRACE_VIEWS[name].group for name in views}
-    return {name: title for name, title in GROUPS.items() if name in found}
+    groups = {TRACE_VIEWS[name].group for name in views}
+    return {name: title for name, title in GROUPS.items() if name in groups}
 
 
 def windows_for(trace: Trace) -> int:
@@ -60,14 +60,14 @@ def windows_for(trace: Trace) -> int:
 
 def busiest(series: Sequence[Series], most: int = LINES_MAX) -> list[Series]:
     """Return the ``most`` series with the highest peaks, in the order given."""
-    peaks = sorted(range(len(series)), key=lambda place: -max(series[place].values, default=0.0))[:most]
-    return [series[place] for place in sorted(peaks)]
+    peaks = sorted(range(len(series)), key=lambda index: -max(series[index].values, default=0.0))[:most]
+    return [series[index] for index in sorted(peaks)]
 
 
 def views_of(traces: Iterable[Trace]) -> dict[str, str]:
     """Return the views, name to title, that any of the traces has."""
-    found = {pair for trace in traces for pair in set(zip(trace.subject, trace.metric, strict=True))}
-    return {name: view.title for name, view in TRACE_VIEWS.items() if any(view.has(*pair) for pair in found)}
+    pairs = {pair for trace in traces for pair in set(zip(trace.subject, trace.metric, strict=True))}
+    return {name: view.title for name, view in TRACE_VIEWS.items() if any(view.has(*pair) for pair in pairs)}
 
 
 def lines_of(
@@ -85,7 +85,7 @@ def lines_of(
     series = series_of(
         trace, nodes=nodes, subjects=subjects, metrics=(view.metric,), start_s=start_s, end_s=end_s, windows=windows
     )
-    return [one for one in series if any(one.values)] or series
+    return [line for line in series if any(line.values)] or series
 
 
 def names_shown(trace: Trace, view: TraceView) -> tuple[list[str], list[str]]:

@@ -50,13 +50,13 @@ def counter_growth(samples: Sequence[tuple[float, float]], grid_s: Sequence[floa
 def _disk_samples(
     trace: Trace, nodes: frozenset[str] | None
 ) -> dict[tuple[str, str], dict[str, list[tuple[float, float]]]]:
-    found: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
+    samples: dict[tuple[str, str], dict[str, list[tuple[float, float]]]] = {}
     rows = zip(trace.t_s, trace.node, trace.subject, trace.metric, trace.value, strict=True)
     for t_s, node, subject, metric, value in rows:
         if subject.startswith(_PREFIX) and metric in _DIRECTIONS and (nodes is None or node in nodes):
-            series = found.setdefault((subject.removeprefix(_PREFIX), _DIRECTIONS[metric]), {})
+            series = samples.setdefault((subject.removeprefix(_PREFIX), _DIRECTIONS[metric]), {})
             series.setdefault(node, []).append((t_s, value))
-    return found
+    return samples
 
 
 def grid_step_s(duration_s: float) -> float:

@@ -38,7 +38,7 @@ REPEATED_RATIO = 1.25
 MODELLED_Z = 6.0
 MODELLED_RATIO = 1.5
 """A model of main effects misses what factors do to each other, so it must be further off to be believed."""
-FEW_BYTES_OWN = 0.5
+FEW_BYTES_OF_REPETITIONS = 0.5
 FEW_BYTES_WORK = 0.25
 """Below these shares of the median of its repetitions, or of all runs of the same work, a run moved too few bytes."""
 FEW_BYTES_TRAFFIC_SHARE = 0.01
@@ -74,10 +74,10 @@ class Anomaly:
     row: int
     """Its number in the repository's index."""
     kind: Kind
-    found: float
+    observed: float
     expected: float
     quantity: str
-    """What ``found`` and ``expected`` are: ``duration_s``, or a metric's name."""
+    """What ``observed`` and ``expected`` are: ``duration_s``, or a metric's name."""
     z: float | None
     """How many robust standard deviations apart; None where that is not how it was found."""
     repetitions: int
@@ -94,7 +94,7 @@ class Anomalies:
     kinds: tuple[Kind, ...]
     """What ``kind`` counts in."""
     kind: Ints
-    found: Floats
+    observed: Floats
     expected: Floats
     quantities: tuple[str, ...]
     quantity: Ints
@@ -118,42 +118,42 @@ class Anomalies:
         """Return the first anomalies one by one, with a sentence each."""
         return self.at(range(min(at_most, len(self))))
 
-    def at(self, places: Iterable[int]) -> list[Anomaly]:
+    def at(self, indices: Iterable[int]) -> list[Anomaly]:
         """Return the anomalies at these places of the columns, with a sentence each."""
-        return [self._one(int(index)) for index in places]
+        return [self._at(int(index)) for index in indices]
 
-    def _one(self, index: int) -> Anomaly:
+    def _at(self, index: int) -> Anomaly:
         kind, z = self.kinds[self.kind[index]], float(self.z[index])
-        found, expected = float(self.found[index]), float(self.expected[index])
+        value, expected = float(self.observed[index]), float(self.expected[index])
         quantity = self.quantities[self.quantity[index]]
         repetitions = int(self.repetitions[index])
         return Anomaly(
             int(self.positions[index]),
             int(self.rows[index]),
             kind,
-            found,
+            value,
             expected,
             quantity,
             None if np.isnan(z) else z,
             repetitions,
-            _reason(kind, found, expected, quantity, repetitions, bool(self.modelled[index])),
+            _reason(kind, value, expected, quantity, repetitions, bool(self.modelled[index])),
         )
 
 
-def _reason(kind: Kind, found: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
+def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetitions: int, modelled: bool) -> str:
     if kind is Kind.NOT_DONE:
-        return f"{found:,.0f} s, where no run that does this work takes less than {expected:,.0f} s"
+        return f"{observed:,.0f} s, where no run that does this work takes less than {expected:,.0f} s"
     if kind is Kind.FEW_BYTES:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        (words, value), (_, usual) = metric_text(quantity, found), metric_text(quantity, expected)
+        (words, value), (_, usual) = metric_text(quantity, observed), metric_text(quantity, expected)
         return f"{words}: {value} against {usual}, the median of {where}"
     if kind is Kind.IMBALANCE:
         where = "runs of the same work" if modelled else f"its {repetitions} repetitions"
-        busiest = f"the busiest node did {found:.2f} times the mean node's share"
-        return f"{metric_text(quantity, found)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
+        busiest = f"the busiest node did {observed:.2f} times the mean node's share"
+        return f"{metric_text(quantity, observed)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
-    times = f"{expected / found:.2f} times as fast" if found < expected else f"{found / expected:.2f} times as long"
-    return f"{found:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
+    times = f"{expected / observed:.2f} times as fast" if observed < expected else f"{observed / expected:.2f} times as long"
+    return f"{observed:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class _Flags:
     kind: Kind
     quantity: str
     positions: Ints
-    found: Floats
+    observed: Floats
     expected: Floats
     z: Floats
     modelled: Mask
@@ -234,12 +234,12 @@ def _few_bytes(
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] >= 0))
     values = table.values[name][rows]
     logs = np.log(np.maximum(values, _NO_BYTES))
-    own = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    medians = _medians(logs, Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
     work = _medians(logs, Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
-    repeated = np.isfinite(own)
+    repeated = np.isfinite(medians)
     with np.errstate(invalid="ignore"):
-        least = np.where(repeated, FEW_BYTES_OWN * own, FEW_BYTES_WORK * work)
-        usual = np.where(repeated, own, work)
+        least = np.where(repeated, FEW_BYTES_OF_REPETITIONS * medians, FEW_BYTES_WORK * work)
+        usual = np.where(repeated, medians, work)
         total = np.log(np.maximum(traffic[rows], _NO_BYTES))
         usual_traffic = np.where(
             repeated,
@@ -257,13 +257,13 @@ def _imbalanced(table: RunTable, configurations: Groups, alike: Groups, name: st
     """Return the runs in which one node did far more than the mean one, and than is usual in runs like it."""
     rows = np.flatnonzero(learn & np.isfinite(table.values[name]) & (table.values[name] > 0))
     values = table.values[name][rows]
-    own = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
+    medians = _medians(np.log(values), Groups(configurations.of_row[rows], configurations.count), REPETITIONS_MIN)
     work = _medians(np.log(values), Groups(alike.of_row[rows], alike.count), RUNS_OF_WORK_MIN)
-    usual = np.where(np.isfinite(own), own, work)
+    usual = np.where(np.isfinite(medians), medians, work)
     with np.errstate(invalid="ignore"):
         odd = np.flatnonzero((values >= IMBALANCE_MIN) & (values >= IMBALANCE_BEYOND * usual))
     nothing = np.full(len(odd), np.nan)
-    return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(own[odd]))
+    return _Flags(Kind.IMBALANCE, name, rows[odd], values[odd], usual[odd], nothing, ~np.isfinite(medians[odd]))
 
 
 def _floor_by_workload(table: RunTable, floors: Floors) -> dict[str, float]:
@@ -302,9 +302,9 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
     parts = [part for part in looked_for if len(part.positions)]
     kinds, quantities = tuple(Kind), tuple(dict.fromkeys(part.quantity for part in parts))
     kind = _column([np.full(len(p.positions), kinds.index(p.kind)) for p in parts], np.int64)
-    found, wanted = _column([p.found for p in parts]), _column([p.expected for p in parts])
+    values, expected_values = _column([p.observed for p in parts]), _column([p.expected for p in parts])
     with np.errstate(divide="ignore"):
-        far = np.abs(np.log(np.maximum(found, 1e-9) / wanted))
+        far = np.abs(np.log(np.maximum(values, 1e-9) / expected_values))
     order = np.lexsort((kind, -np.minimum(far, _FARTHEST)))
     positions = _column([p.positions for p in parts], np.int64)[order]
     return Anomalies(
@@ -312,8 +312,8 @@ def find_anomalies(table: RunTable, look_at: Mask | None = None) -> Anomalies:
         rows=table.rows[positions],
         kinds=kinds,
         kind=kind[order],
-        found=found[order],
-        expected=wanted[order],
+        observed=values[order],
+        expected=expected_values[order],
         quantities=quantities,
         quantity=_column([np.full(len(p.positions), quantities.index(p.quantity)) for p in parts], np.int64)[order],
         z=_column([p.z for p in parts])[order],

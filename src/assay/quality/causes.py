@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from assay.model import Run, RunStatus
 
 EXAMPLES_MAX = 5
-_TOLD_MAX = 300
+_EXAMPLE_CHARACTERS_MAX = 300
 _VARIABLE = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f-]{27,}\b|\b(?:job|attempt|task|application|container)_[0-9_a-z]+\b"
     r"|(?:/[\w.+-]+){2,}|\d+(?:[.,]\d+)*"
@@ -38,23 +38,23 @@ class Cause:
 
 def causes_of(runs: Sequence[Run]) -> list[Cause]:
     """Return the causes of the runs that are not valid, the most frequent first; ``runs`` are oldest first."""
-    found: dict[tuple[str, str | None, str, tuple[str, ...]], list[Run]] = {}
+    runs_by_cause: dict[tuple[str, str | None, str, tuple[str, ...]], list[Run]] = {}
     for run in runs:
         if run.status is not RunStatus.VALID:
             failed = tuple(dict.fromkeys(check.name for check in run.checks if not check.passed))
             wording = _VARIABLE.sub("#", run.cause or "")
-            found.setdefault((run.status, run.failure_class, wording, failed), []).append(run)
+            runs_by_cause.setdefault((run.status, run.failure_class, wording, failed), []).append(run)
     causes = [
         Cause(
             RunStatus(status),
             failure_class,
-            (members[-1].cause or "")[:_TOLD_MAX],
+            (members[-1].cause or "")[:_EXAMPLE_CHARACTERS_MAX],
             failed,
             len(members),
             tuple(sorted({run.workload for run in members})),
             tuple(sorted({run.layout for run in members})),
             tuple(run.run_id for run in members[::-1][:EXAMPLES_MAX]),
         )
-        for (status, failure_class, _, failed), members in found.items()
+        for (status, failure_class, _, failed), members in runs_by_cause.items()
     ]
     return sorted(causes, key=lambda cause: -cause.runs)

@@ -49,8 +49,8 @@ def size_bytes(text: str) -> float:
     """Return the size in a level such as ``HiBench-1TB`` or ``1000000000``; NaN where it has none."""
     if text.isdigit():
         return float(text)
-    found = _SIZE.search(text)
-    return float(found[1]) * 1000.0 ** (1 + _POWERS.index(found[2].upper())) if found else float("nan")
+    match = _SIZE.search(text)
+    return float(match[1]) * 1000.0 ** (1 + _POWERS.index(match[2].upper())) if match else float("nan")
 
 
 def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> ImplausibleSizes:
@@ -71,37 +71,37 @@ def implausible_sizes(table: RunTable, counted: Mask, workers: Floats) -> Implau
     example = np.unique(configurations.of_row[rows], return_index=True)[1]
     rows_of = rows[example]  # one row of each configuration that counts
     values = centre[configurations.of_row[rows_of]]
-    work, place = works.of_row[rows_of], cluster[rows_of]
-    short = _below_others(values, work, place)
-    growth = _growth(table, works, work, place, values)
-    short = np.fmax(short, _below_others(growth, work, place))
+    work, cluster_of = works.of_row[rows_of], cluster[rows_of]
+    short = _below_others(values, work, cluster_of)
+    growth = _growth(table, works, work, cluster_of, values)
+    short = np.fmax(short, _below_others(growth, work, cluster_of))
     by_configuration = np.full(configurations.count, np.nan)
     by_configuration[configurations.of_row[rows_of]] = short
-    found = np.where(counted, by_configuration[configurations.of_row], np.nan)
-    return ImplausibleSizes(np.isfinite(found), np.exp(found))
+    usual = np.where(counted, by_configuration[configurations.of_row], np.nan)
+    return ImplausibleSizes(np.isfinite(usual), np.exp(usual))
 
 
-def _below_others(values: Floats, work: Ints, place: Ints) -> Floats:
+def _below_others(values: Floats, work: Ints, cluster_of: Ints) -> Floats:
     """Return how far (log) each value is below the other clusters of its work; NaN where that is not implausible."""
     short = np.full(len(values), np.nan)
     for number in np.unique(work):
         mine = np.flatnonzero((work == number) & np.isfinite(values))
-        clusters = np.unique(place[mine])
+        clusters = np.unique(cluster_of[mine])
         if len(clusters) <= CLUSTERS_MIN:
             continue
-        medians = np.array([np.median(values[mine[place[mine] == one]]) for one in clusters])
-        for at, one in enumerate(clusters):
+        medians = np.array([np.median(values[mine[cluster_of[mine] == cluster]]) for cluster in clusters])
+        for at, cluster in enumerate(clusters):
             others = np.delete(medians, at)
             centre = float(np.median(others))
             spread = NORMAL * float(np.median(np.abs(others - centre)))
             least = max(np.log(FACTOR_MIN), Z_MIN * spread)
-            own = mine[place[mine] == one]
-            below = centre - values[own]
-            short[own[below >= least]] = below[below >= least]
+            in_cluster = mine[cluster_of[mine] == cluster]
+            below = centre - values[in_cluster]
+            short[in_cluster[below >= least]] = below[below >= least]
     return short
 
 
-def _growth(table: RunTable, works: Groups, work: Ints, place: Ints, values: Floats) -> Floats:
+def _growth(table: RunTable, works: Groups, work: Ints, cluster_of: Ints, values: Floats) -> Floats:
     """Return how much longer (log) each value is than its cluster's median at the next smaller size of the workload."""
     first = np.zeros(works.count, dtype=np.int64)
     first[works.of_row[::-1]] = np.arange(len(table))[::-1]
@@ -109,8 +109,8 @@ def _growth(table: RunTable, works: Groups, work: Ints, place: Ints, values: Flo
     sizes = np.full(works.count, np.nan)
     for name in names:
         texts = (table.columns[name].text(int(row)) for row in first)
-        told = np.array([size_bytes(text) if text else np.nan for text in texts])
-        sizes = np.where(np.isfinite(sizes), sizes, told)
+        known_sizes = np.array([size_bytes(text) if text else np.nan for text in texts])
+        sizes = np.where(np.isfinite(sizes), sizes, known_sizes)
     alike = groups_by(table, [name for name in same_work(table) if name not in names]).of_row[first]
     growth = np.full(len(values), np.nan)
     for number in np.unique(work):
@@ -119,9 +119,9 @@ def _growth(table: RunTable, works: Groups, work: Ints, place: Ints, values: Flo
             continue
         below = smaller[np.argmax(sizes[smaller])]
         mine = np.flatnonzero(work == number)
-        for one in np.unique(place[mine]):
-            before = values[(work == below) & (place == one)]
+        for cluster in np.unique(cluster_of[mine]):
+            before = values[(work == below) & (cluster_of == cluster)]
             if len(before):
-                own = mine[place[mine] == one]
-                growth[own] = values[own] - np.median(before)
+                in_cluster = mine[cluster_of[mine] == cluster]
+                growth[in_cluster] = values[in_cluster] - np.median(before)
     return growth

@@ -13,11 +13,11 @@ TIME_ODD = (Kind.NOT_DONE, Kind.TOO_FAST, Kind.TOO_SLOW)
 """The kinds that concern a run's time. Neither a flag about bytes nor one about imbalance does."""
 
 
-def flagged(table: RunTable, found: Anomalies, looked_at: Mask) -> RunTable:
+def flagged(table: RunTable, anomalies: Anomalies, looked_at: Mask) -> RunTable:
     """Return ``table`` with the column ``anomaly``; ``found`` are its anomalies, the most serious first."""
-    levels = (NOT_ODD, *(kind.value for kind in found.kinds))
+    levels = (NOT_ODD, *(kind.value for kind in anomalies.kinds))
     codes = np.where(looked_at, 0, ABSENT).astype(np.int32)
-    codes[found.positions[::-1]] = found.kind[::-1] + 1  # the last one assigned is the most serious
+    codes[anomalies.positions[::-1]] = anomalies.kind[::-1] + 1  # the last one assigned is the most serious
     return RunTable(table.rows, {**table.columns, ANOMALY: Column(codes, levels)}, table.values, table.source)
 
 
@@ -27,5 +27,5 @@ def odd_times(table: RunTable) -> Mask:
     if column is None:
         return np.zeros(len(table), dtype=np.bool_)
     odd = [column.code(kind.value) for kind in TIME_ODD]
-    found: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
-    return found
+    outliers: Mask = np.isin(column.codes, [code for code in odd if code != ABSENT])
+    return outliers

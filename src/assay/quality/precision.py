@@ -59,9 +59,9 @@ def _needed(scatter: Floats, wanted: float) -> Ints:
     reach = stdtrit(n - 1, 0.5 + LEVEL / 2) / np.sqrt(n)  # falls with n
     with np.errstate(divide="ignore", invalid="ignore"):
         bound = np.log1p(wanted) / scatter
-    place = np.searchsorted(-reach, -bound, side="left")
-    found: Ints = np.where((place < len(n)) & np.isfinite(scatter), n[np.minimum(place, len(n) - 1)], 0)
-    return found
+    position = np.searchsorted(-reach, -bound, side="left")
+    needed: Ints = np.where((position < len(n)) & np.isfinite(scatter), n[np.minimum(position, len(n) - 1)], 0)
+    return needed
 
 
 def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats:
@@ -72,8 +72,8 @@ def _pooled(table: RunTable, first: Ints, squares: Floats, runs: Ints) -> Floats
     degrees = np.bincount(strata.of_row, weights=runs - 1, minlength=strata.count)
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = np.sqrt(total / degrees)
-    found: Floats = scatter[strata.of_row]
-    return found
+    pooled: Floats = scatter[strata.of_row]
+    return pooled
 
 
 def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
@@ -91,14 +91,14 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
     runs = np.bincount(code)
     mean = np.bincount(code, weights=logs) / runs
     squares = np.bincount(code, weights=(logs - mean[code]) ** 2)
-    own = runs > 1
+    repeated = runs > 1
     scatter = np.sqrt(squares / np.maximum(runs - 1, 1))
-    scatter = np.where(own, scatter, _pooled(table, rows[first], squares.astype(np.float64), runs))
+    scatter = np.where(repeated, scatter, _pooled(table, rows[first], squares.astype(np.float64), runs))
     from scipy.special import stdtrit
 
     half = np.expm1(stdtrit(np.maximum(runs - 1, 1), 0.5 + LEVEL / 2) * scatter / np.sqrt(runs))
     needed = _needed(scatter, wanted)
-    enough = own & (half <= wanted)
+    enough = repeated & (half <= wanted)
     known = ~enough & (needed > 0)
     short = np.flatnonzero(~enough)
     order = short[np.lexsort((needed[short], -runs[short]))][:most]
@@ -106,13 +106,13 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
         Need(
             int(rows[first[at]]),
             int(runs[at]),
-            float(half[at]) if own[at] else None,
+            float(half[at]) if repeated[at] else None,
             max(int(needed[at]), int(runs[at]) + 1) if needed[at] else None,
-            not bool(own[at]),
+            not bool(repeated[at]),
         )
         for at in order
     )
     more = int(np.maximum(needed[known] - runs[known], 1).sum())
     return Precision(
-        wanted, len(runs), int(enough.sum()), int((~own).sum()), more, int((~enough & (needed == 0)).sum()), needs
+        wanted, len(runs), int(enough.sum()), int((~repeated).sum()), more, int((~enough & (needed == 0)).sum()), needs
     )

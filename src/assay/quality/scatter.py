@@ -29,9 +29,9 @@ from assay.statistics import (
 
 REPETITIONS_MIN = 3
 """With two runs nobody can say which of them is off."""
-OWN_SCATTER_MIN = 8
+SPREAD_RUNS_MIN = 8
 """With fewer repetitions than this, a configuration has the spread of its workload."""
-OWN_SCATTER_ALONE_MIN = 20
+SPREAD_ALONE_RUNS_MIN = 20
 """With fewer repetitions than this, a configuration has at least the spread of its workload: eight runs that happen to
 be close together would make a ninth an outlier."""
 SCATTER_MIN = 0.02
@@ -95,10 +95,10 @@ def _gap_middles(logs: Floats, work: Ints, count: int) -> tuple[Floats, Floats]:
     wide = np.flatnonzero(np.diff(logs) >= np.log(GAP_MIN))
     wide = wide[work[wide + 1] == work[wide]]
     above = ends[work[wide]] - wide - 1
-    found = wide[above >= np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[wide]])]
+    rows = wide[above >= np.maximum(ABOVE_MIN, ABOVE_SHARE_MIN * sizes[work[wide]])]
     middle, upper = np.full(count, -np.inf), np.full(count, np.nan)
-    middle[work[found]] = (logs[found] + logs[found + 1]) / 2  # the last one assigned is the highest
-    upper[work[found]] = logs[found + 1]
+    middle[work[rows]] = (logs[rows] + logs[rows + 1]) / 2  # the last one assigned is the highest
+    upper[work[rows]] = logs[rows + 1]
     return middle, upper
 
 
@@ -232,12 +232,12 @@ def expectations(table: RunTable, configurations: Groups, works: Groups, learn: 
     # The median of three runs is one of them: deviations from it are too small, differences between runs are not.
     steps, of_step = _differences_within(logs[some], same.of_row[some], work[some])
     scatter = _scale_by_work(steps / np.sqrt(2), of_step, works.count)[work]
-    often = np.flatnonzero(n >= OWN_SCATTER_MIN)
+    often = np.flatnonzero(n >= SPREAD_RUNS_MIN)
     if len(often):
         groups = Groups(same.of_row[often], same.count)
-        own = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
-        few = n[often] < OWN_SCATTER_ALONE_MIN
-        scatter[often] = np.where(few, np.fmax(own, scatter[often]), own)
+        spread = np.maximum(NORMAL * median_by(np.abs(apart[often]), groups)[groups.of_row], SCATTER_MIN)
+        few = n[often] < SPREAD_ALONE_RUNS_MIN
+        scatter[often] = np.where(few, np.fmax(spread, scatter[often]), spread)
     if not repeated.all():
         present, model = np.flatnonzero(sizes), np.full(same.count, np.nan)
         example = first_rows(same)[present]

@@ -78,7 +78,7 @@ class OddRun:
     layout: str
     kind: str
     quantity: str
-    found: float | None
+    observed: float | None
     expected: float | None
     z: float | None
     repetitions: int
@@ -151,7 +151,7 @@ def odd_runs(repository: Repository, flagged: Flagged, table: RunTable, limit: i
                 layout=level_at(every, "layout", item.position) or "",
                 kind=str(item.kind),
                 quantity=item.quantity,
-                found=_finite(item.found),
+                observed=_finite(item.observed),
                 expected=_finite(item.expected),
                 z=item.z,
                 repetitions=item.repetitions,

@@ -80,7 +80,7 @@ def _times_off(table: RunTable, opinion: Opinion, anomaly: Anomaly | None, at: i
     by_model = abs(np.log(duration_s / expected_s)) if abs(opinion.errors_off[at]) >= FAR else 0.0
     if anomaly is None:
         return float(min(by_model, _FARTHEST))
-    by_first = abs(np.log(max(anomaly.found, 1e-9) / anomaly.expected)) if anomaly.expected > 0 else 0.0
+    by_first = abs(np.log(max(anomaly.observed, 1e-9) / anomaly.expected)) if anomaly.expected > 0 else 0.0
     return float(min(max(by_model, by_first), _FARTHEST))
 
 

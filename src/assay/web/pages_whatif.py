@@ -14,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
 from starlette.concurrency import run_in_threadpool
 
-from assay.charts.whatif import Place, limit_bars, moved
+from assay.charts.whatif import TimeCostPoint, limit_bars, moved
 from assay.cost.repricing import amounts_of
 from assay.errors import AssayError, SpecificationError
 from assay.model import PriceBook
@@ -122,8 +122,8 @@ def _fill(context: Context, found: dict[str, Any], asked: _Asked, place: AskedFr
         found |= {"prices": _prices(book, asked.prices), "currency": book.currency}
     answer = api_whatif.answer_of(context, anchor, changes, asked.prices)
     found["answer"] = answer
-    then = Place("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
-    found["plane"] = moved(Place("measured", answer.measured_s, answer.cost_before), then, answer.currency)
+    then = TimeCostPoint("with these changes", answer.simulated_s, answer.cost_after, answer.low_s, answer.high_s)
+    found["plane"] = moved(TimeCostPoint("measured", answer.measured_s, answer.cost_before), then, answer.currency)
     sides = (("as measured", answer.limits_before), ("then", answer.limits_after))
     found["limits"] = limit_bars(sides)
 

@@ -18,4 +18,4 @@ def has_control_characters(text: str, *, many_lines: bool = False) -> bool:
 
 def printable(text: str) -> str:
     r"""Return the text with its control characters as ``\x1b``; newlines and tabs stay."""
-    return _NOT_LAYOUT.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _NOT_LAYOUT.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

@@ -27,7 +27,7 @@ UNITS: Mapping[str, str | Callable[[float], str]] = {
     "_share": share,
 }
 """The end of a name to its unit, or to what writes a value with one. The longer stand first: the first counts."""
-_SAID = {"_bytes_per_request": " request", "_share": " share"}
+_SUFFIX_TEXTS = {"_bytes_per_request": " request", "_share": " share"}
 """What stays in a name's words, which would say something else without it."""
 
 _GROUPS = (
@@ -55,7 +55,7 @@ def metric_text(name: str, value: float) -> tuple[str, str]:
     """Return a metric's name in words and its value with its unit: ``disk read request``, ``64 kB``."""
     for ending, unit in UNITS.items():
         if name.endswith(ending):
-            words = name.removesuffix(ending).replace("_", " ") + _SAID.get(ending, "")
+            words = name.removesuffix(ending).replace("_", " ") + _SUFFIX_TEXTS.get(ending, "")
             return words, f"{_number(value)} {unit}" if isinstance(unit, str) else unit(value)
     return name.replace("_", " "), _number(value)
 

@@ -71,18 +71,18 @@ def assay_version(run: Run) -> str:
     return run.recorded.assay_version or NOTHING
 
 
-def workload_named(told: str, names: Iterable[str]) -> str:
+def workload_named(text: str, names: Iterable[str]) -> str:
     """Return the one of ``names`` that ``told`` means: itself, in other letters' case, or by the title that is shown.
 
     What means none of them comes back as it is.
     """
     known = list(dict.fromkeys(names))
-    if told in known:
-        return told
-    wanted = told.casefold()
-    declared = known_name(told).casefold()
+    if text in known:
+        return text
+    wanted = text.casefold()
+    declared = known_name(text).casefold()
     same = [n for n in known if n.casefold() in (wanted, declared) or wanted == workload_title(n).casefold()]
-    return same[0] if len(same) == 1 else told
+    return same[0] if len(same) == 1 else text
 
 
 def run_id_text(run_id: str) -> str:
@@ -117,9 +117,9 @@ def settings_text(levels: Mapping[str, str]) -> str:
     )
 
 
-def setting_text(told: str) -> str:
+def setting_text(setting: str) -> str:
     """Return ``dfs.blocksize 67108864`` as people read it: ``HDFS block size 64 MiB``."""
-    name, _, level = told.partition(" ")
+    name, _, level = setting.partition(" ")
     return f"{column_title(name)} {level_text(name, level)}"
 
 
