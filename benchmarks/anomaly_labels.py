@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import Run, RunStatus
 from assay.quality import scatter
 from assay.quality.anomalies import Anomalies, Kind, find_anomalies
@@ -33,7 +33,7 @@ SHORT_S = 60.0
 
 def labelled(path: Path) -> tuple[RunTable, Mask]:
     """Return all runs of the table as if they were valid, and which of them ALOJA calls invalid."""
-    runs: list[Run] = [found.run for found in FORMAT.read([Source(path, path.name)]) if isinstance(found, Found)]
+    runs: list[Run] = [found.run for found in FORMAT.read([Source(path, path.name)]) if isinstance(found, ImportedRun)]
     invalid = np.array([run.status is not RunStatus.VALID for run in runs])
     return table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs]), invalid
 

@@ -22,7 +22,7 @@ from prediction_worlds import world
 
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import RunStatus
 from assay.predict.opinion import second_opinion
 from assay.quality.anomalies import Kind, find_anomalies
@@ -83,7 +83,7 @@ def main() -> None:
     names = ["repetitions and floors", "prediction", "either"]
     if paths:
         items = FORMAT.read([Source(path, path.name) for path in paths])
-        runs = [item.run for item in items if isinstance(item, Found)]
+        runs = [item.run for item in items if isinstance(item, ImportedRun)]
         invalid = np.array([run.status is not RunStatus.VALID for run in runs])
         _header(names)
         every = table_of([replace(run, status=RunStatus.VALID, cause=None) for run in runs])

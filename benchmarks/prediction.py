@@ -30,7 +30,7 @@ from prediction_worlds import world
 
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.predict.asking import ask
 from assay.predict.features import hardware_values
 from assay.predict.model import learn
@@ -232,7 +232,7 @@ def printed_clusters(splits: Sequence[dict[str, Scores]]) -> None:
 def dump(paths: Sequence[Path]) -> RunTable:
     """Return the dump's valid runs, with the clusters' hardware."""
     items = FORMAT.read([Source(path, path.name) for path in paths])
-    runs = [item.run for item in items if isinstance(item, Found)]
+    runs = [item.run for item in items if isinstance(item, ImportedRun)]
     table = table_of(runs)
     whole = replace(table, values={**table.values, **hardware_values([run.recorded.hardware for run in runs])})
     return whole.taken(usable(whole))

@@ -24,7 +24,7 @@ from typing import Any
 
 from assay.compare.matched import match
 from assay.compare.speedups import speedups_of
-from assay.model.imported import Found, Left, foreign_run, like
+from assay.model.imported import ImportedRun, SkippedItem, foreign_run, like
 from assay.quality.anomalies import find_anomalies
 from assay.repository import Repository
 from assay.repository.ids import new_run_id
@@ -36,7 +36,7 @@ LAYOUTS = ("HDD", "HD2", "HD3", "HD4", "HD5", "HS5", "SSD", "SS2", "RL1", "RL2",
 WORKLOADS = ("terasort", "sort", "wordcount", "kmeans", "pagerank", "bayes", "dfsioe_read", "dfsioe_write")
 
 
-def made(count: int, seed: int) -> Iterator[Found | Left]:
+def made(count: int, seed: int) -> Iterator[ImportedRun | SkippedItem]:
     """Yield synthetic runs; the same for the same seed."""
     chance = random.Random(seed)
     parameters = [
@@ -64,7 +64,7 @@ def made(count: int, seed: int) -> Iterator[Found | Left]:
             started_at=f"2026-{1 + number % 12:02d}-{1 + number % 28:02d}T{number % 24:02d}:00:00+00:00",
             metrics={"job_s": 1.0, "disk_read_bytes": float(chance.randrange(10**12))},
         )
-        yield Found(f"{seed}-{number}", f"synthetic:{number}", run)
+        yield ImportedRun(f"{seed}-{number}", f"synthetic:{number}", run)
 
 
 def timed(what: str, call: Callable[[], Any]) -> Any:

@@ -12,7 +12,7 @@ from assay.cost.storage import Setup, cost_per_performance, equal_bandwidth_coun
 from assay.cost.tco import Runtime, TcoRow, jobs_over, jobs_per_day, tco
 from assay.formats.source import Source
 from assay.formats.tables import published
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.price import PriceBook
 from assay.model.run import Run
 from assay.questions.planes import PlaneOptions, facts_told, plane_views
@@ -36,7 +36,7 @@ TABLE_2 = [
 
 def runs_of(example: str) -> list[Run]:
     path = EXAMPLES / example / "results.yaml"
-    return [found.run for found in published.FORMAT.read([Source(path, path.name)]) if isinstance(found, Found)]
+    return [found.run for found in published.FORMAT.read([Source(path, path.name)]) if isinstance(found, ImportedRun)]
 
 
 def book_of(example: str) -> PriceBook:

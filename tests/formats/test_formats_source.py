@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from assay.errors import FormatError
-from assay.formats.importing import one_by_one
+from assay.formats.format import one_by_one
 from assay.formats.source import Source, decoded, sources_in
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import ImportedRun, SkippedItem, foreign_run
 
 TEXT = "Tag;Größe\n1;2\n"
 
@@ -78,13 +78,13 @@ def test_a_broken_file_does_not_keep_the_others_from_being_read(tmp_path: Path) 
     for name, content in (("good", "1"), ("bad", "x"), ("last", "2")):
         (tmp_path / name).write_text(content)
 
-    def read_file(source: Source) -> Iterator[Found | Left]:
+    def read_file(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         text = source.text()
         if not text.isdecimal():
             raise FormatError("is no number", where=f"{source.name}:1")
-        yield Found(text, source.name, foreign_run(workload="sort", duration_s=float(text)))
+        yield ImportedRun(text, source.name, foreign_run(workload="sort", duration_s=float(text)))
 
     sources = [Source(tmp_path / name, name) for name in ("good", "bad", "last")]
     found = list(one_by_one(read_file)(sources))
-    assert [type(item).__name__ for item in found] == ["Found", "Left", "Found"]
-    assert found[1] == Left("bad:1", "is no number")
+    assert [type(item).__name__ for item in found] == ["ImportedRun", "SkippedItem", "ImportedRun"]
+    assert found[1] == SkippedItem("bad:1", "is no number")

@@ -12,7 +12,7 @@ from assay.formats.aloja import execs
 from assay.formats.aloja.clusters import parse_clusters
 from assay.formats.aloja.price_book import price_book_text
 from assay.formats.source import Source
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import Run
 from assay.quality.anomalies import Kind
 from assay.quality.flagging import odd_times
@@ -207,7 +207,7 @@ def test_alojas_k_means_winner_is_no_run_that_is_flagged() -> None:
     clusters, dump = ALOJA / "aloja-clusters.csv", ALOJA / "aloja-execs-2014-09-dump.csv"
     text = price_book_text(parse_clusters(Source(clusters, clusters.name).text()), source="x", date="2015-10-01")
     found = execs.FORMAT.read([Source(dump, dump.name)])
-    known = flags(table_of([one.run for one in found if isinstance(one, Found)]))
+    known = flags(table_of([one.run for one in found if isinstance(one, ImportedRun)]))
     table, book = selected(known.table, ["workload=kmeans"]), prices_of(text, "prices")
     first = {}
     for include in (True, False):

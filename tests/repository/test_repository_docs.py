@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from assay.campaign.journal import begun_campaign
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import Task
 from assay.planning.expansion import expand
 from assay.planning.order import schedule
@@ -52,7 +52,7 @@ def test_all_that_is_written_is_named_on_the_page(tmp_path: Path) -> None:
     run = make_run(1)
     repository.publish(run, tasks=[TASK], trace=make_trace(run), logs={"job.log": b"x"})
     (tmp_path / "x.csv").write_text("x")
-    found = Found("k", "x:1", make_run(2), (TASK,), make_trace(run))
+    found = ImportedRun("k", "x:1", make_run(2), (TASK,), make_trace(run))
     repository.import_runs("any", lambda: iter([found]), [("x.csv", tmp_path / "x.csv")])
     plan = load_plan(ROOT / "examples" / "lab" / "hdd-vs-ssd.yaml")
     journal = begun_campaign(repository.folders.campaigns, plan, len(schedule(plan, expand(plan))))

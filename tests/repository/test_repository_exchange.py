@@ -17,7 +17,7 @@ from assay.cli.main import assay
 from assay.errors import RepositoryError
 from assay.formats.source import Source
 from assay.formats.tables.table import table_format
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run_columns import columns_of_runs
 from assay.model.spreadsheet import harmless_cell, meant_text
 from assay.repository import Repository
@@ -78,7 +78,7 @@ def test_a_csv_comes_back_through_a_table_import(tmp_path: Path) -> None:
         "metric:job_s",
     )
     read = table_format({name: name for name in fields}, {}).read
-    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, Found)]
+    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
     assert [(r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in back] == [
         (r.workload, r.layout, r.cluster, r.duration_s, r.data_bytes, r.parameters) for r in runs
     ]
@@ -99,7 +99,7 @@ def test_no_cell_of_a_csv_is_a_formula_and_every_text_comes_back(tmp_path: Path)
     assert not [cell for row in rows for cell in row.values() if cell[:1] in "=@" and cell]
     assert [row["workload"] for row in rows] == [f"'{text}" for text in EVIL] + TAME
     read = table_format({n: n for n in ("workload", "duration_s", "parameter:a.b")}, {}).read
-    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, Found)]
+    back = [item.run for item in read([Source(path, "runs.csv")]) if isinstance(item, ImportedRun)]
     assert [run.workload for run in back] == EVIL + TAME
     assert [run.parameters["a.b"] for run in back] == EVIL + TAME
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from assay.formats.benchmarks import dfsioe, hibench_report, testdfsio_import, tpcxhs
 from assay.formats.tables import published
 from assay.formats.tables.table import FIELDS, table_format
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.spec.section import schema_of
 from import_samples import items
 from paths import ROOT
@@ -21,8 +21,8 @@ def block(language: str, holding: str = "") -> str:
     return next(text for name, text in fences if name == language and holding in text)
 
 
-def said(item: Found | Left) -> str:
-    if isinstance(item, Left):
+def said(item: ImportedRun | SkippedItem) -> str:
+    if isinstance(item, SkippedItem):
         return f"{item.where}: left: {item.why}\n"
     run = item.run
     named = {k: v for k, v in run.levels.items() if k != "layout"} | run.parameters

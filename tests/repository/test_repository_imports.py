@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import RepositoryError
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import ImportedRun, SkippedItem, foreign_run
 from assay.repository import Repository
 from builders import make_run
 from line_imports import TASK, import_lines
@@ -98,7 +98,7 @@ def test_bundles_of_overlapping_imports_that_are_copied_together_count_each_run_
 def test_what_is_left_is_said_and_strict_takes_nothing(repository: Repository, tmp_path: Path) -> None:
     path = written(tmp_path, "results.txt", "10\nx\n")
     strict = import_lines(repository, path, strict=True)
-    assert (strict.taken, strict.left) == (0, (Left("results.txt:2", "is no number"),))
+    assert (strict.taken, strict.left) == (0, (SkippedItem("results.txt:2", "is no number"),))
     assert repository.runs() == []
     assert import_lines(repository, path).taken == 1
 
@@ -201,7 +201,7 @@ def test_a_run_of_an_import_keeps_what_the_parser_said(repository: Repository, t
         metrics={"job_s": 1.0},
         plan="theirs",
     )
-    made: Callable[[], Iterator[Found | Left]] = lambda: iter([Found("k", "x:1", run)])  # noqa: E731
+    made: Callable[[], Iterator[ImportedRun | SkippedItem]] = lambda: iter([ImportedRun("k", "x:1", run)])  # noqa: E731
     repository.import_runs("any", made, [("x", path)])
     (stored,) = repository.runs()
     assert stored == replace(run, run_id=stored.run_id, campaign_id=stored.campaign_id)
@@ -243,7 +243,7 @@ def test_names_of_levels_and_metrics_do_not_take_the_place_of_a_runs_own(
         metrics={"duration_s": 1.0},
     )
     path = written(tmp_path, "x", "anything")
-    repository.import_runs("any", lambda: iter([Found("k", "x:1", run)]), [("x", path)])
+    repository.import_runs("any", lambda: iter([ImportedRun("k", "x:1", run)]), [("x", path)])
     table = repository.table()
     assert table.values["duration_s"].tolist() == [5.0]
     found = {name: column.text(0) for name, column in table.columns.items()}
@@ -257,7 +257,7 @@ def test_a_number_that_is_not_finite_is_left_and_hides_nothing(repository: Repos
         for value, m in ((1.0, 1.0), (2.0, float("nan")), (float("inf"), 1.0))
     ]
     path = written(tmp_path, "x", "anything")
-    items = [Found(str(number), f"x:{number}", run) for number, run in enumerate(runs)]
+    items = [ImportedRun(str(number), f"x:{number}", run) for number, run in enumerate(runs)]
     summary = repository.import_runs("any", lambda: iter(items), [("x", path)])
     assert (summary.taken, [item.where for item in summary.left]) == (1, ["x:1", "x:2"])
     assert [run.duration_s for run in repository.runs()] == [1.0]
@@ -287,7 +287,7 @@ def test_an_index_and_an_import_of_another_version_are_read_anew(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr("assay.repository.queries.INDEX_VERSION", 999)
-        patch.setattr("assay.repository.coded.described", lambda run: {"old": "x"})
+        patch.setattr("assay.repository.runs_file.described", lambda run: {"old": "x"})
         import_lines(repository, written(tmp_path, "results.txt", "10\n20\n"))
         assert list(repository.table().columns) == ["old"]
     repository.publish(make_run(1))

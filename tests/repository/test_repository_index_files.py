@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -10,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.errors import RepositoryError
-from assay.model.imported import Found, foreign_run
+from assay.model.imported import ImportedRun, foreign_run
 from assay.model.run_columns import columns_of_runs
 from assay.repository import Repository
-from assay.repository.coded import read_before
+from assay.repository.index_builder import REMOVED_AFTER_S
+from assay.repository.runs_file import read_before
 from assay.repository.tables import connection
 from assay.wording.titles import workload_named
 from builders import make_run
@@ -30,9 +33,9 @@ def imported(repository: Repository, name: str, numbers: list[int]) -> str:
     source = repository.root.parent / f"{name}.txt"
     source.write_text(f"{name} {numbers}")
 
-    def items() -> list[Found]:
+    def items() -> list[ImportedRun]:
         return [
-            Found(str(n), f"{name}:{n}", foreign_run(workload=f"w{n % 3}", duration_s=float(n + 1), layout="HDD"))
+            ImportedRun(str(n), f"{name}:{n}", foreign_run(workload=f"w{n % 3}", duration_s=float(n + 1), layout="HDD"))
             for n in numbers
         ]
 
@@ -73,6 +76,43 @@ def test_a_run_that_is_added_leaves_the_large_file_as_it_is(tmp_path: Path) -> N
             fresh.place_copy(bundle)
         assert answers(fresh) == grown
         assert len(index_files(fresh)) == 1
+
+
+def test_a_replaced_file_is_removed_ten_minutes_after_it_was_replaced(tmp_path: Path) -> None:
+    repository = Repository.create(tmp_path / "r")
+    record = repository.folders.outdated
+    repository.publish(make_run(0))
+    repository.table()
+    (first,) = index_files(repository)
+    os.utime(repository.folders.index / first, (0, 0))  # access times say nothing: a backup or a mount changes them
+    repository.publish(make_run(1))
+    repository.table()
+    assert first in index_files(repository)
+    since = json.loads(record.read_bytes())
+    assert since.keys() == {first}
+    record.write_text(json.dumps({first: since[first] - REMOVED_AFTER_S + 60}))
+    repository.publish(make_run(2))
+    repository.table()
+    assert first in index_files(repository)
+    record.write_text(json.dumps({**json.loads(record.read_bytes()), first: since[first] - REMOVED_AFTER_S - 60}))
+    repository.publish(make_run(3))
+    repository.table()
+    assert first not in index_files(repository)
+    assert first not in json.loads(record.read_bytes())
+    assert len(repository.runs()) == 4
+
+
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"runs-0.parquet": "yesterday"}'])
+def test_a_damaged_record_of_replaced_files_removes_nothing(tmp_path: Path, damage: str) -> None:
+    repository = Repository.create(tmp_path / "r")
+    repository.publish(make_run(0))
+    repository.table()
+    (first,) = index_files(repository)
+    repository.folders.outdated.write_text(damage)
+    repository.publish(make_run(1))
+    assert len(repository.table()) == 2
+    assert first in index_files(repository)
+    assert json.loads(repository.folders.outdated.read_bytes()).keys() == {first}
 
 
 @pytest.mark.slow

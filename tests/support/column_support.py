@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 
-from assay.model import Found, Left
-from assay.statistics.found_rows import FoundRows, Item
+from assay.model import ImportedRun, SkippedItem
+from assay.statistics.imported_rows import ImportedRows, Item
 from assay.statistics.run_table import RunTable
 
 
-def runs_of(items: list[Item]) -> list[Found]:
-    found: list[Found] = []
+def runs_of(items: list[Item]) -> list[ImportedRun]:
+    found: list[ImportedRun] = []
     for item in items:
-        found += [item] if isinstance(item, Found) else item.each() if isinstance(item, FoundRows) else []
+        found += [item] if isinstance(item, ImportedRun) else item.each() if isinstance(item, ImportedRows) else []
     return found
 
 
-def reasons_of(items: list[Item]) -> list[Left]:
-    return [item for item in items if isinstance(item, Left)]
+def reasons_of(items: list[Item]) -> list[SkippedItem]:
+    return [item for item in items if isinstance(item, SkippedItem)]
 
 
 def same(a: RunTable, b: RunTable) -> bool:

@@ -17,13 +17,13 @@ from assay.errors import AssayError
 from assay.formats.catalogue import formats
 from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
-from assay.model import Left, Origin, RunStatus
+from assay.model import Origin, RunStatus, SkippedItem
 from assay.repository import Repository
 from assay.repository.bundle import encode_run, write_sums
 from assay.repository.exchange import copy_bundles
 from assay.repository.package import pull_package
 from assay.repository.tables import rows_of_table
-from assay.statistics.found_rows import FoundRows, Item
+from assay.statistics.imported_rows import ImportedRows, Item
 from paths import TESTS
 
 CORPUS = TESTS / "data" / "corpus"
@@ -99,9 +99,9 @@ def _all(items: Iterable[Item], stored: bool) -> int:
     found = 0
     with contextlib.suppress(AssayError):
         for item in items:
-            if isinstance(item, Left):
+            if isinstance(item, SkippedItem):
                 assert item.why, "left without a reason"
-            elif isinstance(item, FoundRows):
+            elif isinstance(item, ImportedRows):
                 assert (item.duration_s > 0).all(), "runs that took no time"
                 found += len(item)
             else:

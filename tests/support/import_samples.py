@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from assay.errors import FormatError
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 
 DFSIO = """\
 ----- TestDFSIO ----- : write
@@ -102,26 +102,28 @@ def source_of(folder: Path, content: bytes | str, name: str = "results.log") -> 
     return Source(path, name)
 
 
-def items(form: Format, folder: Path, content: bytes | str, name: str = "results.log") -> list[Found | Left]:
+def items(
+    form: Format, folder: Path, content: bytes | str, name: str = "results.log"
+) -> list[ImportedRun | SkippedItem]:
     """Return what a format reads out of one file."""
     return list(form.read([source_of(folder, content, name)]))
 
 
-def found(read: Sequence[Found | Left]) -> list[Found]:
+def found(read: Sequence[ImportedRun | SkippedItem]) -> list[ImportedRun]:
     """Return what was taken."""
-    return [item for item in read if isinstance(item, Found)]
+    return [item for item in read if isinstance(item, ImportedRun)]
 
 
-def left(read: Sequence[Found | Left]) -> list[Left]:
+def left(read: Sequence[ImportedRun | SkippedItem]) -> list[SkippedItem]:
     """Return what was not."""
-    return [item for item in read if isinstance(item, Left)]
+    return [item for item in read if isinstance(item, SkippedItem)]
 
 
-def read_or_refused(read: Iterator[Found | Left]) -> list[Found | Left]:
+def read_or_refused(read: Iterator[ImportedRun | SkippedItem]) -> list[ImportedRun | SkippedItem]:
     """Return all items up to the end, or to a :class:`FormatError`; every other exception comes through."""
-    taken: list[Found | Left] = []
+    taken: list[ImportedRun | SkippedItem] = []
     try:
         taken.extend(read)
     except FormatError as error:
-        taken.append(Left(error.where or "", error.message))
+        taken.append(SkippedItem(error.where or "", error.message))
     return taken

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from assay.model.imported import Found, Left, foreign_run
+from assay.model.imported import ImportedRun, SkippedItem, foreign_run
 from assay.model.run import Task
 from assay.model.trace import Trace
 from assay.repository import ImportSummary, Repository
@@ -20,13 +20,13 @@ def trace_of(value: float) -> Trace:
 def import_lines(repository: Repository, path: Path, *, strict: bool = False) -> ImportSummary:
     """Import a file whose lines are durations; the first of them has a task and a trace."""
 
-    def items() -> Iterator[Found | Left]:
+    def items() -> Iterator[ImportedRun | SkippedItem]:
         for number, line in enumerate(path.read_text().splitlines(), start=1):
             if not line.isdecimal():
-                yield Left(f"{path.name}:{number}", "is no number")
+                yield SkippedItem(f"{path.name}:{number}", "is no number")
                 continue
             run = foreign_run(workload="sort", duration_s=float(line), layout="HDD")
             more = ((TASK,), trace_of(float(line))) if number == 1 else ((), None)
-            yield Found(line, f"{path.name}:{number}", run, *more)
+            yield ImportedRun(line, f"{path.name}:{number}", run, *more)
 
     return repository.import_runs("lines", items, [(path.name, path)], plan="test", strict=strict)

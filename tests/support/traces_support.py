@@ -6,23 +6,23 @@ import math
 from collections import defaultdict
 from pathlib import Path
 
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import RunStatus
 from mutation import fuzz_count, mutations
 
 
-def read(form: Format, content: bytes | str, folder: Path, name: str = "file") -> list[Found | Left]:
+def read(form: Format, content: bytes | str, folder: Path, name: str = "file") -> list[ImportedRun | SkippedItem]:
     path = folder / name
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return list(form.read([Source(path, name)]))
 
 
-def found(form: Format, content: bytes | str, folder: Path) -> Found:
+def found(form: Format, content: bytes | str, folder: Path) -> ImportedRun:
     """Return the only result; nothing may have been left."""
     (result,) = read(form, content, folder)
-    assert isinstance(result, Found), result
+    assert isinstance(result, ImportedRun), result
     check(result)
     return result
 
@@ -30,11 +30,11 @@ def found(form: Format, content: bytes | str, folder: Path) -> Found:
 def why(form: Format, content: bytes | str, folder: Path) -> str:
     """Return why the whole file was left."""
     results = read(form, content, folder)
-    assert not any(isinstance(result, Found) for result in results), results
-    return "; ".join(result.why for result in results if isinstance(result, Left))
+    assert not any(isinstance(result, ImportedRun) for result in results), results
+    return "; ".join(result.why for result in results if isinstance(result, SkippedItem))
 
 
-def growth(result: Found, subject: str, metric: str) -> float:
+def growth(result: ImportedRun, subject: str, metric: str) -> float:
     """Return how much a counter grew over the whole trace."""
     assert result.trace
     node = result.trace.node[0]
@@ -43,9 +43,9 @@ def growth(result: Found, subject: str, metric: str) -> float:
     return points[-1][1]
 
 
-def check(result: Found | Left) -> None:
+def check(result: ImportedRun | SkippedItem) -> None:
     """Assert what holds for every result, however damaged the file was."""
-    if isinstance(result, Left):
+    if isinstance(result, SkippedItem):
         assert result.where
         assert result.why
         return

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from assay.model.imported import Found, foreign_run
+from assay.model.imported import ImportedRun, foreign_run
 from assay.model.run import Check, Phase
 from assay.repository import Repository
 from assay.repository.bundle import write_sums
@@ -361,7 +361,7 @@ def test_an_import_with_a_duration_that_can_not_be_is_refused(
     source = Repository.create(tmp_path / "source")
     table = tmp_path / "runs.txt"
     table.write_text("a table")
-    items = [Found("1", "1", foreign_run(workload="sort", duration_s=-5.0, layout="HDD"))]
+    items = [ImportedRun("1", "1", foreign_run(workload="sort", duration_s=-5.0, layout="HDD"))]
     name = source.import_runs("numbers", lambda: items, [("runs.txt", table)]).import_id or ""
     status, answer = upload(client, name, packed(source, name)[0])
     assert (status, "duration_s is -5" in answer["message"]) == (422, True)

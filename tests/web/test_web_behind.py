@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import RepositoryError
-from assay.model.imported import Found, foreign_run
+from assay.model.imported import ImportedRun, foreign_run
 from assay.repository import Repository
 from assay.statistics import RunTable
 from assay.web.store import Store
@@ -137,7 +137,7 @@ def test_runs_of_an_index_that_was_made_anew_under_its_name_are_not_taken_for_ot
     repository.table()
     add(root, 3)
     table = repository.table()
-    repository.keep_places(table)
+    repository.cache_row_lookup(table)
     ids = repository.ids_at(table, range(4))
     for path in repository.folders.index.glob("*.parquet"):
         path.unlink()
@@ -162,10 +162,10 @@ def test_ids_are_looked_up_in_memory_as_in_the_index(root: Path) -> None:
     repository, other = Repository.open(root), Repository.open(root)
     source = root.parent / "numbers.txt"
     source.write_text("some")
-    found = [Found(str(n), f"numbers:{n}", foreign_run(workload="sort", duration_s=n + 1.0)) for n in range(5)]
+    found = [ImportedRun(str(n), f"numbers:{n}", foreign_run(workload="sort", duration_s=n + 1.0)) for n in range(5)]
     repository.import_runs("numbers", lambda: found, [(source.name, source)])
     table = repository.table()
-    repository.keep_places(table)
+    repository.cache_row_lookup(table)
     add(root, 3)
     ids = repository.ids_at(table, range(len(table)))
     assert repository.positions_of(table, [ids[6], "no such run", ids[1]]) == [1, 6]

@@ -16,7 +16,7 @@ from assay.compare.differences import environment_warnings, host_facts
 from assay.errors import RepositoryError
 from assay.questions.speedup import speedup_view
 from assay.repository import Repository
-from assay.repository.tables import Engine
+from assay.repository.tables import DuckDBReader
 from assay.statistics.run_table import RunTable
 from assay.web.store import Store
 from builders import make_run, make_trace, study_runs
@@ -49,7 +49,7 @@ def at_once(number: int, call: Callable[[], object]) -> None:
 
 
 def test_a_started_engine_reads_the_same_as_one_for_each_question(root: Path) -> None:
-    fresh, kept = Repository.open(root), Repository.open(root, Engine().connection)
+    fresh, kept = Repository.open(root), Repository.open(root, DuckDBReader().connection)
     for _ in range(2):
         table, other = fresh.table(), kept.table()
         every = range(len(table))
@@ -61,7 +61,7 @@ def test_a_started_engine_reads_the_same_as_one_for_each_question(root: Path) ->
 
 
 def test_an_engine_that_broke_is_started_again() -> None:
-    engine = Engine()
+    engine = DuckDBReader()
     with pytest.raises(RepositoryError, match="broken"), engine.connection():
         raise duckdb.FatalException("broken")
     with engine.connection() as opened:
@@ -69,7 +69,7 @@ def test_an_engine_that_broke_is_started_again() -> None:
 
 
 def test_many_threads_share_an_engine(root: Path) -> None:
-    repository = Repository.open(root, Engine().connection)
+    repository = Repository.open(root, DuckDBReader().connection)
     table, found = repository.table(), []
     at_once(8, lambda: found.append(repository.ids_at(table, range(len(table)))))
     assert found == [found[0]] * 8
@@ -101,7 +101,7 @@ def test_the_hosts_differences_are_those_of_the_whole_runs(tmp_path: Path) -> No
 
 def test_a_run_of_a_replaced_import_is_found_in_the_new_one(tmp_path: Path) -> None:
     imported(tmp_path, FIRST)
-    repository = Repository.open(tmp_path / "r", Engine().connection)
+    repository = Repository.open(tmp_path / "r", DuckDBReader().connection)
     same = next(run.run_id for run in repository.runs() if run.duration_s == 100)
     repository.run(same)
     before = repository.bundle_path(same)

@@ -14,10 +14,10 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.terminal import unescaped
 from assay.errors import FormatError, SpecificationError
 from assay.formats.catalogue import TABLE, UNRECOGNISED, chosen, formats, sorted_by_format
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import Source, sources_in
 from assay.formats.tables.table import table_format
-from assay.model import Left, Origin
+from assay.model import Origin, SkippedItem
 from assay.repository import ImportSummary, Repository
 from assay.repository.tables import rows_of_table
 
@@ -93,9 +93,9 @@ class _Job:
     summaries: list[ImportSummary] = field(default_factory=list)
 
     @property
-    def left(self) -> list[Left]:
+    def left(self) -> list[SkippedItem]:
         """Everything that was not taken, files of no known format included."""
-        files = [Left(name, why) for name, why in self.unknown.items()]
+        files = [SkippedItem(name, why) for name, why in self.unknown.items()]
         return [*files, *(item for summary in self.summaries for item in summary.left)]
 
 

@@ -20,7 +20,7 @@ from assay.questions.flags import flagged_runs, flags_in, flags_of_run, odd_kind
 from assay.questions.json_values import json_value
 from assay.questions.runs import levels_in
 from assay.questions.whole_run import WholeRun, whole_run
-from assay.repository import Problem, Repository, short_length
+from assay.repository import BundleProblem, Repository, short_length
 from assay.repository.signatures import bad_signatures
 from assay.units import format_duration
 from assay.wording import plural, workload_named
@@ -198,7 +198,7 @@ def verify(package: Path | None, as_json: bool, repository: Path) -> None:
         )
 
 
-def _problems_in(package: Path) -> list[Problem]:
+def _problems_in(package: Path) -> list[BundleProblem]:
     from assay.repository.package import opened_package  # imported here to keep start-up short
 
     with TemporaryDirectory(prefix="assay-verify-") as scratch, opened_package(package, Path(scratch)) as packed:

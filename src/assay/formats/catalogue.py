@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping, Sequence
 
 from assay.errors import FormatError, SpecificationError
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import Source
 from assay.formats.tables.exported import ParquetRows, own_format
 

@@ -23,7 +23,7 @@ from assay.model.device_model import COAST_FROM, FlashModel, HddModel, usual_fla
 from assay.model.environment import ClusterFacts, Environment, Hardware, LabFacts, LayoutPlaces, NodeFacts, NodeGroups
 from assay.model.fitness import Advice, Criterion, Fitness, Grade, Reading
 from assay.model.hardware import DeviceOption, HardwareCatalogue, WorkerOption
-from assay.model.imported import SOURCE_ID_LENGTH_MAX, Found, Left, foreign_run
+from assay.model.imported import SOURCE_ID_LENGTH_MAX, ImportedRun, SkippedItem, foreign_run
 from assay.model.layout import Directories, Layout, StoragePolicy
 from assay.model.layout_code import Beside, LayoutCode, devices_of_code, devices_of_text, devices_text
 from assay.model.plan import (

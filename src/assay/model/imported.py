@@ -1,7 +1,7 @@
-"""What a parser of foreign results hands over: runs that somebody else made, and what it could not take.
+"""Values that parsers of foreign results return: runs that were not made by assay, and items that were skipped.
 
-A format rarely tells everything. What it does not tell is absent here too (None, empty, or left out of a mapping),
-never guessed; ``sources`` of the run says where each figure was read.
+A format rarely records everything. A fact that it does not record is absent here too (None, empty, or missing from a
+mapping), never guessed. ``Run.sources`` names where each figure was read.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from assay.model.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """One run of an imported file. The import gives ``run`` its id, its campaign and its place, unless it has an id."""
+class ImportedRun:
+    """One run of an imported file. The import assigns its id, campaign and position, unless the run has an id."""
 
     key: str
-    """What makes it this run within its format: a job id, a table's row as text. The same in a longer copy of the file,
-    so that importing that one adds only what is new. Two runs of one import may share a key; their order tells them
-    apart."""
+    """Identifies the run within its format: a job id, or the text of a table row. A longer copy of the file gives the
+    same key, so importing it adds only new runs. Two runs of one import may share a key; their order distinguishes
+    them."""
     where: str
     """``file:line`` or ``file: entry``, for messages."""
     run: Run
@@ -30,28 +30,28 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """Something that was not taken, where it stands, and why, in words that say what is wrong with it."""
+class SkippedItem:
+    """An item that was not imported, its location, and the reason."""
 
     where: str
     why: str
 
 
 _FIELDS = tuple(field.name for field in fields(Run))
-_PLACES = {name: place for place, name in enumerate(_FIELDS)}
+_POSITIONS = {name: position for position, name in enumerate(_FIELDS)}
 _ALL = attrgetter(*_FIELDS)
 
 
-def like(run: Run, **own: Any) -> Run:
-    """Return a copy of a run with some fields of its own: ``dataclasses.replace``, in a third of the time."""
+def like(run: Run, **changes: Any) -> Run:
+    """Return a copy of a run with some fields changed: ``dataclasses.replace``, in a third of the time."""
     values = list(_ALL(run))
-    for name, value in own.items():
-        values[_PLACES[name]] = value
+    for name, value in changes.items():
+        values[_POSITIONS[name]] = value
     return Run(*values)
 
 
 SOURCE_ID_LENGTH_MAX = 100
-"""Of a source's own id of a run; a longer text is none."""
+"""Maximum length of the id that a source gives a run, in characters."""
 
 
 def foreign_run(
@@ -70,11 +70,11 @@ def foreign_run(
     data_bytes: int | None = None,
     **more: Any,
 ) -> Run:
-    """Return a run as a foreign file tells it; ``more`` are further fields of :class:`Run`.
+    """Return a run with the fields that a foreign file records; ``more`` are further fields of :class:`Run`.
 
-    ``layout``: one of ALOJA's codes or a name; empty when unknown. ``levels``: factors that are no engine parameters,
-    such as ``network``. ``parameters``: engine parameters under Hadoop's or Spark's current names. ``started_at``: ISO
-    8601 in UTC; empty when unknown.
+    ``layout``: one of ALOJA's codes or a name; empty when unknown. ``levels``: factors other than engine parameters,
+    for example ``network``. ``parameters``: engine parameters under Hadoop's or Spark's current names. ``started_at``:
+    ISO 8601 in UTC; empty when unknown.
     """
     fields: dict[str, Any] = {
         "engine_version": "",

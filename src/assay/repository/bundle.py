@@ -62,7 +62,7 @@ class ProblemKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class BundleProblem:
     """One thing that is wrong: in which bundle, with which of its files, and what, in words."""
 
     run_id: str
@@ -211,10 +211,10 @@ def all_names(bundle: Path) -> list[str]:
     return [*file_names(bundle), SUMS_FILE, *([SIGNATURE_FILE] if os.path.lexists(bundle / SIGNATURE_FILE) else [])]
 
 
-def irregular_files(bundle: Path) -> list[Problem]:
+def irregular_files(bundle: Path) -> list[BundleProblem]:
     """Return which entries of a bundle are no plain files, such as symbolic links and FIFOs; none of them is opened."""
     names = (name for name in all_names(bundle) if not _is_regular(bundle / name))
-    return [Problem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
+    return [BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, "this is no plain file") for name in names]
 
 
 def _is_regular(path: Path) -> bool:
@@ -300,7 +300,7 @@ def is_import(bundle: Path) -> bool:
     return (bundle / IMPORT_FILE).exists()
 
 
-def check_bundle(bundle: Path, reading: Reading = connection) -> list[Problem]:
+def check_bundle(bundle: Path, reading: Reading = connection) -> list[BundleProblem]:
     """Return all that is wrong with one bundle: files missing, extra or changed, and what can't be read.
 
     Checksums that are right do not make a table: whoever made the file made them too.
@@ -313,7 +313,7 @@ def check_bundle(bundle: Path, reading: Reading = connection) -> list[Problem]:
     return problems or _check_tables(bundle, reading)
 
 
-def _check_tables(bundle: Path, reading: Reading) -> list[Problem]:
+def _check_tables(bundle: Path, reading: Reading) -> list[BundleProblem]:
     """Return which tables of tasks and traces have other columns than they should, or values that can't be read."""
     of_run = {"run_id": "VARCHAR"} if is_import(bundle) else {}
     traces = [bundle / TRACE_FILE] if is_import(bundle) else sorted((bundle / "trace").glob("*.parquet"))
@@ -328,53 +328,57 @@ def _check_tables(bundle: Path, reading: Reading) -> list[Problem]:
             try:
                 check_table(opened, path, kinds)
             except RepositoryError as error:
-                problems.append(Problem(bundle.name, name, ProblemKind.UNREADABLE, error.message))
+                problems.append(BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, error.message))
     return problems
 
 
-def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[Problem]:
+def check_files(bundle: Path, only: Sequence[str] | None = None) -> list[BundleProblem]:
     """Return which files of a bundle, or of ``only`` those, are missing, extra or differ from their checksums."""
     sums, problems = _read_sums(bundle)
     found = file_names(bundle) if only is None else [name for name in only if (bundle / name).exists()]
     wanted = sums.keys() if only is None else set(only)
     for name in sorted(wanted - set(found)):
-        problems.append(Problem(bundle.name, name, ProblemKind.MISSING, "the file is gone"))
+        problems.append(BundleProblem(bundle.name, name, ProblemKind.MISSING, "the file is gone"))
     for name in found:
         if name not in sums:
-            problems.append(Problem(bundle.name, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
+            problems.append(BundleProblem(bundle.name, name, ProblemKind.EXTRA, f"the file is not in {SUMS_FILE}"))
             continue
         try:
             digest = _digest(bundle / name)
         except OSError as error:
-            problems.append(Problem(bundle.name, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}"))
+            problems.append(
+                BundleProblem(bundle.name, name, ProblemKind.UNREADABLE, f"can't read it: {error.strerror}")
+            )
             continue
         if digest != sums[name]:
-            problems.append(Problem(bundle.name, name, ProblemKind.CHANGED, "the content differs from its checksum"))
+            problems.append(
+                BundleProblem(bundle.name, name, ProblemKind.CHANGED, "the content differs from its checksum")
+            )
     return problems
 
 
-def _check_run(bundle: Path) -> list[Problem]:
+def _check_run(bundle: Path) -> list[BundleProblem]:
     try:
         run = read_run(bundle)
     except RepositoryError as error:
-        return [Problem(bundle.name, RUN_FILE, ProblemKind.UNREADABLE, error.message)]
+        return [BundleProblem(bundle.name, RUN_FILE, ProblemKind.UNREADABLE, error.message)]
     if run.schema_version > RUN_SCHEMA_VERSION:
         detail = f"schema {run.schema_version} is newer than {RUN_SCHEMA_VERSION}: parts of it are not shown here"
-        return [Problem(bundle.name, RUN_FILE, ProblemKind.NEWER, detail)]
+        return [BundleProblem(bundle.name, RUN_FILE, ProblemKind.NEWER, detail)]
     return []
 
 
-def _read_sums(bundle: Path) -> tuple[dict[str, str], list[Problem]]:
+def _read_sums(bundle: Path) -> tuple[dict[str, str], list[BundleProblem]]:
     try:
         lines = (bundle / SUMS_FILE).read_text().splitlines()
     except FileNotFoundError:
-        return {}, [Problem(bundle.name, SUMS_FILE, ProblemKind.MISSING, "the file is gone")]
+        return {}, [BundleProblem(bundle.name, SUMS_FILE, ProblemKind.MISSING, "the file is gone")]
     except (OSError, ValueError) as error:
-        return {}, [Problem(bundle.name, SUMS_FILE, ProblemKind.UNREADABLE, f"can't read it: {error}")]
+        return {}, [BundleProblem(bundle.name, SUMS_FILE, ProblemKind.UNREADABLE, f"can't read it: {error}")]
     matches = [(number, line, _SUM_LINE.match(line)) for number, line in enumerate(lines, start=1)]
     sums = {match["name"]: match["digest"] for _, _, match in matches if match}
     broken = [
-        Problem(bundle.name, SUMS_FILE, ProblemKind.CHANGED, f"line {number} is not a checksum: {line[:40]!r}")
+        BundleProblem(bundle.name, SUMS_FILE, ProblemKind.CHANGED, f"line {number} is not a checksum: {line[:40]!r}")
         for number, line, match in matches
         if not match
     ]
@@ -386,8 +390,8 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def strays(bundles: Path, names: Sequence[str]) -> list[Problem]:
+def strays(bundles: Path, names: Sequence[str]) -> list[BundleProblem]:
     """Return what lies among the bundles and is none; ``names``: those that are."""
     found = sorted(path.name for path in bundles.iterdir()) if bundles.is_dir() else []
     detail = "this is no bundle"
-    return [Problem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]
+    return [BundleProblem("", f"bundles/{name}", ProblemKind.EXTRA, detail) for name in found if name not in names]

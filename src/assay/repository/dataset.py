@@ -9,7 +9,7 @@
     _assay/batch-BATCH.json             the bundles that a batch has; written last
 
 Each call adds one batch: the bundles that no batch has. What a call that was interrupted left is removed by the next
-one, because no batch's file tells of it. A folder on any file system that a :class:`Store` reaches holds it.
+one, because no batch's file tells of it. A folder on any file system that a :class:`DatasetStore` reaches holds it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ import numpy as np
 from assay.errors import RepositoryError
 from assay.repository import queries
 from assay.repository.bundle import TASKS_FILE, TRACE_FILE, is_import
-from assay.repository.coded import read_coding
 from assay.repository.index import Index, bundle_names
 from assay.repository.repository import Repository
+from assay.repository.runs_file import read_coding
 from assay.repository.tables import connection
 from assay.statistics import Column, RunTable
 
@@ -45,7 +45,7 @@ _BATCH = f"{OWN_FOLDER}/batch-"
 _DIGITS = 16
 
 
-class Store(Protocol):
+class DatasetStore(Protocol):
     """Where a dataset lies. Names are relative, with slashes; each method raises an AssayError in words."""
 
     def names(self) -> list[str]:
@@ -107,7 +107,7 @@ class Exported:
     already_there: int
 
 
-def export_dataset(repository: Repository, store: Store) -> Exported:
+def export_dataset(repository: Repository, store: DatasetStore) -> Exported:
     """Bring a dataset up to the repository's bundles. Raises RepositoryError for one of another version."""
     names = store.names()
     batches = [name for name in names if name.startswith(_BATCH)]

@@ -21,11 +21,11 @@ import msgspec
 from assay.errors import RepositoryError
 from assay.model import Run, harmless_cell
 from assay.model.run_columns import columns_of_runs
-from assay.repository.bundle import SIGNATURE_FILE, Problem, ProblemKind, check_bundle
+from assay.repository.bundle import SIGNATURE_FILE, BundleProblem, ProblemKind, check_bundle
 from assay.repository.index import bundle_names
 from assay.repository.repository import Repository
 from assay.repository.signatures import trouble_with
-from assay.repository.tables import Engine, write_table
+from assay.repository.tables import DuckDBReader, write_table
 from assay.statistics import circumstances, started_unix_s
 
 
@@ -35,7 +35,7 @@ class Copied:
 
     copied: int
     already_there: int
-    refused: tuple[Problem, ...]
+    refused: tuple[BundleProblem, ...]
 
 
 def copy_bundles(source: Repository, target: Repository, progress: Callable[[int, int], None]) -> Copied:
@@ -46,16 +46,16 @@ def copy_bundles(source: Repository, target: Repository, progress: Callable[[int
     there = set(bundle_names(target.folders.bundles))
     names = bundle_names(source.folders.bundles)
     missing = [name for name in names if name not in there]
-    refused: list[Problem] = []
-    copied, reading = 0, Engine().connection
+    refused: list[BundleProblem] = []
+    copied, reading = 0, DuckDBReader().connection
     for done, name in enumerate(missing, start=1):
         bundle = source.folders.bundles / name
         if bundle.is_symlink():
-            problems = [Problem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
+            problems = [BundleProblem(name, "", ProblemKind.UNREADABLE, "this is a symbolic link, not a folder")]
         else:
             problems = check_bundle(bundle, reading)
         if not problems and (words := trouble_with(target.folders, bundle)):
-            problems = [Problem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
+            problems = [BundleProblem(name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words)]
         if problems:
             refused.append(problems[0])
         else:

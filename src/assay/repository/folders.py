@@ -39,6 +39,11 @@ class Folders:
         return self.root / "index"
 
     @property
+    def outdated(self) -> Path:
+        """Since when each index file is outdated, in seconds since 1970, as JSON."""
+        return self.index / "outdated.json"
+
+    @property
     def models(self) -> Path:
         """What was learned from the runs: derived like the index, and deleted with it."""
         return self.index / "models"

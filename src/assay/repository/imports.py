@@ -3,15 +3,15 @@
 ::
 
     import.json           format, files with checksums, what was taken, what was not and why
-    runs.parquet          the runs, see :mod:`assay.repository.coded`
+    runs.parquet          the runs, see :mod:`assay.repository.runs_file`
     tasks.parquet         their task attempts with the run's id; absent when there are none
     trace.parquet         their traces with the run's id; absent when there are none
     source/NUMBER-NAME.gz the files as they were given
     SHA256SUMS            checksums of all the others
 
 Ids are made from content. An import's comes from its format and files, so the same files make the same bundle, wherever
-that is done. A run's comes from its format and what makes it this run there (:class:`Found`'s key), so a longer copy of
-a file adds only what is new. A run that assay exported keeps its own id.
+that is done. A run's id comes from its format and its :class:`ImportedRun` key, so importing a longer copy of a file
+adds only the new runs. A run that assay exported keeps its id.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ import msgspec
 import numpy as np
 
 from assay.errors import RepositoryError
-from assay.model import Found, Left, Run, Task, Trace, imported
+from assay.model import ImportedRun, Run, SkippedItem, Task, Trace, imported
 from assay.repository import queries
 from assay.repository.bundle import IMPORT_FILE, IMPORT_RUNS_FILE, TASKS_FILE, TRACE_FILE, check_files, write_sums
-from assay.repository.coded import Coding, rows_of, write_runs
 from assay.repository.content_ids import RunIds, uuid8
-from assay.repository.row_parts import PlacedRows, placed_together, register_rows, storable
+from assay.repository.imported_runs_table import PlacedRows, placed_together, register_rows, storable
+from assay.repository.runs_file import Coding, rows_of, write_runs
 from assay.repository.sameness import SameAs
 from assay.repository.tables import Reading, connection, write_table
-from assay.statistics import ColumnsClashError, FoundRows, Item, RunTable, stacked, table_of, table_of_rows
+from assay.statistics import ColumnsClashError, ImportedRows, Item, RunTable, stacked, table_of, table_of_rows
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -71,7 +71,7 @@ class ImportSummary:
     format: str
     taken: int
     already_there: int
-    left: tuple[Left, ...]
+    left: tuple[SkippedItem, ...]
     other_readings: tuple[str, ...] = ()
     """Imports of the same files with another map: their runs count too."""
     earlier: tuple[str, ...] = ()
@@ -93,7 +93,7 @@ class Batch:
     """Further runs, as columns."""
     tasks: list[tuple[str, Task]]
     traces: list[tuple[str, Trace]]
-    left: Sequence[Left]
+    left: Sequence[SkippedItem]
     known: Sequence[str]
     """Ids of runs that are there already, and are not stored again."""
     sources: Sequence[SourceFile]
@@ -164,22 +164,22 @@ def gathered(
     ``progress`` takes how many were seen so far.
     """
     ids = RunIds(format_name)
-    found: list[tuple[Found, str] | FoundRows] = []
-    left: list[Left] = []
+    found: list[tuple[ImportedRun, str] | ImportedRows] = []
+    left: list[SkippedItem] = []
     own_ids: set[str] = set()
     """Ids of runs that bring their own: those that assay exported."""
     buffer = bytearray()
     for item in _storable(items, progress):
-        if isinstance(item, Left):
+        if isinstance(item, SkippedItem):
             left.append(item)
-        elif isinstance(item, FoundRows):
+        elif isinstance(item, ImportedRows):
             found.append(replace(item, keys=ids.of_each(item.keys)))  # the ids are all that is asked for from here on
         elif mistake := _unstorable(item.run, buffer):
-            left.append(Left(item.where, mistake))
+            left.append(SkippedItem(item.where, mistake))
         elif not item.run.run_id:
             found.append((item, ids.of(item.key)))
         elif item.run.run_id in own_ids:
-            left.append(Left(item.where, "has the run_id of a run above"))
+            left.append(SkippedItem(item.where, "has the run_id of a run above"))
         else:
             own_ids.add(item.run.run_id)
             found.append((item, item.run.run_id))
@@ -188,7 +188,7 @@ def gathered(
     position = 0
     blocks: list[PlacedRows] = []
     for one in found:
-        if isinstance(one, FoundRows):
+        if isinstance(one, ImportedRows):
             rows = one.taken(np.array([key not in there for key in one.keys], dtype=np.bool_)) if there else one
             common = imported.like(rows.common, campaign_id=bundle_id, plan=rows.common.plan or plan)
             positions = np.arange(position, position + len(rows))
@@ -201,7 +201,7 @@ def gathered(
     return batch
 
 
-def _add(batch: Batch, item: Found, run_id: str, *, position: int, plan: str) -> None:
+def _add(batch: Batch, item: ImportedRun, run_id: str, *, position: int, plan: str) -> None:
     """Add a single run to a batch. A run that assay exported keeps its campaign and its place there."""
     run = imported.like(item.run, plan=item.run.plan or plan)
     if not run.run_id:
@@ -217,7 +217,7 @@ def _storable(items: Iterable[Item], progress: Callable[[int], None]) -> Iterato
     number = told = 0
     looked_at: dict[int, int] = {}
     for item in items:
-        if isinstance(item, FoundRows):
+        if isinstance(item, ImportedRows):
             yield from (item,) if storable(item, looked_at) else item.each()
             number += len(item)
         else:
@@ -304,10 +304,10 @@ def _write_traces(path: Path, traces: Sequence[tuple[str, Trace]]) -> None:
     write_table(path, {"run_id": "VARCHAR", **queries.TRACE_COLUMNS}, columns)
 
 
-class _Facts(msgspec.Struct):
+class _ImportRecord(msgspec.Struct):
     format: str
     taken: int
-    left: tuple[Left, ...] = ()
+    left: tuple[SkippedItem, ...] = ()
 
 
 def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
@@ -329,7 +329,7 @@ def summary_of(bundle: Path, in_place_of: Sequence[str] = ()) -> ImportSummary:
             hint="delete this folder and import again",
         )
     try:
-        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_Facts)
+        facts = msgspec.json.decode((bundle / IMPORT_FILE).read_bytes(), type=_ImportRecord)
         return ImportSummary(None, facts.format, 0, facts.taken, facts.left)
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         raise RepositoryError(

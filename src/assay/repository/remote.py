@@ -22,7 +22,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from assay.errors import RepositoryError
-from assay.repository.bundle import Problem, ProblemKind, check_bundle
+from assay.repository.bundle import BundleProblem, ProblemKind, check_bundle
 from assay.repository.exchange import Copied
 from assay.repository.repository import Repository
 from assay.repository.transfer import BUNDLE_ID, RefusedBundleError, bundle_ids, pack, receive
@@ -322,11 +322,11 @@ def push(source: Repository, remote: Remote, progress: Progress) -> Copied:
 
 def _each(missing: list[str], every: int, copy: Callable[[str], bool], progress: Progress) -> Copied:
     copied = 0
-    refused: list[Problem] = []
+    refused: list[BundleProblem] = []
     for done, name in enumerate(missing, start=1):
         try:
             copied += copy(name)
         except RefusedBundleError as error:
-            refused.append(Problem(name, "bundle", ProblemKind.CHANGED, error.message))
+            refused.append(BundleProblem(name, "bundle", ProblemKind.CHANGED, error.message))
         progress(done, len(missing))
     return Copied(copied, every - copied - len(refused), tuple(refused))

@@ -20,7 +20,7 @@ from assay import __version__
 from assay.errors import RepositoryError
 from assay.model import SIMULATED_HIGH_S, SIMULATED_LOW_S, Environment, Run, Task, Trace
 from assay.repository import bundle as bundle_files
-from assay.repository.bundle import Contents, Problem
+from assay.repository.bundle import BundleProblem, Contents
 from assay.repository.coverage import traced_runs
 from assay.repository.folders import KEPT_BUNDLES, MARKER, Folders
 from assay.repository.imports import (
@@ -41,7 +41,7 @@ from assay.repository.imports import (
 from assay.repository.index import Filters, Index, bundle_names
 from assay.repository.sameness import SameAs, probably_there
 from assay.repository.staging import clear_dead, not_made, not_stored, staging, sync, sync_placed, sync_tree
-from assay.repository.tables import Engine, Reading, connection
+from assay.repository.tables import DuckDBReader, Reading, connection
 from assay.statistics import Item, RunTable
 
 VERSION: Final = 1
@@ -57,7 +57,7 @@ class Repository:
     def __init__(self, root: Path, reading: Reading = connection) -> None:
         self.folders = Folders(root)
         self._reading = reading
-        self._problems: list[Problem] = []
+        self._problems: list[BundleProblem] = []
         self._imports: dict[str, Path] = {}
         self._index = Index(self.folders, self._problems, reading)
 
@@ -65,7 +65,7 @@ class Repository:
     def open(cls, root: Path, reading: Reading = connection) -> Self:
         """Return the repository in ``root`` and clear what dead writers left in it.
 
-        ``reading``: an :class:`~assay.repository.tables.Engine`'s, where many questions will be asked. Raises
+        ``reading``: an :class:`~assay.repository.tables.DuckDBReader`'s, where many questions will be asked. Raises
         :class:`RepositoryError` when there is none, or one of a later version.
         """
         try:
@@ -144,12 +144,12 @@ class Repository:
         """Say whether a table of :meth:`table` has the runs of all bundles that there are now."""
         return self._index.covers_all(table)
 
-    def keep_places(self, table: RunTable) -> None:
+    def cache_row_lookup(self, table: RunTable) -> None:
         """Keep in memory where the runs of :meth:`table` are, some 60 bytes a run, for who will look up many.
 
         From then on what is looked up of single runs is kept too, some tens of MB of it.
         """
-        self._index.keep_places(table)
+        self._index.cache_row_lookup(table)
 
     def kept_model(self, name: str) -> bytes | None:
         """Return what :meth:`keep_model` kept under ``name``; None when there is nothing."""
@@ -478,14 +478,14 @@ class Repository:
         bundle = self.bundle_path(run_id)
         return {name: (bundle / name).lstat().st_size for name in bundle_files.file_names(bundle)}
 
-    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+    def verify(self, progress: Callable[[int, int], None] | None = None) -> list[BundleProblem]:
         """Check every bundle against its checksums and return all that is wrong.
 
         ``progress`` is called with the bundles done and their number. The index is thrown away, so that the next query
         builds it from what was checked.
         """
         names = bundle_names(self.folders.bundles)
-        problems, reading = bundle_files.strays(self.folders.bundles, names), Engine().connection
+        problems, reading = bundle_files.strays(self.folders.bundles, names), DuckDBReader().connection
         for done, name in enumerate(names, start=1):
             problems += bundle_files.check_bundle(self.folders.bundles / name, reading)
             if progress:

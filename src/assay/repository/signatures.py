@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from assay.errors import RepositoryError, SpecificationError
-from assay.repository.bundle import SIGNATURE_FILE, SUMS_FILE, Problem, ProblemKind
+from assay.repository.bundle import SIGNATURE_FILE, SUMS_FILE, BundleProblem, ProblemKind
 from assay.repository.folders import Folders
 from assay.repository.staging import staging, sync
 
@@ -90,11 +90,13 @@ def _too_large(signature: Path) -> str | None:
     return f"its signature has {size_bytes:,} bytes, and no signature has more than {SIGNATURE_BYTES_MAX:,}"
 
 
-def bad_signatures(folders: Folders) -> list[Problem]:
+def bad_signatures(folders: Folders) -> list[BundleProblem]:
     """Return the signatures of bundles that are not of their checksums, or of nobody whom the repository knows."""
     signed = sorted(path.parent for path in folders.bundles.glob(f"*/{SIGNATURE_FILE}"))
     found = ((bundle, _damage_of(folders, bundle)) for bundle in signed)
-    return [Problem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in found if words]
+    return [
+        BundleProblem(bundle.name, SIGNATURE_FILE, ProblemKind.SIGNATURE, words) for bundle, words in found if words
+    ]
 
 
 def _damage_of(folders: Folders, bundle: Path) -> str | None:

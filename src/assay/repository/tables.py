@@ -1,7 +1,7 @@
 """Columns to Parquet files and back, by DuckDB in memory.
 
 DuckDB is imported when the first table is touched, never downloads an extension, and holds no file open between calls.
-A start of it takes longer than most questions, so whoever asks many has them answered by one :class:`Engine`.
+A start of it takes longer than most questions, so whoever asks many has them answered by one :class:`DuckDBReader`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 Reading = Callable[[], "AbstractContextManager[DuckDBPyConnection]"]
-"""How a reader comes by a connection: :func:`connection`, or an :class:`Engine`'s."""
+"""How a reader comes by a connection: :func:`connection`, or an :class:`DuckDBReader`'s."""
 _OFFLINE: Mapping[str, str | bool | int | float | list[str]] = {
     f"auto{step}_known_extensions": False for step in ("install", "load")
 }
@@ -51,7 +51,7 @@ def _told() -> Iterator[None]:
         raise _in_words(str(error)) from error
 
 
-class Engine:
+class DuckDBReader:
     """DuckDB in memory that is started once, for readers in any thread; it keeps nothing of the files that it read."""
 
     def __init__(self) -> None:

@@ -19,7 +19,15 @@ from assay.statistics.factors import (
     levels_of,
     on_hard_disks,
 )
-from assay.statistics.found_rows import ColumnsClashError, Distinct, FoundRows, Item, Shared, groups_of, table_of_rows
+from assay.statistics.imported_rows import (
+    ColumnsClashError,
+    Distinct,
+    ImportedRows,
+    Item,
+    Shared,
+    groups_of,
+    table_of_rows,
+)
 from assay.statistics.intervals import (
     LEVEL,
     Estimate,

@@ -35,7 +35,7 @@ class Contrasts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _BlockKind:
     """The sets of treatments of one size that blocks have: which they are, and how many blocks have each."""
 
     members: Ints
@@ -56,7 +56,7 @@ class BlockFit:
     """Which treatments are connected: a number for each; treatments with the same one can be compared."""
     _inverse: Floats
     _scatter: Floats
-    _kinds: tuple[_Kind, ...]
+    _kinds: tuple[_BlockKind, ...]
 
     def contrasts(self, first: Ints, second: Ints) -> Contrasts:
         """Return each ``first`` treatment's effect less that of ``second``."""
@@ -130,7 +130,7 @@ def fit_blocks(block: Ints, treatment: Ints, value: Floats, treatments: int) -> 
         pulled = np.zeros((len(residual), treatments))
         np.put_along_axis(pulled, members[kind], residual, axis=1)
         scatter += pulled.T @ pulled
-        kinds.append(_Kind(members, count, adjust, sure))
+        kinds.append(_BlockKind(members, count, adjust, sure))
     parts = _parts([row for kind in kinds for row in kind.members], treatments)
     return BlockFit(effect, parts, inverse, scatter, tuple(kinds))
 

@@ -31,7 +31,7 @@ from assay.errors import AssayError, RepositoryError
 from assay.questions.flags import Flagged, flags
 from assay.questions.runs import METRICS_LOOKED_AT
 from assay.repository import Repository
-from assay.repository.tables import Engine
+from assay.repository.tables import DuckDBReader
 from assay.statistics import RunTable
 
 Kept = TypeVar("Kept")
@@ -89,7 +89,7 @@ class Store:
     """One repository, shared by all requests. ``waited_for_max``: of how many runs a change is waited for."""
 
     def __init__(self, root: Path, waited_for_max: int = WAITED_FOR_RUNS_MAX) -> None:
-        self.engine = Engine()
+        self.engine = DuckDBReader()
         self.repository = Repository.open(root, self.engine.connection)
         self.waited_for_max = waited_for_max
         self._held: _Held | None = None
@@ -149,7 +149,7 @@ class Store:
         table = self.repository.table(METRICS_LOOKED_AT)
         same = held is not None and held.table.source == table.source and len(held.table) == len(table)
         if len(table) > self.waited_for_max:
-            self.repository.keep_places(table)
+            self.repository.cache_row_lookup(table)
         return _Held(held.flagged if held is not None and same else flags(table), changed_ns, now)
 
     def _is_kept(self, held: _Held) -> bool:

@@ -10,7 +10,7 @@ import aloja_mini
 from aloja_mini import FIRST, SECOND, dump, reduce_times, sar, task
 from assay.formats.aloja.dump import FORMAT
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import Phase, RunStatus, Task
 from assay.observe.traces import cpu_busy_shares, device_totals
 from mutation import fuzz_count, mutations
@@ -19,18 +19,18 @@ from paths import ROOT
 REAL = ROOT.parent / "shared" / "data" / "aloja" / "tests_db.sql"
 
 
-def read(tmp_path: Path, text: str | bytes) -> list[Found | Left]:
+def read(tmp_path: Path, text: str | bytes) -> list[ImportedRun | SkippedItem]:
     path = tmp_path / "d.sql"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return list(FORMAT.read([Source(path, path.name)]))
 
 
-def parted(entries: list[Found | Left]) -> tuple[dict[str, Found], list[Left]]:
-    found = {each.key: each for each in entries if isinstance(each, Found)}
-    return found, [each for each in entries if isinstance(each, Left)]
+def parted(entries: list[ImportedRun | SkippedItem]) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
+    found = {each.key: each for each in entries if isinstance(each, ImportedRun)}
+    return found, [each for each in entries if isinstance(each, SkippedItem)]
 
 
-def first(tmp_path: Path, text: str) -> Found:
+def first(tmp_path: Path, text: str) -> ImportedRun:
     return parted(read(tmp_path, text))[0][FIRST]
 
 
@@ -249,7 +249,7 @@ def test_repeated_numbers_and_damaged_rows_are_left_by_their_line(tmp_path: Path
 
 def test_a_dump_of_something_else_is_left_and_not_claimed(tmp_path: Path) -> None:
     other = "-- MySQL dump 10.13\nCREATE TABLE `wiki` (`a` int);\nINSERT INTO `wiki` VALUES (1);\n-- Dump completed\n"
-    assert [type(each) for each in read(tmp_path, other)] == [Left]
+    assert [type(each) for each in read(tmp_path, other)] == [SkippedItem]
     assert not FORMAT.recognises("d.sql", other.encode())
     assert FORMAT.recognises("d.sql", dump().encode()[:65536])
     assert not FORMAT.recognises("execs.csv", b"id_exec,`execs`\n")
@@ -259,8 +259,8 @@ def test_damaged_dumps_give_runs_or_reasons_and_no_other_error(tmp_path: Path) -
     text = dump(sar("SAR_load", "ldavg-1", ["(1,1,'w1',1.000,'2014-05-13 16:53:30',0.5)"])).encode()
     for damaged in mutations(text, fuzz_count(), seed=1):
         for each in read(tmp_path, damaged):
-            assert isinstance(each, Left) or 0 < each.run.duration_s <= 30 * 86_400
-            if isinstance(each, Found) and each.trace:
+            assert isinstance(each, SkippedItem) or 0 < each.run.duration_s <= 30 * 86_400
+            if isinstance(each, ImportedRun) and each.trace:
                 assert all(0 <= value < 1e16 for value in each.trace.value)
 
 

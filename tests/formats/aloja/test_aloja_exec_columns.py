@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from assay.formats.aloja.exec_rows import Table
+from assay.formats.aloja.exec_rows import ExecTable
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables import columns as by_columns
-from assay.model import Left
+from assay.model import SkippedItem
 from assay.repository import ImportSummary, Repository
-from assay.statistics.found_rows import FoundRows, Item, joined, table_of_rows
+from assay.statistics.imported_rows import ImportedRows, Item, joined, table_of_rows
 from assay.statistics.run_table import table_of
 from column_support import reasons_of, runs_of, same
 from effort import examples
@@ -105,7 +105,7 @@ def test_columns_tell_what_rows_tell(tmp_path: Path, texts: list[str]) -> None:
         rows, columns = both(tmp_path, *texts)
     assert runs_of(columns) == runs_of(rows)
     assert reasons_of(columns) == reasons_of(rows)
-    for block in joined([item for item in columns if isinstance(item, FoundRows)]):
+    for block in joined([item for item in columns if isinstance(item, ImportedRows)]):
         assert same(table_of_rows(block), table_of([found.run for found in block.each()]))
 
 
@@ -215,17 +215,17 @@ def test_ends_of_lines_as_windows_has_them_take_no_line_apart_alone(
 ) -> None:
     """Python's own csv module ends lines so; each line by itself is slow."""
     alone: list[str] = []
-    whole = Table.cells
+    whole = ExecTable.cells
 
-    def noted(table: Table, line: str) -> list[str]:
+    def noted(table: ExecTable, line: str) -> list[str]:
         alone.append(line)
         return whole(table, line)
 
     text = table_text(300)
     path = tmp_path / "execs.csv"
     path.write_bytes(text.replace("\n", "\r\n").encode())
-    monkeypatch.setattr(Table, "cells", noted)
-    taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, FoundRows))
+    monkeypatch.setattr(ExecTable, "cells", noted)
+    taken = sum(len(item) for item in FORMAT.items([Source(path, path.name)]) if isinstance(item, ImportedRows))
     assert taken > 200
     assert alone == []
 
@@ -234,6 +234,6 @@ def test_a_line_that_no_row_has_is_refused_before_it_is_taken_apart(tmp_path: Pa
     path = tmp_path / "runs.csv"
     path.write_text(f"{NARROW}\n{'1,' * LINE_BYTES_MAX}\n")
     (only,) = FORMAT.read([Source(path, "runs.csv")])
-    assert isinstance(only, Left)
+    assert isinstance(only, SkippedItem)
     assert only.where == "runs.csv:2"
     assert "a line of more than 1,048,576 bytes" in only.why

@@ -17,7 +17,7 @@ from assay.errors import FormatError
 from assay.formats.aloja.exec_rows import INVALID
 from assay.formats.aloja.execs import FORMAT
 from assay.formats.source import Source
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import Run, RunStatus
 from builders import words_of
 from effort import examples
@@ -78,7 +78,7 @@ def table(*rows: dict[str, str], columns: str = COLUMNS) -> str:
     return "\n".join([columns, *(",".join(entry[name] for name in names) for entry in rows)]) + "\n"
 
 
-def taken(folder: Path, **files: str | bytes) -> list[Found | Left]:
+def taken(folder: Path, **files: str | bytes) -> list[ImportedRun | SkippedItem]:
     """Write the files (``a_csv`` is a.csv) and import them."""
     sources = []
     for name, content in files.items():
@@ -90,18 +90,18 @@ def taken(folder: Path, **files: str | bytes) -> list[Found | Left]:
 
 def only(folder: Path, text: str, **files: str) -> Run:
     (found,) = taken(folder, t_csv=text, **files)
-    assert isinstance(found, Found), found
+    assert isinstance(found, ImportedRun), found
     return found.run
 
 
-def left(folder: Path, text: str) -> Left:
-    (found,) = (item for item in taken(folder, t_csv=text) if isinstance(item, Left))
+def left(folder: Path, text: str) -> SkippedItem:
+    (found,) = (item for item in taken(folder, t_csv=text) if isinstance(item, SkippedItem))
     return found
 
 
 def test_a_row_of_execs_becomes_a_run(tmp_path: Path) -> None:
     (found,) = taken(tmp_path, t_csv=table(PLAIN))
-    assert isinstance(found, Found)
+    assert isinstance(found, ImportedRun)
     run = found.run
     assert (found.key, found.where, run.workload) == (PLAIN["exec"], "t.csv:2", "terasort")
     assert (run.duration_s, run.status, run.cause) == (600.0, RunStatus.VALID, None)
@@ -137,7 +137,7 @@ def test_quoted_cells_and_decimal_commas_are_read(tmp_path: Path) -> None:
 
 def test_a_gzipped_table_is_the_same(tmp_path: Path) -> None:
     (found,) = taken(tmp_path, t_csv=gzip.compress(table(PLAIN).encode()))
-    assert isinstance(found, Found)
+    assert isinstance(found, ImportedRun)
     assert found.run == only(tmp_path, table(PLAIN))
 
 
@@ -203,10 +203,10 @@ def test_a_folder_that_tells_something_else_than_the_row_is_a_warning(tmp_path: 
 def test_a_duration_that_is_none_leaves_the_row_with_its_line(tmp_path: Path, duration: str, words: str) -> None:
     other = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     found = taken(tmp_path, t_csv=table(row(exe_time=duration), other))
-    assert isinstance(found[0], Left)
+    assert isinstance(found[0], SkippedItem)
     assert found[0].where == "t.csv:2"
     assert words in found[0].why
-    assert isinstance(found[1], Found)
+    assert isinstance(found[1], ImportedRun)
 
 
 @pytest.mark.parametrize(
@@ -228,14 +228,14 @@ def test_a_row_with_missing_cells_or_a_stray_quote_costs_that_row_alone(tmp_path
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     lines = table(PLAIN, second).splitlines()
     found = taken(tmp_path, t_csv="\n".join([lines[0], "1,2,3", '"' + lines[1], lines[2]]))
-    assert [type(item) for item in found] == [Left, Left, Found]
+    assert [type(item) for item in found] == [SkippedItem, SkippedItem, ImportedRun]
     assert [item.where for item in found] == ["t.csv:2", "t.csv:3", "t.csv:4"]
 
 
 def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
     found = taken(tmp_path, a_csv=table(PLAIN, PLAIN), b_csv=table(PLAIN))
-    assert isinstance(found[0], Found)
-    assert [(item.where, item.why) for item in found[1:] if isinstance(item, Left)] == [
+    assert isinstance(found[0], ImportedRun)
+    assert [(item.where, item.why) for item in found[1:] if isinstance(item, SkippedItem)] == [
         ("a.csv:3", "the same run stands at a.csv:2"),
         ("b.csv:2", "the same run stands at a.csv:2"),
     ]
@@ -243,15 +243,15 @@ def test_a_run_that_stands_twice_is_taken_once(tmp_path: Path) -> None:
 
 def test_an_id_that_stands_for_two_runs_leaves_the_second(tmp_path: Path) -> None:
     found = taken(tmp_path, t_csv=table(PLAIN, row(exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")))
-    assert isinstance(found[0], Found)
-    assert isinstance(found[1], Left)
+    assert isinstance(found[0], ImportedRun)
+    assert isinstance(found[1], SkippedItem)
     assert "the id 7 stands also at line 2" in found[1].why
 
 
 def test_tables_that_were_joined_may_repeat_the_header(tmp_path: Path) -> None:
     second = row(id_exec="8", exec=PLAIN["exec"].replace("terasort", "sort"), bench="sort")
     found = taken(tmp_path, t_csv=table(PLAIN) + "\n" + table(second))
-    assert [type(item) for item in found] == [Found, Found]
+    assert [type(item) for item in found] == [ImportedRun, ImportedRun]
 
 
 def test_a_cluster_is_joined_by_its_id_where_that_is_one_clusters(tmp_path: Path) -> None:
@@ -306,13 +306,13 @@ def test_a_newer_folders_name_tells_the_clusters_name(tmp_path: Path) -> None:
 
 def test_a_damaged_list_of_clusters_is_left_and_runs_are_kept(tmp_path: Path) -> None:
     found = taken(tmp_path, t_csv=table(PLAIN), c_csv=CLUSTERS + "1,2\n")
-    assert [type(item) for item in found] == [Left, Found]
+    assert [type(item) for item in found] == [SkippedItem, ImportedRun]
     assert found[0].where == "c.csv:6"
 
 
 def test_a_list_of_clusters_alone_holds_no_runs(tmp_path: Path) -> None:
     (found,) = taken(tmp_path, c_csv=CLUSTERS)
-    assert isinstance(found, Left)
+    assert isinstance(found, SkippedItem)
     assert "no runs" in found.why
 
 
@@ -362,18 +362,18 @@ def test_cost_and_end_are_read_where_the_wider_table_has_them(tmp_path: Path, en
 def test_equal_rows_without_an_id_are_two_runs_and_with_one_they_are_one(tmp_path: Path) -> None:
     nameless = "\n".join(line.partition(",")[2] for line in (WIDE_COLUMNS, WIDE, WIDE))
     first, second = taken(tmp_path, t_csv=nameless)
-    assert isinstance(first, Found)
-    assert isinstance(second, Found)
+    assert isinstance(first, ImportedRun)
+    assert isinstance(second, ImportedRun)
     assert first.key == second.key
-    assert isinstance(taken(tmp_path, t_csv=f"{WIDE_COLUMNS}\n{WIDE}\n{WIDE}")[1], Left)
+    assert isinstance(taken(tmp_path, t_csv=f"{WIDE_COLUMNS}\n{WIDE}\n{WIDE}")[1], SkippedItem)
 
 
 def test_the_key_of_a_row_stays_in_a_longer_copy_with_its_columns_turned(tmp_path: Path) -> None:
     text = f"{WIDE_COLUMNS}\n{WIDE}\n"
     turned = "\n".join(",".join(reversed(line.split(","))) for line in text.splitlines())
     (one,), (other,) = taken(tmp_path, t_csv=text), taken(tmp_path, t_csv=turned)
-    assert isinstance(one, Found)
-    assert isinstance(other, Found)
+    assert isinstance(one, ImportedRun)
+    assert isinstance(other, ImportedRun)
     assert one.key == other.key
 
 
@@ -393,7 +393,7 @@ def test_later_columns_say_more_of_a_run(tmp_path: Path) -> None:
 
 def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> None:
     rows = [row(id_exec=str(number), exec=PLAIN["exec"].replace("101500", f"1015{number}")) for number in (10, 11)]
-    first, second = (found.run for found in taken(tmp_path, t_csv=table(*rows)) if isinstance(found, Found))
+    first, second = (found.run for found in taken(tmp_path, t_csv=table(*rows)) if isinstance(found, ImportedRun))
     assert first.parameters is second.parameters
     assert first.environment is second.environment
     assert first.sources is second.sources
@@ -405,7 +405,7 @@ def test_rows_that_are_equal_share_what_they_have_in_common(tmp_path: Path) -> N
 )
 def test_a_file_that_is_no_table_is_left_whole(tmp_path: Path, content: bytes, why: str) -> None:
     (found,) = taken(tmp_path, t_csv=content)
-    assert isinstance(found, Left)
+    assert isinstance(found, SkippedItem)
     assert why in found.why
 
 
@@ -429,9 +429,9 @@ def test_only_its_own_files_are_recognised(head: bytes, its: bool) -> None:
     assert FORMAT.recognises("x", head) is its
 
 
-def _check(found: list[Found | Left]) -> None:
+def _check(found: list[ImportedRun | SkippedItem]) -> None:
     for item in found:
-        if isinstance(item, Found):
+        if isinstance(item, ImportedRun):
             run = item.run
             assert item.key
             assert run.workload
@@ -471,15 +471,15 @@ def test_any_text_in_any_cell_is_a_run_or_a_reason(tmp_path: Path, cells: dict[s
 
 
 @pytest.fixture(scope="module")
-def dump() -> list[Found | Left]:
+def dump() -> list[ImportedRun | SkippedItem]:
     path = DATA / "aloja-execs-2014-09-dump.csv"
     if not path.exists():
         pytest.skip(f"ALOJA's dump is not at {path}")
     return list(FORMAT.read([Source(path, path.name)]))
 
 
-def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[Found | Left]) -> None:
-    runs = [found.run for found in dump if isinstance(found, Found)]
+def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[ImportedRun | SkippedItem]) -> None:
+    runs = [found.run for found in dump if isinstance(found, ImportedRun)]
     assert len(runs) == len(dump) == 5907
     assert Counter(run.status for run in runs) == {RunStatus.VALID: 4542, RunStatus.INVALID: 1365}
     assert sum(run.status is RunStatus.INVALID and run.duration_s >= 60 for run in runs) == 308
@@ -489,10 +489,10 @@ def test_all_of_alojas_dump_is_taken_with_its_labels(dump: list[Found | Left]) -
     assert warned == {"the": 142}  # all of them on clusters: none is valid and short, or contradicts its folder
 
 
-def test_read_so_no_two_runs_of_a_folder_of_the_dump_overlap(dump: list[Found | Left]) -> None:
+def test_read_so_no_two_runs_of_a_folder_of_the_dump_overlap(dump: list[ImportedRun | SkippedItem]) -> None:
     spans: dict[str, list[tuple[float, float]]] = {}
     for found in dump:
-        if isinstance(found, Found) and found.run.started_at:
+        if isinstance(found, ImportedRun) and found.run.started_at:
             begin_s = datetime.fromisoformat(found.run.started_at).timestamp()
             spans.setdefault(found.key.partition("/")[0], []).append((begin_s, begin_s + found.run.duration_s))
     assert sum(len(runs) for runs in spans.values()) == 5907 - 7

@@ -12,7 +12,7 @@ from aloja_mini import CONFIG, FIRST, START_S, history, sent, write_folder
 from assay.formats.aloja.folders import FORMAT
 from assay.formats.aloja.names import FolderName
 from assay.formats.source import sources_in
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import RunStatus
 from mutation import fuzz_count, mutations
 
@@ -21,10 +21,10 @@ CONF = NAME.partition("_conf_")[2]
 LATER = "20150803_164734_IB_SS2_bHiBench2_D8_m1000-01"
 
 
-def read(*paths: Path) -> tuple[dict[str, Found], list[Left]]:
+def read(*paths: Path) -> tuple[dict[str, ImportedRun], list[SkippedItem]]:
     entries = list(FORMAT.read(list(sources_in(list(paths)))))
-    found = {each.key.rpartition("/")[2]: each for each in entries if isinstance(each, Found)}
-    return found, [each for each in entries if isinstance(each, Left)]
+    found = {each.key.rpartition("/")[2]: each for each in entries if isinstance(each, ImportedRun)}
+    return found, [each for each in entries if isinstance(each, SkippedItem)]
 
 
 def write_later(parent: Path, config: str = CONFIG) -> Path:
@@ -170,7 +170,7 @@ def test_a_benchmark_that_ran_twice_is_two_runs_and_its_files_are_of_neither(tmp
     folder = write_folder(tmp_path)
     log = folder / f"log_{NAME}.log"
     log.write_text(log.read_text() + sent("terasort", START_S + 900, 90, f"conf_{CONF}"))
-    entries = [each for each in FORMAT.read(list(sources_in([folder]))) if isinstance(each, Found)]
+    entries = [each for each in FORMAT.read(list(sources_in([folder]))) if isinstance(each, ImportedRun)]
     twice = [each for each in entries if each.run.workload == "terasort"]
     assert [each.run.duration_s for each in twice] == [100, 90]
     assert all(each.tasks == () and each.trace is None for each in twice)
@@ -299,6 +299,6 @@ def test_damaged_configurations_give_runs_or_reasons_and_no_other_error(tmp_path
 
 def check(folder: Path) -> None:
     for each in FORMAT.read(list(sources_in([folder]))):
-        assert isinstance(each, Left) or 0 < each.run.duration_s <= 30 * 86_400
-        if isinstance(each, Found) and each.trace:
+        assert isinstance(each, SkippedItem) or 0 < each.run.duration_s <= 30 * 86_400
+        if isinstance(each, ImportedRun) and each.trace:
             assert all(0 <= value < 1e16 for value in each.trace.value)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.formats.bare import fio_import, iperf3_import
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import RunStatus
 from traces_support import check, found, read, survives_damage, why
 
@@ -103,7 +103,7 @@ def test_notes_around_the_report_and_several_reports(tmp_path: Path) -> None:
     results = read(fio_import.FORMAT, first + fio_report(job("c")), tmp_path)
     places = ["file:2: job a", "file:2: job b", f"file:{first.count(chr(10)) + 1}: job c"]
     assert [result.where for result in results] == places
-    assert all(isinstance(result, Found) for result in results)
+    assert all(isinstance(result, ImportedRun) for result in results)
 
 
 def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_of_the_reports_while_fio_runs_only_the_last_counts(tmp_path: Path) -> N
     half, whole, second = did(10**8, 1_000), did(3 * 10**8, 3_000), did(10**8, 990)
     text = status(1, job("a", read=half)) + status(3.1, job("a", read=whole)) + status(4.2, job("a", read=whole))
     results = read(fio_import.FORMAT, text, tmp_path)
-    assert [isinstance(result, Found) for result in results] == [False, False, True]
-    assert isinstance(results[-1], Found)
+    assert [isinstance(result, ImportedRun) for result in results] == [False, False, True]
+    assert isinstance(results[-1], ImportedRun)
     assert results[-1].run.duration_s == 3
     # Another start of the same job, appended to the same file, is another run.
     again = status(1, job("a", read=half)) + status(2.2, job("a", read=second)).replace('"elapsed": 3', '"elapsed": 1')
-    assert [isinstance(result, Found) for result in read(fio_import.FORMAT, again, tmp_path)] == [True, True]
+    assert [isinstance(result, ImportedRun) for result in read(fio_import.FORMAT, again, tmp_path)] == [True, True]
 
 
 def test_fio_2_gives_kibibytes_and_microseconds(tmp_path: Path) -> None:
@@ -167,11 +167,11 @@ def test_clients_are_runs_and_their_sum_is_none(tmp_path: Path) -> None:
     whole["client_stats"] = clients
     del whole["jobs"]
     one, other, left = read(fio_import.FORMAT, json.dumps(whole), tmp_path)
-    assert isinstance(one, Found)
-    assert isinstance(other, Found)
+    assert isinstance(one, ImportedRun)
+    assert isinstance(other, ImportedRun)
     assert (one.run.environment["node"], other.run.environment["node"]) == ("worker1", "worker2")
     assert one.key != other.key
-    assert not isinstance(left, Found)
+    assert not isinstance(left, ImportedRun)
     assert "sum" in left.why
 
 
@@ -201,10 +201,10 @@ def test_bytes_over_time_are_the_rate(io_bytes: int, runtime_ms: int, tmp_path: 
     results = read(fio_import.FORMAT, fio_report(job(read=did(io_bytes, runtime_ms))), tmp_path)
     (result,) = results
     if io_bytes * 1000 // runtime_ms > 10**13:
-        assert not isinstance(result, Found)
+        assert not isinstance(result, ImportedRun)
         return
     check(result)
-    assert isinstance(result, Found)
+    assert isinstance(result, ImportedRun)
     rate = result.run.metrics["read_mb_per_s"] * 1e6
     assert rate * result.run.duration_s == pytest.approx(io_bytes, abs=runtime_ms / 1000 + 1)
 
@@ -309,7 +309,7 @@ def test_what_iperf3_cannot_have_meant_is_left(text: str | bytes, words: str, tm
 
 def test_several_reports_in_a_file(tmp_path: Path) -> None:
     results = read(iperf3_import.FORMAT, iperf3_report() + iperf3_report(start={"cookie": "second"}), tmp_path)
-    assert [result.key for result in results if isinstance(result, Found)][1] == "second"
+    assert [result.key for result in results if isinstance(result, ImportedRun)][1] == "second"
     assert len(results) == 2
 
 

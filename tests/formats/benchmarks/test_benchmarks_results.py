@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.formats.benchmarks import dfsioe, hibench_report, testdfsio_import, tpcxhs
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.tables.printed import java_date_unix_s, utc_of
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import RunStatus
 from assay.workloads.testdfsio_output import DfsioResult
 from import_samples import DFSIO, DFSIOE, HEADING, HIBENCH, ROWS, TPCXHS, found, items, left, read_or_refused, source_of
@@ -32,7 +32,7 @@ EACH = pytest.mark.parametrize(("form", "sample", "runs"), FORMATS.values(), ids
 @EACH
 def test_the_sample_is_taken_whole(form: Format, sample: str, runs: int, tmp_path: Path) -> None:
     read = items(form, tmp_path, sample)
-    assert [type(item) for item in read] == [Found] * runs
+    assert [type(item) for item in read] == [ImportedRun] * runs
     assert len({item.key for item in found(read)}) == runs
     assert form.name in FORMATS
 
@@ -68,7 +68,7 @@ def test_files_without_a_result_are_left_with_a_reason(
 ) -> None:
     read = items(form, tmp_path, content)
     assert read
-    assert all(isinstance(item, Left) and item.where.startswith("results.log") and item.why for item in read)
+    assert all(isinstance(item, SkippedItem) and item.where.startswith("results.log") and item.why for item in read)
 
 
 @EACH
@@ -77,7 +77,7 @@ def test_damaged_copies_give_runs_with_sane_numbers_or_reasons(
 ) -> None:
     for content in mutations(sample.encode(), fuzz_count(), seed=runs):
         for item in read_or_refused(form.read([source_of(tmp_path, content)])):
-            if isinstance(item, Found):
+            if isinstance(item, ImportedRun):
                 assert 0 < item.run.duration_s <= 366 * 86_400
                 assert all(math.isfinite(value) and value >= 0 for value in item.run.metrics.values())
                 assert item.run.data_bytes is None or item.run.data_bytes > 0
@@ -142,7 +142,7 @@ def test_iso_dates_are_taken_with_their_zone_alone() -> None:
 )
 def test_a_block_that_can_not_be_is_left_and_the_others_taken(old: str, new: str, why: str, tmp_path: Path) -> None:
     read = items(testdfsio_import.FORMAT, tmp_path, DFSIO.replace(old, new, 1))
-    assert [type(item) for item in read] == [Left, Found]
+    assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert why in left(read)[0].why
     assert left(read)[0].where.startswith("results.log:")
 
@@ -241,7 +241,7 @@ def test_a_hibench_row_becomes_a_run(tmp_path: Path) -> None:
 )
 def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_path: Path) -> None:
     read = items(hibench_report.FORMAT, tmp_path, f"{HEADING}{row}\n{ROWS[0]}")
-    assert [type(item) for item in read] == [Left, Found]
+    assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert left(read)[0].where == "results.log:2"
     assert why in left(read)[0].why
 
@@ -279,7 +279,7 @@ def test_a_tpcx_hs_run_has_its_steps_size_and_metric(tmp_path: Path) -> None:
 )
 def test_a_tpcx_hs_run_that_contradicts_itself_is_left(old: str, new: str, why: str, tmp_path: Path) -> None:
     read = items(tpcxhs.FORMAT, tmp_path, TPCXHS.replace(old, new, 1))
-    assert [type(item) for item in read] == [Left, Found]
+    assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert why in left(read)[0].why
 
 

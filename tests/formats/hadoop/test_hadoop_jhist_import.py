@@ -18,7 +18,7 @@ from assay.formats.hadoop.configuration import parameters, read_conf
 from assay.formats.hadoop.jhist_import import FORMAT
 from assay.formats.hadoop.job_names import workload_of
 from assay.formats.source import Source, sources_in
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import RunStatus
 from builders import words_of
 from effort import examples
@@ -73,7 +73,7 @@ def job(name: str = "TeraSort", totals: dict[str, Any] | None = None, job_id: st
     return events
 
 
-def read(folder: Path, files: dict[str, bytes]) -> list[Found | Left]:
+def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -81,9 +81,9 @@ def read(folder: Path, files: dict[str, bytes]) -> list[Found | Left]:
     return list(FORMAT.read([Source(folder / name, name) for name in files]))
 
 
-def only(found: Iterable[Found | Left]) -> Found:
+def only(found: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
     (one,) = found
-    assert isinstance(one, Found), one
+    assert isinstance(one, ImportedRun), one
     return one
 
 
@@ -237,29 +237,29 @@ def test_times_that_can_not_be_are_left(tmp_path: Path, key: str, ms: int, why: 
         for kind, record, fields in job()
     ]
     (left,) = read(tmp_path, {HISTORY: samples.binary(events)})
-    assert isinstance(left, Left)
+    assert isinstance(left, SkippedItem)
     assert why in left.why
 
 
 def test_the_same_job_twice_is_taken_once(tmp_path: Path) -> None:
     found, left = read(tmp_path, {"a/" + HISTORY: samples.binary(job()), "b/" + HISTORY: samples.as_json(job())})
-    assert isinstance(found, Found)
-    assert left == Left("b/" + HISTORY, f"job_1700_0001 once more, as in a/{HISTORY}")
+    assert isinstance(found, ImportedRun)
+    assert left == SkippedItem("b/" + HISTORY, f"job_1700_0001 once more, as in a/{HISTORY}")
 
 
 def test_a_damaged_configuration_costs_the_parameters_and_not_the_run(tmp_path: Path) -> None:
     left, found = read(tmp_path, {HISTORY: samples.binary(job()), "job_1700_0001_conf.xml": CONF[:-30]})
-    assert isinstance(left, Left)
+    assert isinstance(left, SkippedItem)
     assert left.where.startswith("job_1700_0001_conf.xml:")
-    assert isinstance(found, Found)
+    assert isinstance(found, ImportedRun)
     assert found.run.parameters == {}
     assert "parameters are not known" in found.run.warnings[0].words
 
 
 def test_a_configuration_alone_is_left(tmp_path: Path) -> None:
     damaged, alone = read(tmp_path, {"job_1700_0002_conf.xml": CONF, HISTORY: samples.binary(job())[:-9]})
-    assert isinstance(damaged, Left)
-    assert isinstance(alone, Left)
+    assert isinstance(damaged, SkippedItem)
+    assert isinstance(alone, SkippedItem)
     assert (damaged.where.startswith(HISTORY), alone.where) == (True, "job_1700_0002_conf.xml")
     assert "no readable history" in alone.why
 
@@ -287,7 +287,7 @@ def test_files_are_recognised_and_others_are_not(tmp_path: Path) -> None:
     (tmp_path / "a.jhist.gz").write_bytes(gzip.compress(samples.binary(job())))
     (source,) = sources_in([tmp_path / "a.jhist.gz"])
     assert FORMAT.recognises(source.name, source.head())
-    assert isinstance(only(FORMAT.read([source])), Found)
+    assert isinstance(only(FORMAT.read([source])), ImportedRun)
     assert FORMAT.recognises("x/job_1_2_conf.xml", CONF[:500])
     for name, head in [
         ("a.csv", b"a,b\n"),
@@ -305,7 +305,7 @@ def check(content: bytes, path: Path, name: str, others: list[Source]) -> None:
     path.write_bytes(content)
     FORMAT.recognises(name, content[:65536])
     for each in FORMAT.read([Source(path, name), *others]):
-        if isinstance(each, Found):
+        if isinstance(each, ImportedRun):
             assert 0 < each.run.duration_s < math.inf
             assert all(math.isfinite(value) and value >= 0 for value in each.run.metrics.values())
             assert each.run.data_bytes is None or each.run.data_bytes > 0
@@ -342,7 +342,7 @@ def test_every_property_is_read_as_it_was_written(wanted: dict[str, tuple[str, l
 def test_real_histories_with_their_configurations() -> None:
     sources = [source for source in sources_in([REAL]) if FORMAT.recognises(source.name, source.head())]
     assert len(sources) == 6
-    found = [each for each in FORMAT.read(sources) if isinstance(each, Found)]
+    found = [each for each in FORMAT.read(sources) if isinstance(each, ImportedRun)]
     assert [each.run.duration_s for each in found] == [15.622, 14.681, 14.299]
     assert {each.run.workload for each in found} == {"QuasiMonteCarlo"}
     assert {each.run.engine_version for each in found} == {"2.x"}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.formats.samplers.collectl import FORMAT
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from traces_support import check, found, growth, read, survives_damage, why
 
 shared_folder = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -143,8 +143,8 @@ def test_records_carry_host_and_utc_seconds_and_other_sections_are_passed_over(t
 
 def test_each_recording_of_a_file_is_a_run(tmp_path: Path) -> None:
     results = read(FORMAT, PLOT + PLOT.replace("worker1", "worker2"), tmp_path)
-    assert [r.run.environment["node"] for r in results if isinstance(r, Found)] == ["worker1", "worker2"]
-    assert [r.where for r in results if isinstance(r, Found)] == ["file:9", "file:22"]
+    assert [r.run.environment["node"] for r in results if isinstance(r, ImportedRun)] == ["worker1", "worker2"]
+    assert [r.where for r in results if isinstance(r, ImportedRun)] == ["file:9", "file:22"]
 
 
 def test_a_longer_copy_keeps_its_key(tmp_path: Path) -> None:
@@ -156,9 +156,9 @@ def test_a_line_that_was_cut_is_left_and_its_interval_stays_empty(tmp_path: Path
     lines = PLOT.splitlines(keepends=True)
     lines[-2] = lines[-2][:40] + "\n"
     left, result = read(FORMAT, "".join(lines), tmp_path)
-    assert isinstance(left, Left)
+    assert isinstance(left, SkippedItem)
     assert left.where == f"file:{len(lines) - 1}"
-    assert isinstance(result, Found)
+    assert isinstance(result, ImportedRun)
     check(result)
     assert growth(result, "disk:sda", "reads") == 40
     assert result.run.duration_s == 5

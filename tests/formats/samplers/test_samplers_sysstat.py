@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.formats.samplers import iostat, sadf
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from builders import words_of
 from traces_support import check, found, growth, read, survives_damage, why
 
@@ -147,10 +147,10 @@ def test_sadf_leaves_a_sample_without_one_before_it(tmp_path: Path) -> None:
     """Old releases print the wrapped interval of the first sample."""
     samples = [sadf_sample(0, 184467440737095516, disk=[DISK_11]), sadf_sample(10, disk=[DISK_11])]
     left, result = read(sadf.FORMAT, sadf_file(samples), tmp_path)
-    assert isinstance(left, Left)
+    assert isinstance(left, SkippedItem)
     assert "sample 1" in left.where
     assert "no sample before it" in left.why
-    assert isinstance(result, Found)
+    assert isinstance(result, ImportedRun)
     assert growth(result, "disk:sda", "read_bytes") == 2048 * 512 * 10
     assert words_of(result.run.warnings) == ("1 of 2 samples could not be read",)
 
@@ -183,8 +183,8 @@ def test_several_hosts_are_several_runs(tmp_path: Path) -> None:
     other = {**whole["sysstat"]["hosts"][0], "nodename": "worker2"}
     whole["sysstat"]["hosts"].append(other)
     results = read(sadf.FORMAT, json.dumps(whole), tmp_path)
-    assert [r.run.environment["node"] for r in results if isinstance(r, Found)] == ["worker1", "worker2"]
-    assert len({result.key for result in results if isinstance(result, Found)}) == 2
+    assert [r.run.environment["node"] for r in results if isinstance(r, ImportedRun)] == ["worker1", "worker2"]
+    assert len({result.key for result in results if isinstance(result, ImportedRun)}) == 2
 
 
 def test_a_longer_recording_keeps_its_key(tmp_path: Path) -> None:
@@ -369,9 +369,9 @@ def test_an_iostat_that_was_killed_leaves_whole_reports(tmp_path: Path) -> None:
     last = text.index("10:00:15")
     for end in (last - 30, text.rindex('"util"'), text.rindex("}\n      ]") + 1):
         left, result = read(iostat.FORMAT, text[:end], tmp_path)
-        assert isinstance(left, Left)
+        assert isinstance(left, SkippedItem)
         assert "cut off" in left.why
-        assert isinstance(result, Found)
+        assert isinstance(result, ImportedRun)
         check(result)
         assert growth(result, "disk:sda", "reads") == 100
 
@@ -417,7 +417,7 @@ def test_what_iostat_says_was_moved_is_moved(
     if not clock and not any(max(kib) > 100 * interval_s for kib in moved):
         return  # too little was moved to tell the interval
     (result,) = results
-    assert isinstance(result, Found)
+    assert isinstance(result, ImportedRun)
     assert result.run.duration_s == pytest.approx(interval_s * len(moved))
     assert growth(result, "disk:sda", "read_bytes") == sum(kib[0] for kib in moved) * 1024
     assert growth(result, "disk:sda", "write_bytes") == sum(kib[1] for kib in moved) * 1024

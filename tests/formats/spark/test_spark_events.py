@@ -22,7 +22,7 @@ from assay.formats.spark import codecs as spark_codecs
 from assay.formats.spark.codecs import codec_of, unpacked
 from assay.formats.spark.event_import import FORMAT
 from assay.formats.spark.parameters import spark_parameters
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import Phase, RunStatus
 from builders import words_of
 from effort import examples
@@ -36,7 +36,7 @@ needs_cramjam = pytest.mark.skipif(
 )
 
 
-def read(folder: Path, files: dict[str, bytes]) -> list[Found | Left]:
+def read(folder: Path, files: dict[str, bytes]) -> list[ImportedRun | SkippedItem]:
     for name, content in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,15 +44,15 @@ def read(folder: Path, files: dict[str, bytes]) -> list[Found | Left]:
     return list(FORMAT.read([Source(folder / name, name) for name in files]))
 
 
-def only(found: Iterable[Found | Left]) -> Found:
+def only(found: Iterable[ImportedRun | SkippedItem]) -> ImportedRun:
     (one,) = found
-    assert isinstance(one, Found), one
+    assert isinstance(one, ImportedRun), one
     return one
 
 
-def why(found: Iterable[Found | Left]) -> str:
+def why(found: Iterable[ImportedRun | SkippedItem]) -> str:
     (one,) = found
-    assert isinstance(one, Left), one
+    assert isinstance(one, SkippedItem), one
     return one.why
 
 
@@ -290,8 +290,8 @@ def test_a_compacted_log_gives_a_time_and_parameters_and_no_metrics(tmp_path: Pa
 
 def test_the_same_application_twice_is_taken_once(tmp_path: Path) -> None:
     found, left = read(tmp_path, {"a": LOG, "b": LOG})
-    assert isinstance(found, Found)
-    assert left == Left("b", "app-1 once more, as in a")
+    assert isinstance(found, ImportedRun)
+    assert left == SkippedItem("b", "app-1 once more, as in a")
 
 
 def lzf(content: bytes, *, chunk: int = 100) -> bytes:
@@ -420,7 +420,7 @@ def check(content: bytes, path: Path) -> None:
     path.write_bytes(content)
     FORMAT.recognises(path.name, content[:65536])
     for each in FORMAT.read([Source(path, path.name)]):
-        if isinstance(each, Found):
+        if isinstance(each, ImportedRun):
             assert 0 < each.run.duration_s < math.inf
             assert all(math.isfinite(value) and value >= 0 for value in each.run.metrics.values())
             assert all(phase.duration_s >= 0 for phase in each.run.phases)
@@ -462,9 +462,9 @@ def test_real_logs_are_read() -> None:
     sources = list(sources_in([REAL]))
     assert all(FORMAT.recognises(source.name, source.head()) for source in sources)
     pi, unfinished, shell = FORMAT.read(sources)
-    assert isinstance(unfinished, Left)
-    assert isinstance(pi, Found)
-    assert isinstance(shell, Found)
+    assert isinstance(unfinished, SkippedItem)
+    assert isinstance(pi, ImportedRun)
+    assert isinstance(shell, ImportedRun)
     assert (pi.run.workload, pi.run.duration_s, len(pi.tasks), pi.run.engine_version) == (
         "PythonPi",
         55.273,

@@ -9,14 +9,14 @@ import spark_samples as samples
 from assay.explain.stage_tables import executors_table, stage_sums_table, stages_table
 from assay.formats.source import Source
 from assay.formats.spark.event_import import FORMAT
-from assay.model.imported import Found
+from assay.model.imported import ImportedRun
 from assay.model.run import Executor, Run
 
 
 def run_of(folder: Path, events: list[samples.Event]) -> Run:
     (folder / "log").write_bytes(samples.log(events))
     (found,) = FORMAT.read([Source(folder / "log", "log")])
-    assert isinstance(found, Found)
+    assert isinstance(found, ImportedRun)
     return found.run
 
 

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import FormatError, SpecificationError
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables.published import FORMAT as PUBLISHED
 from assay.formats.tables.table import check_mapping, read_table_runs, table_format
 from assay.model.environment import Hardware
-from assay.model.imported import Found, Left
+from assay.model.imported import ImportedRun, SkippedItem
 from assay.model.run import Origin, Run, RunStatus
 from builders import words_of
 from fuzz_targets import COLUMNS as MAP
@@ -52,7 +52,9 @@ ratios:
 """
 
 
-def table(folder: Path, text: str, mapping: dict[str, str] | None = None, **defaults: str) -> list[Found | Left]:
+def table(
+    folder: Path, text: str, mapping: dict[str, str] | None = None, **defaults: str
+) -> list[ImportedRun | SkippedItem]:
     return list(read_table_runs(source_of(folder, text), mapping or MAP, defaults, Origin.MEASURED))
 
 
@@ -152,14 +154,14 @@ def test_a_decimal_comma_is_taken_where_the_table_shows_that_it_is_one(tmp_path:
 def test_a_row_that_can_not_be_is_left_with_its_line(row: str, why: str, tmp_path: Path) -> None:
     mapping = {"job": "workload", "t": "duration_s", "disks": "layout"}
     read = table(tmp_path, f"job,t,disks\n{row}\nsort,5,HD2\n", mapping)
-    assert [type(item) for item in read] == [Left, Found]
+    assert [type(item) for item in read] == [SkippedItem, ImportedRun]
     assert why in left(read)[0].why
     assert left(read)[0].where == "results.log:2"
 
 
 def test_an_open_quote_ends_the_table_aloud(tmp_path: Path) -> None:
     read = table(tmp_path, 'job,t\nsort,5\n"sort,6\nsort,7\n', {"job": "workload", "t": "duration_s"})
-    assert [type(item) for item in read] == [Found, Left]
+    assert [type(item) for item in read] == [ImportedRun, SkippedItem]
     assert left(read)[0].why == "can't be read from here on, 2 lines: a quote that opens in this line is never closed"
     assert left(read)[0].where == "results.log:3"
 
@@ -196,7 +198,7 @@ def test_an_endless_line_is_refused_before_it_is_read(tmp_path: Path, line: byte
         assert tracemalloc.get_traced_memory()[1] < 3_000_000
     finally:
         tracemalloc.stop()
-    assert isinstance(only, Left)
+    assert isinstance(only, SkippedItem)
     assert only.where == "t.csv:4"
     assert "a line of more than 1,048,576 bytes" in only.why
 
@@ -242,7 +244,7 @@ def test_published_rows_need_a_source(tmp_path: Path) -> None:
     with pytest.raises(SpecificationError, match="need a source"):
         table_format(mapping, {}, Origin.PUBLISHED)
     (item,) = items(table_format(mapping, {"source": "A paper, table 2"}, Origin.PUBLISHED), tmp_path, "job,t\nsort,5")
-    assert isinstance(item, Found)
+    assert isinstance(item, ImportedRun)
     assert (item.run.origin, item.run.sources["duration_s"]) == (Origin.PUBLISHED, "A paper, table 2")
 
 
@@ -300,7 +302,7 @@ def test_mistakes_in_typed_results_are_named_with_their_line(
 ) -> None:
     assert old in YAML
     (item,) = items(PUBLISHED, tmp_path, YAML.replace(old, new, 1), "results.yaml")
-    assert isinstance(item, Left)
+    assert isinstance(item, SkippedItem)
     assert item.where == f"results.yaml:{line}"
     assert why in item.why
 
@@ -318,7 +320,7 @@ def _table_form() -> Format:
 def test_damaged_copies_give_runs_with_sane_numbers_or_reasons(form: Format, sample: str, tmp_path: Path) -> None:
     for content in mutations(sample.encode(), fuzz_count()):
         for item in read_or_refused(form.read([source_of(tmp_path, content)])):
-            if isinstance(item, Found):
+            if isinstance(item, ImportedRun):
                 assert 0 < item.run.duration_s <= 366 * 86_400
                 assert all(math.isfinite(value) for value in item.run.metrics.values())
             else:
@@ -326,7 +328,7 @@ def test_damaged_copies_give_runs_with_sane_numbers_or_reasons(form: Format, sam
                 assert item.why
 
 
-def example(name: str) -> list[Found | Left]:
+def example(name: str) -> list[ImportedRun | SkippedItem]:
     path = EXAMPLES / name / "results.yaml"
     assert PUBLISHED.recognises(str(path), path.read_bytes())
     return list(PUBLISHED.read([Source(path, f"{name}/results.yaml")]))

@@ -15,7 +15,7 @@ from assay.formats.tables import columns as by_columns
 from assay.formats.tables.table import table_format
 from assay.model import Origin
 from assay.repository import ImportSummary, Repository
-from assay.statistics.found_rows import ColumnsClashError, FoundRows, Item, joined, table_of_rows
+from assay.statistics.imported_rows import ColumnsClashError, ImportedRows, Item, joined, table_of_rows
 from assay.statistics.run_table import table_of
 from column_support import reasons_of, runs_of, same
 from effort import examples
@@ -119,7 +119,7 @@ def test_columns_tell_what_rows_tell(tmp_path: Path, drawn: Drawn) -> None:
     assert runs_of(columns) == runs_of(rows)
     assert reasons_of(columns) == reasons_of(rows)
     assert [list(found.run.levels) for found in runs_of(columns)] == [list(found.run.levels) for found in runs_of(rows)]
-    for block in joined([item for item in columns if isinstance(item, FoundRows)]):
+    for block in joined([item for item in columns if isinstance(item, ImportedRows)]):
         try:
             mine = table_of_rows(block)
         except ColumnsClashError:  # then the runs are stored one by one
@@ -198,7 +198,7 @@ def test_damaged_tables_leave_the_same(tmp_path: Path) -> None:
 
 def test_sound_rows_are_not_read_one_by_one(tmp_path: Path) -> None:
     rows = both(tmp_path, DRAWN)[1]
-    blocks = [item for item in rows if isinstance(item, FoundRows)]
+    blocks = [item for item in rows if isinstance(item, ImportedRows)]
     assert sum(map(len, blocks)) == len(runs_of(rows)) > 200
 
 

@@ -21,7 +21,7 @@ from assay.engines.spark.distribution import SparkDistribution, require
 from assay.engines.spark.engine import SUBMIT
 from assay.errors import EngineError, SpecificationError
 from assay.model import OWN_SPARK
-from assay.repository.dataset import OWN_FOLDER, LocalStore, Store
+from assay.repository.dataset import OWN_FOLDER, DatasetStore, LocalStore
 
 LOCAL = "local"
 _TIMEOUT_S = 3600
@@ -73,7 +73,7 @@ class HadoopStore:
         self._shell("-rm", "-r", "-f", "-skipTrash", f"{self.address}/{name}")
 
 
-def store_at(address: str, progress: Callable[[str], None]) -> Store:
+def store_at(address: str, progress: Callable[[str], None]) -> DatasetStore:
     """Return the folder or Hadoop file system that ``address`` names."""
     return HadoopStore(address.rstrip("/"), require(progress)) if "://" in address else LocalStore(Path(address))
 

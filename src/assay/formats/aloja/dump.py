@@ -2,7 +2,7 @@
 
 In: what mysqldump writes of the tables ``execs clusters JOB_tasks JOB_status SAR_cpu SAR_block_devices SAR_memory_util
 SAR_net_devices VMSTATS BWM BWM2`` (schema: ``shell/common/create_db.sh`` of github.com/Aloja/aloja). Out: one
-:class:`Found` for each row of ``execs`` that is sound. All dates in these tables are UTC.
+:class:`ImportedRun` for each row of ``execs`` that is sound. All dates in these tables are UTC.
 
 Dumps of ALOJA's tests are cut (LIMIT 10) and edited by hand so that rows of one run carry another one's number. So
 everything is held against everything else: a row whose figures contradict each other or its own folder's name is left,
@@ -23,10 +23,19 @@ from assay.formats.aloja.samples import TABLES as SAMPLE_TABLES
 from assay.formats.aloja.samples import Samples
 from assay.formats.aloja.tasks import is_work, phases_of_status, phases_of_tasks, task_of_row
 from assay.formats.aloja.times import started
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mysqldump import DumpRow, is_dump, rows_of
-from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Phase, RunStatus, Task, devices_of_code, foreign_run
+from assay.model import (
+    SOURCE_ID_LENGTH_MAX,
+    ImportedRun,
+    Phase,
+    RunStatus,
+    SkippedItem,
+    Task,
+    devices_of_code,
+    foreign_run,
+)
 from assay.workloads.catalogue import known_name
 
 _TABLES: Final = frozenset({"execs", "clusters", "JOB_tasks", "JOB_status", *SAMPLE_TABLES})
@@ -50,9 +59,9 @@ class _Leavings:
         place, count = self.first.get((table, why), (where, 0))
         self.first[table, why] = place, count + 1
 
-    def told(self) -> Iterator[Left]:
+    def told(self) -> Iterator[SkippedItem]:
         for (table, why), (where, count) in self.first.items():
-            yield Left(where, f"{table}: rows that {why}: {count}")
+            yield SkippedItem(where, f"{table}: rows that {why}: {count}")
 
 
 @dataclass(slots=True)
@@ -65,11 +74,11 @@ class _Dump:
     status: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
     samples: dict[str, list[DumpRow]] = field(default_factory=lambda: defaultdict(list))
 
-    def collect(self, source: Source) -> Iterator[Left]:
+    def collect(self, source: Source) -> Iterator[SkippedItem]:
         """Sort the rows in, and yield what can't be read."""
         for row in rows_of(source.text(), source=source.name, tables=_TABLES):
             if not isinstance(row, DumpRow):
-                yield Left(f"{source.name}:{row.line}", f"{row.table}: {row.why}" if row.table else row.why)
+                yield SkippedItem(f"{source.name}:{row.line}", f"{row.table}: {row.why}" if row.table else row.why)
                 continue
             texts = row.texts()
             if row.table == "clusters":
@@ -77,11 +86,11 @@ class _Dump:
                 continue
             number = texts.get("id_exec", "")
             if not number:
-                yield Left(f"{source.name}:{row.line}", f"{row.table}: row {row.number} has no id_exec")
+                yield SkippedItem(f"{source.name}:{row.line}", f"{row.table}: row {row.number} has no id_exec")
             elif row.table != "execs":
                 {"JOB_tasks": self.tasks, "JOB_status": self.status}.get(row.table, self.samples)[number].append(row)
             elif number in self.execs:
-                yield Left(f"{source.name}:{row.line}", f"execs: row {row.number} repeats id_exec {number}")
+                yield SkippedItem(f"{source.name}:{row.line}", f"execs: row {row.number} repeats id_exec {number}")
             else:
                 self.execs[number] = row
 
@@ -89,7 +98,7 @@ class _Dump:
         """Return how many rows of other tables an execution has."""
         return len(self.tasks[number]) + len(self.status[number]) + len(self.samples[number])
 
-    def orphans(self, name: str) -> Iterator[Left]:
+    def orphans(self, name: str) -> Iterator[SkippedItem]:
         """Yield for each table how many rows belong to executions that the dump does not hold."""
         lost: dict[str, list[DumpRow]] = defaultdict(list)
         for rows_by_number in (self.tasks, self.status, self.samples):
@@ -100,7 +109,7 @@ class _Dump:
         for table, rows in lost.items():
             numbers = {row.texts()["id_exec"] for row in rows}
             why = f"{table}: rows of {len(numbers)} executions that are not in execs: {len(rows)}"
-            yield Left(f"{name}:{rows[0].line}", why)
+            yield SkippedItem(f"{name}:{rows[0].line}", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,20 +262,20 @@ def _environment(cluster: str, cores: int | None, row: Mapping[str, str]) -> dic
     return {"cluster": {key: fact for key, fact in facts.items() if fact is not None}}
 
 
-def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Left:
+def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> ImportedRun | SkippedItem:
     source_row = dump.execs[number]
     row, where = source_row.texts(), f"{name}:{source_row.line}"
     subject = f"execs: id_exec {number}"
     folder, bench = row.get("exec", ""), known(row.get("bench", ""))
     if not folder or not bench:
-        return Left(where, f"{subject} has no exec or no bench")
+        return SkippedItem(where, f"{subject} has no exec or no bench")
     if why := FolderName.of(folder).changed_by_hand(row):
-        return Left(where, f"{subject} contradicts itself: {why}")
+        return SkippedItem(where, f"{subject} contradicts itself: {why}")
     try:
         times = _times(row)
         engine_parameters, valid = parameters(row), _valid(row)
     except (FormatError, ValueError) as error:
-        return Left(where, f"{subject}: {error}")
+        return SkippedItem(where, f"{subject}: {error}")
     cluster, cores = _cluster(row, dump.clusters)
     tasks = _tasks(dump.tasks[number], times, leavings, name)
     status_phases = _status_phases(dump.status[number], times, leavings, name)
@@ -298,18 +307,18 @@ def _one(number: str, dump: _Dump, leavings: _Leavings, name: str) -> Found | Le
         warnings=(*remarks(row), *observed.warnings(times.duration_s)),
         source_id=known(row.get("id_exec", ""))[:SOURCE_ID_LENGTH_MAX],
     )
-    return Found(folder, where, run, tasks, observed.trace)
+    return ImportedRun(folder, where, run, tasks, observed.trace)
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     dump, leavings = _Dump(), _Leavings()
     yield from dump.collect(source)
     if not dump.execs:
         raise FormatError("holds no row of ALOJA's table execs", where=source.name)
     for number in dump.execs:
         found = _one(number, dump, leavings, source.name)
-        if isinstance(found, Left) and (rows := dump.belonging(number)):
-            found = Left(found.where, f"{found.why}; its rows of other tables are left with it: {rows}")
+        if isinstance(found, SkippedItem) and (rows := dump.belonging(number)):
+            found = SkippedItem(found.where, f"{found.why}; its rows of other tables are left with it: {rows}")
         yield found
     yield from leavings.told()
     yield from dump.orphans(source.name)

@@ -18,16 +18,16 @@ from assay.formats.aloja.exec_rows import (
     ENGINE_FIELDS,
     VALID_MIN_S,
     ZEROS,
+    ExecTable,
     Picked,
-    Table,
     doubts,
     plain,
 )
 from assay.formats.aloja.names import FolderName
 from assay.formats.aloja.times import started
 from assay.formats.tables.columns import Aspect, Aspects, Cut, Cutting, lines_of, pieces_of, plain_numbers
-from assay.model import SOURCE_ID_LENGTH_MAX, Left, foreign_run
-from assay.statistics import Codes, Distinct, Floats, FoundRows, Shared, groups_of
+from assay.model import SOURCE_ID_LENGTH_MAX, SkippedItem, foreign_run
+from assay.statistics import Codes, Distinct, Floats, ImportedRows, Shared, groups_of
 
 _COMMON: Final = foreign_run(workload="", duration_s=0.0)
 _OF_LABEL: Final = ("status", "cause", "engine_version", "workload", "workload_parameters", "layout", "levels")
@@ -57,7 +57,7 @@ class _Part:
 class ColumnReader:
     """Reads one table; what its rows share is kept from one part to the next."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ExecTable) -> None:
         self._table = table
         header = table.header
         places = [picked.places for picked in (table.labels, table.engine, table.cluster)]
@@ -77,13 +77,13 @@ class ColumnReader:
         self._clusters: list[str] = []
         self._environments: list[dict[str, Any]] = []
 
-    def read(self, text: str) -> Iterator[FoundRows | Left]:
+    def read(self, text: str) -> Iterator[ImportedRows | SkippedItem]:
         """Yield the table's runs, and what can't be taken, in the order of its lines."""
         for first, piece in pieces_of(text):
             left: dict[int, str] = {}
             part = self._part(piece, first, left)
             rows = self._found(part, left) if part else None
-            yield from (Left(f"{self._table.name}:{line}", left[line]) for line in sorted(left))
+            yield from (SkippedItem(f"{self._table.name}:{line}", left[line]) for line in sorted(left))
             if rows is not None and len(rows):
                 yield rows
 
@@ -149,7 +149,7 @@ class ColumnReader:
                 mistakes[row] = str(error)
         return seconds, mistakes
 
-    def _found(self, part: _Part, left: dict[int, str]) -> FoundRows:
+    def _found(self, part: _Part, left: dict[int, str]) -> ImportedRows:
         """Return the runs of rows, but for those that stand in the table already."""
         identities, keys = self._texts(part, "id"), self._keys_of(part)
         for name, values in self._of_label.items():
@@ -159,7 +159,7 @@ class ColumnReader:
         self._environments += [place.environment for place in fresh]
         starts, when = self._started(part)
         warnings, sources = self._told(part, when)
-        rows = FoundRows(
+        rows = ImportedRows(
             self._table.name,
             np.array(part.numbers, dtype=np.int64),
             keys,

@@ -22,10 +22,10 @@ from assay.formats.aloja.times import started
 from assay.model import (
     SOURCE_ID_LENGTH_MAX,
     CodedWarning,
-    Found,
-    Left,
+    ImportedRun,
     Run,
     RunStatus,
+    SkippedItem,
     WarningCode,
     devices_of_code,
     foreign_run,
@@ -121,7 +121,7 @@ _VALID: Final = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ExecHeader:
     """A table's first line: how cells are parted, and which cell is which field."""
 
     text: str
@@ -134,14 +134,14 @@ class Header:
         return itemgetter(self.places[name]) if name in self.places else _empty
 
 
-def header_of(line: str) -> Header | None:
+def header_of(line: str) -> ExecHeader | None:
     """Return the header that ``line`` is; None when it is none of ALOJA's."""
     for delimiter in _DELIMITERS:
         cells = [cell.strip() for cell in cells_of(line, delimiter) or ()]
         keys = [_NAMES.get(re.sub(r"[^a-z0-9]", "", cell.lower()), "") for cell in cells]
         named = [key for key in keys if key]
         if set(named) >= _NEEDED and len(set(named)) == len(named):
-            return Header(line, delimiter, len(cells), {key: place for place, key in enumerate(keys) if key})
+            return ExecHeader(line, delimiter, len(cells), {key: place for place, key in enumerate(keys) if key})
     return None
 
 
@@ -168,7 +168,7 @@ class Picked:
     cells: Callable[[Sequence[str]], tuple[str, ...]]
 
     @classmethod
-    def of(cls, header: Header, names: Sequence[str]) -> Picked:
+    def of(cls, header: ExecHeader, names: Sequence[str]) -> Picked:
         """Return what takes those of ``names`` that the table has."""
         found = tuple(name for name in names if name in header.places)
         places = tuple(header.places[name] for name in found)
@@ -181,7 +181,7 @@ class Picked:
         return {name: cell.strip() for name, cell in zip(self.names, cells, strict=True)}
 
 
-def _in_place(header: Header, names: Sequence[str]) -> list[str]:
+def _in_place(header: ExecHeader, names: Sequence[str]) -> list[str]:
     """Return those of ``names`` that the table has, in the order of its columns."""
     return sorted((name for name in names if name in header.places), key=header.places.__getitem__)
 
@@ -194,10 +194,10 @@ class _JoinedCluster:
     environment: dict[str, Any]
 
 
-class Table:
+class ExecTable:
     """One table while it is read. What rows share is made once: rows that are equal in it get the same objects."""
 
-    def __init__(self, name: str, header: Header, clusters: Clusters, before: Sequence[Table]) -> None:
+    def __init__(self, name: str, header: ExecHeader, clusters: Clusters, before: Sequence[ExecTable]) -> None:
         self.name = name
         self.header = header
         self.clusters = clusters
@@ -216,7 +216,7 @@ class Table:
         self.sources_of = cache(partial(_sources, labelled="valid" in header.places))
         self.duration_of = cache(partial(_duration, delimiter=header.delimiter))
 
-    def rows(self, text: str) -> Iterator[Found | Left]:
+    def rows(self, text: str) -> Iterator[ImportedRun | SkippedItem]:
         """Yield what each line is, but for blank ones and headers that stand again where tables were joined."""
         header = self.header
         own = [header.cell(name) for name in ("id", "exec", "duration", "start", "end", "cost")]
@@ -229,7 +229,7 @@ class Table:
                 cells = self.cells(line)
                 yield self._found(where, number, cells, [cell(cells) for cell in own])
             except ValueError as error:
-                yield Left(where, str(error))
+                yield SkippedItem(where, str(error))
 
     def cells(self, line: str) -> list[str]:
         """Return a line's cells. Raises ValueError, in words, when they are not those of a row."""
@@ -240,7 +240,7 @@ class Table:
             raise ValueError(f"has {len(found)} cells where the header has {self.header.width}")
         return found
 
-    def _found(self, where: str, number: int, cells: list[str], own: list[str]) -> Found:
+    def _found(self, where: str, number: int, cells: list[str], own: list[str]) -> ImportedRun:
         """Return a row's run. Raises ValueError, in words, when it can't be taken."""
         identity, exec_name, duration, start, end, cost = own
         folder = FolderName.of(exec_name)
@@ -266,7 +266,7 @@ class Table:
             sources=self.sources_of(when.source, place.joined.source),
             metrics={} if dollars is None else {"aloja_cost_usd": dollars},
         )
-        return Found(key, where, run)
+        return ImportedRun(key, where, run)
 
     def dollars(self, cost: str) -> float | None:
         """Return what a cell says that the run cost; None when it says nothing, or no number."""

@@ -13,11 +13,11 @@ from typing import TypeVar
 from assay.errors import FormatError
 from assay.formats.aloja.clusters import FILE_NAME, AlojaCluster, is_clusters, parse_clusters
 from assay.formats.aloja.exec_columns import ColumnReader
-from assay.formats.aloja.exec_rows import Header, Table, header_of
+from assay.formats.aloja.exec_rows import ExecHeader, ExecTable, header_of
 from assay.formats.aloja.joins import Clusters
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import HEAD_BYTES, LINE_BYTES_MAX, Source, decoded
-from assay.model import Found, Left
+from assay.model import ImportedRun, SkippedItem
 from assay.statistics import Item
 
 
@@ -34,9 +34,9 @@ def recognises(name: str, head: bytes) -> bool:
     return header_of(_first_line(text)) is not None or is_clusters(text)
 
 
-def read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+def read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of all tables, and what could not be taken. Lists of clusters name the clusters of all tables."""
-    return _read(sources, Table.rows)
+    return _read(sources, ExecTable.rows)
 
 
 def read_columns(sources: Sequence[Source]) -> Iterator[Item]:
@@ -47,7 +47,9 @@ def read_columns(sources: Sequence[Source]) -> Iterator[Item]:
 Read = TypeVar("Read", bound=Item)
 
 
-def _read(sources: Sequence[Source], runs_of: Callable[[Table, str], Iterator[Read]]) -> Iterator[Read | Left]:
+def _read(
+    sources: Sequence[Source], runs_of: Callable[[ExecTable, str], Iterator[Read]]
+) -> Iterator[Read | SkippedItem]:
     tables, lists, unread = _sorted_out(sources)
     yield from unread
     clusters: list[AlojaCluster] = []
@@ -55,29 +57,31 @@ def _read(sources: Sequence[Source], runs_of: Callable[[Table, str], Iterator[Re
         try:
             clusters += parse_clusters(source.text(), source.name)
         except FormatError as error:
-            yield Left(error.where or source.name, error.message)
-    before: list[Table] = []
+            yield SkippedItem(error.where or source.name, error.message)
+    before: list[ExecTable] = []
     for source, text, header in tables:
         beside = [] if lists else _beside(source)
-        table = Table(source.name, header, Clusters(clusters or beside), tuple(before))
+        table = ExecTable(source.name, header, Clusters(clusters or beside), tuple(before))
         yield from runs_of(table, text)
         before.append(table)
     if lists and not tables:
         for source in lists:
-            yield Left(source.name, "lists clusters, which are no runs: import it together with a table of runs")
+            yield SkippedItem(source.name, "lists clusters, which are no runs: import it together with a table of runs")
 
 
-def _sorted_out(sources: Sequence[Source]) -> tuple[list[tuple[Source, str, Header]], list[Source], list[Left]]:
+def _sorted_out(
+    sources: Sequence[Source],
+) -> tuple[list[tuple[Source, str, ExecHeader]], list[Source], list[SkippedItem]]:
     """Return the tables of runs with their texts, the lists of clusters, and the files that are neither."""
-    tables: list[tuple[Source, str, Header]] = []
+    tables: list[tuple[Source, str, ExecHeader]] = []
     lists: list[Source] = []
-    unread: list[Left] = []
+    unread: list[SkippedItem] = []
     for source in sources:
         try:
             source.check_lines(LINE_BYTES_MAX)
             text = source.text()
         except FormatError as error:
-            unread.append(Left(error.where or source.name, error.message))
+            unread.append(SkippedItem(error.where or source.name, error.message))
             continue
         header = header_of(_first_line(text))
         if header is not None:
@@ -86,7 +90,7 @@ def _sorted_out(sources: Sequence[Source]) -> tuple[list[tuple[Source, str, Head
             lists.append(source)
         else:
             why = "is empty" if not text.strip() else "has not the columns of one of ALOJA's tables"
-            unread.append(Left(source.name, why))
+            unread.append(SkippedItem(source.name, why))
     return tables, lists, unread
 
 

@@ -1,12 +1,13 @@
-"""Takes runs out of the folders that ALOJA's benchmark scripts made: ``DATE_TIME_conf_…/BENCHMARK/…``.
+"""Read runs from the folders that ALOJA's benchmark scripts wrote: ``DATE_TIME_conf_…/BENCHMARK/…``.
 
-In: the files of one or more such folders, unpacked. Out: one :class:`Found` for each benchmark that a folder's own log
-(or, from 2015, its ``config.sh``) gives a time for; for one that it does not, and whose job history is there, a run as
-long as its jobs. The configuration is that of the folder's name, or of ``config.sh``; times are UTC.
+In: the unpacked files of one or more run folders. Out: one :class:`ImportedRun` for each benchmark with a time in the
+folder's log (or, from 2015, in its ``config.sh``). A benchmark without a time but with a job history gives a run from
+the first submission to the last end of its jobs. The configuration comes from the folder's name or from ``config.sh``.
+Times are UTC.
 
-Of a benchmark's own folder the job histories (``history/…``), ``vmstat-HOST.log`` and ``bwm-HOST.log`` are read. sar's
-binary files are not: ``sadf -j`` turns them into JSON. Everything else (daemons' logs, copies of configuration files,
-HiBench's report) tells nothing more of a run.
+Below a benchmark's folder, the job histories (``history/…``), ``vmstat-HOST.log`` and ``bwm-HOST.log`` are read. The
+binary files of sar are not read: convert them with ``sadf -j``. The other files (daemon logs, copies of configuration
+files, HiBench's report) add nothing about a run.
 """
 
 import re
@@ -19,7 +20,7 @@ from typing import Any, Final
 
 from assay.errors import FormatError
 from assay.formats.aloja.codes import known, layout_name, layout_words, network, parameters, suite
-from assay.formats.aloja.history import Jobs, is_history, jobs_of, jobs_within
+from assay.formats.aloja.history import RunJobs, is_history, jobs_of, jobs_within
 from assay.formats.aloja.logs import (
     Execution,
     Unread,
@@ -33,9 +34,9 @@ from assay.formats.aloja.logs import (
 )
 from assay.formats.aloja.names import FolderConfiguration, FolderName
 from assay.formats.aloja.samples import Monitored, Samples
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.source import Source
-from assay.model import CodedWarning, Found, Left, RunStatus, WarningCode, devices_of_code, foreign_run
+from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, WarningCode, devices_of_code, foreign_run
 from assay.workloads.catalogue import known_name
 
 _CONFIG = "config.sh"
@@ -70,7 +71,7 @@ class _Folder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _FolderColumns:
     """The configuration of a folder under the names of ALOJA's columns, and what else is told of it."""
 
     columns: Mapping[str, str]
@@ -92,12 +93,12 @@ def _recognises(name: str, _: bytes) -> bool:
     return _place(name) is not None
 
 
-def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     folders: dict[str, _Folder] = {}
     for source in sources:
         place = _place(source.name) or _place(source.path.absolute().as_posix())
         if place is None:
-            yield Left(source.name, "lies in no folder that is named as ALOJA names those of its runs")
+            yield SkippedItem(source.name, "lies in no folder that is named as ALOJA names those of its runs")
             continue
         whole, below = place
         text = whole.rpartition("/")[2]
@@ -108,7 +109,7 @@ def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
         yield from _runs(folder)
 
 
-def _runs(folder: _Folder) -> Iterator[Found | Left]:
+def _runs(folder: _Folder) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one folder: those with a time of their own, then those that only job histories tell of."""
     config: dict[str, tuple[int, str]] = {}
     told_in, executions = "", list[Execution | Unread]()
@@ -121,7 +122,7 @@ def _runs(folder: _Folder) -> Iterator[Found | Left]:
             conf = folder.text.partition("_conf_")[2]
             executions, told_in = list(executions_of_log(log.text(), f"conf_{conf}")), log.name
     except FormatError as error:
-        yield Left(error.where or folder.text, error.message)
+        yield SkippedItem(error.where or folder.text, error.message)
     told = _told(folder, config)
     timed = [each for each in executions if isinstance(each, Execution)]
     for each in executions:
@@ -129,17 +130,17 @@ def _runs(folder: _Folder) -> Iterator[Found | Left]:
             once = sum(other.bench == each.bench for other in timed) == 1
             yield from _run(folder, told, each, f"{told_in}:{each.line}", own=folder.own(each.bench) if once else {})
         else:
-            yield Left(f"{told_in}:{each.line}", each.why)
+            yield SkippedItem(f"{told_in}:{each.line}", each.why)
     named = {each.bench for each in timed}
     benches = dict.fromkeys(path.split("/")[0] for path in folder.files if "/" in path)
     for bench in benches:
         if bench not in named and any(is_history(path) for path in folder.own(bench)):
             yield from _run_of_jobs(folder, told, bench)
     if not executions and not benches:
-        yield Left(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
+        yield SkippedItem(folder.text, "holds neither a log with times nor a benchmark's folder with job histories")
 
 
-def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _Told:
+def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _FolderColumns:
     """Return the configuration: what config.sh says, and else what the folder's name does."""
     values = {name: plain(written) for name, (_, written) in config.items()}
     columns = dict(folder.name.values)
@@ -153,16 +154,16 @@ def _told(folder: _Folder, config: Mapping[str, tuple[int, str]]) -> _Told:
         columns["bench_type"] = bench_type
     version = known(values.get("HADOOP_VERSION", "")).removeprefix("hadoop").removeprefix("-")
     datasize, scale = (known(values.get(name, "")) for name in ("BENCH_DATA_SIZE", "BENCH_SCALE_FACTOR"))
-    return _Told(columns, version, datasize, scale)
+    return _FolderColumns(columns, version, datasize, scale)
 
 
 def _run(
-    folder: _Folder, told: _Told, execution: Execution, where: str, own: Mapping[str, Source]
-) -> Iterator[Found | Left]:
+    folder: _Folder, told: _FolderColumns, execution: Execution, where: str, own: Mapping[str, Source]
+) -> Iterator[ImportedRun | SkippedItem]:
     """Yield one benchmark's run, and what of its files could not be read."""
     unread: list[str] = []
     samples = Samples(execution.duration_s)
-    jobs = Jobs()
+    jobs = RunJobs()
     if own and execution.start_unix_s is not None:
         jobs, left = jobs_within(own, execution.start_unix_s, execution.duration_s)
         yield from left
@@ -178,17 +179,17 @@ def _run(
     yield _found(folder, told, execution, where, source, status, cause, jobs, samples.observed(), unread)
 
 
-def _run_of_jobs(folder: _Folder, told: _Told, bench: str) -> Iterator[Found | Left]:
+def _run_of_jobs(folder: _Folder, told: _FolderColumns, bench: str) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the run of a benchmark that only its job histories tell of: from the first submission to the last end."""
     jobs, unread = jobs_of(folder.own(bench), folder.own(f"prep_{bench}"))
     yield from unread
     where = f"{folder.text}/{bench}"
     if jobs.span_unix_s is None:
-        yield Left(where, "no log tells its time, and no job history does that is known to be its own")
+        yield SkippedItem(where, "no log tells its time, and no job history does that is known to be its own")
         return
     begin_s, end_s = jobs.span_unix_s
     if why := impossible(end_s - begin_s, end_s):
-        yield Left(where, f"no log tells its time, and by its job histories it {why}")
+        yield SkippedItem(where, f"no log tells its time, and by its job histories it {why}")
         return
     execution = Execution(bench, 0, round(end_s - begin_s, 3), begin_s)
     source = "from the first job's submission to the last one's end, in the job histories: no log tells the wall time"
@@ -197,7 +198,7 @@ def _run_of_jobs(folder: _Folder, told: _Told, bench: str) -> Iterator[Found | L
     yield _found(folder, told, execution, where, source, status, jobs.failure, jobs, nothing, [])
 
 
-def _monitored(own: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[Left]:
+def _monitored(own: Mapping[str, Source], start_unix_s: float | None, samples: Samples) -> Iterator[SkippedItem]:
     """Add the rows of the monitors' logs to ``samples``, and yield what could not be taken, by file and reason."""
     for path, source in own.items():
         monitor = _MONITOR.fullmatch(path)
@@ -211,9 +212,9 @@ def _monitored(own: Mapping[str, Source], start_unix_s: float | None, samples: S
                 except FormatError as error:
                     left[error.message].append(line)
         except FormatError as error:
-            yield Left(error.where or source.name, error.message)
+            yield SkippedItem(error.where or source.name, error.message)
         for why, lines in left.items():
-            yield Left(f"{source.name}:{lines[0]}", f"rows that {why}: {len(lines)}")
+            yield SkippedItem(f"{source.name}:{lines[0]}", f"rows that {why}: {len(lines)}")
 
 
 def _rows(tool: str, text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
@@ -238,16 +239,16 @@ def _sample_s(row: Mapping[str, str], start_unix_s: float | None) -> float:
 
 def _found(
     folder: _Folder,
-    told: _Told,
+    told: _FolderColumns,
     execution: Execution,
     where: str,
     source: str,
     status: RunStatus,
     cause: str | None,
-    jobs: Jobs,
+    jobs: RunJobs,
     observed: Monitored,
     unread: Sequence[str],
-) -> Found | Left:
+) -> ImportedRun | SkippedItem:
     columns, name = told.columns, folder.name
     layout = layout_name(columns.get("disk", ""))
     level = network(columns.get("net", ""))
@@ -261,7 +262,7 @@ def _found(
     try:
         engine_parameters = parameters(columns)
     except ValueError as error:
-        return Left(where, f"{folder.text}/{execution.bench}: {error}")
+        return SkippedItem(where, f"{folder.text}/{execution.bench}: {error}")
     run = foreign_run(
         workload=known_name(execution.bench.lower()),
         duration_s=execution.duration_s,
@@ -283,7 +284,7 @@ def _found(
             *observed.warnings(execution.duration_s),
         ),
     )
-    return Found(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
+    return ImportedRun(f"{folder.text}/{execution.bench}", where, run, jobs.tasks, observed.trace)
 
 
 def _cluster(name: FolderConfiguration, layout: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Which job histories in the folder of one of ALOJA's benchmarks are that benchmark's: tasks, phases, and time span.
 
-In: the folder's files, and when the benchmark ran. Out: :class:`Jobs`, times in seconds from the run's start. Hadoop
+In: the folder's files, and when the benchmark ran. Out: :class:`RunJobs`, times in seconds from the run's start. Hadoop
 keeps the histories of everything since it was started, and ALOJA starts it before it makes a benchmark's input; so the
 folder also holds the jobs that made the input. They ended before the run began, or, where its time is not known, are
 those that the folder ``prep_BENCHMARK`` holds too.
@@ -17,7 +17,7 @@ from assay.formats.aloja.tasks import phases_of_tasks
 from assay.formats.hadoop.history1 import parse_hadoop1_history
 from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.source import Source
-from assay.model import Job, Left, Phase, Task
+from assay.model import Job, Phase, SkippedItem, Task
 
 MARGIN_S = 5.0
 """How far a job may reach beyond its run: clocks of two processes, one in whole seconds."""
@@ -27,7 +27,7 @@ _HISTORY = re.compile(r"(?:.*/)?history/(?:.*/)?(job_[0-9]+_[0-9]+)(?![^/]*\.(?:
 
 
 @dataclass(frozen=True, slots=True)
-class Jobs:
+class RunJobs:
     """The jobs of one run."""
 
     tasks: tuple[Task, ...] = ()
@@ -49,9 +49,9 @@ def job_ids(paths: Mapping[str, Source]) -> frozenset[str]:
     return frozenset(found[1] for path in paths if (found := _HISTORY.fullmatch(path)))
 
 
-def _read(own: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[Left]]:
+def _read(own: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str, JobHistory], list[SkippedItem]]:
     found: dict[str, JobHistory] = {}
-    unread: list[Left] = []
+    unread: list[SkippedItem] = []
     for path, source in own.items():
         named = _HISTORY.fullmatch(path)
         if named is None or named[1] in without:
@@ -64,11 +64,11 @@ def _read(own: Mapping[str, Source], without: frozenset[str]) -> tuple[dict[str,
                 history = parse_hadoop1_history(source.text(), source=source.name)
             found.setdefault(history.job_id, history)
         except FormatError as error:
-            unread.append(Left(error.where or source.name, error.message))
+            unread.append(SkippedItem(error.where or source.name, error.message))
     return found, unread
 
 
-def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: float) -> tuple[Jobs, list[Left]]:
+def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: float) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs that ran while the run did, and what could not be read or reaches beyond it."""
     histories, unread = _read(own, frozenset())
     during = []
@@ -78,11 +78,13 @@ def jobs_within(own: Mapping[str, Source], start_unix_s: float, duration_s: floa
             during.append(history)
         elif end_s > MARGIN_S:
             why = f"ran from second {begin_s:.0f} to {end_s:.0f} of a run of {duration_s:.0f} s"
-            unread.append(Left(history.job_id, why))
+            unread.append(SkippedItem(history.job_id, why))
     jobs = _jobs(during, start_unix_s)
     beyond = sum(not _within(task, duration_s) for task in jobs.tasks)
     if beyond:
-        unread.append(Left(during[0].job_id, f"attempts of it or of jobs beside it lie outside the run: {beyond}"))
+        unread.append(
+            SkippedItem(during[0].job_id, f"attempts of it or of jobs beside it lie outside the run: {beyond}")
+        )
         return replace(jobs, tasks=tuple(task for task in jobs.tasks if _within(task, duration_s)), phases=()), unread
     return jobs, unread
 
@@ -91,23 +93,25 @@ def _within(task: Task, duration_s: float) -> bool:
     return task.start_s >= -MARGIN_S and task.end_s <= duration_s + ATTEMPT_MARGIN_S
 
 
-def jobs_of(own: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[Jobs, list[Left]]:
+def jobs_of(own: Mapping[str, Source], preparation: Mapping[str, Source]) -> tuple[RunJobs, list[SkippedItem]]:
     """Return the jobs of a run whose time is not known: all but those of its preparation.
 
     No jobs when there is more than one and nothing tells which made the input.
     """
     histories, unread = _read(own, job_ids(preparation))
     if not histories:
-        return Jobs(), unread
+        return RunJobs(), unread
     if len(histories) > 1 and not preparation:
-        unread.append(Left(min(histories), "it and others are there, and nothing tells which of them made the input"))
-        return Jobs(), unread
+        unread.append(
+            SkippedItem(min(histories), "it and others are there, and nothing tells which of them made the input")
+        )
+        return RunJobs(), unread
     return _jobs(list(histories.values()), min(each.submit_unix_s for each in histories.values())), unread
 
 
-def _jobs(histories: list[JobHistory], start_unix_s: float) -> Jobs:
+def _jobs(histories: list[JobHistory], start_unix_s: float) -> RunJobs:
     if not histories:
-        return Jobs()
+        return RunJobs()
     span = min(each.submit_unix_s for each in histories), max(each.finish_unix_s for each in histories)
     tasks = tuple(_shifted(task, start_unix_s) for each in histories for task in each.tasks)
     one = histories[0] if len(histories) == 1 else None
@@ -115,7 +119,7 @@ def _jobs(histories: list[JobHistory], start_unix_s: float) -> Jobs:
     failed = next((each for each in histories if each.status != "succeeded"), None)
     words = f"{failed.job_id} {failed.status}: {(failed.diagnostics or 'why is not told')[:300]}" if failed else None
     ordered = sorted(histories, key=lambda each: each.submit_unix_s)
-    return Jobs(tasks, found, span, words, tuple(job_of(each, start_unix_s) for each in ordered))
+    return RunJobs(tasks, found, span, words, tuple(job_of(each, start_unix_s) for each in ordered))
 
 
 def _shifted(task: Task, start_unix_s: float) -> Task:

@@ -44,7 +44,7 @@ AMBIGUOUS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartTime:
     """When a run started: ``at`` is ISO 8601 in UTC, or empty; ``source`` says where it was read or why it is empty."""
 
     at: str
@@ -52,10 +52,10 @@ class Started:
     warnings: tuple[CodedWarning, ...] = ()
 
 
-_ABSENT: Final = Started("", ABSENT)
+_ABSENT: Final = StartTime("", ABSENT)
 
 
-def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> Started:
+def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_start: bool) -> StartTime:
     """Return when a run started. ``has_start``: the table has a column for it, even where a row leaves it out."""
     began, ended = moment(start), moment(end)
     if began is not None:
@@ -64,17 +64,19 @@ def started(start: str, end: str, duration_s: float, folder: FolderName, *, has_
             between = (ended - began).total_seconds()
             words = f"its start and its end are {between:.0f} s apart, but its duration is {duration_s:.0f} s"
             odd = (CodedWarning(WarningCode.TIME, words),)
-        return Started(_iso(began), GIVEN, odd)
+        return StartTime(_iso(began), GIVEN, odd)
     if ended is None:
-        return Started("", ABSENT, _unread(start, end)) if start or end else _ABSENT
+        return StartTime("", ABSENT, _unread(start, end)) if start or end else _ABSENT
     if not has_start:
         known_end = ended >= _OLD_IMPORTER_ENDS
-        return Started(_iso(ended - timedelta(seconds=duration_s)), FROM_END) if known_end else Started("", AMBIGUOUS)
+        return (
+            StartTime(_iso(ended - timedelta(seconds=duration_s)), FROM_END) if known_end else StartTime("", AMBIGUOUS)
+        )
     folder_made = moment(folder.stamp)
     likely = ended - _CET
     if folder_made is not None and folder.old and folder_made <= likely and ended < _CET_ENDS:
-        return Started(_iso(likely), FROM_OLD_ROW)
-    return Started("", DOUBTFUL, _unread(start, ""))
+        return StartTime(_iso(likely), FROM_OLD_ROW)
+    return StartTime("", DOUBTFUL, _unread(start, ""))
 
 
 def _iso(when: datetime) -> str:

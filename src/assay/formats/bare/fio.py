@@ -113,7 +113,7 @@ class _Direction(msgspec.Struct):
         )
 
 
-class _Job(msgspec.Struct):
+class _FioJsonJob(msgspec.Struct):
     jobname: str
     read: _Direction | None = None
     write: _Direction | None = None
@@ -150,10 +150,10 @@ class _Disk(msgspec.Struct):
     name: str = ""
 
 
-class _Report(msgspec.Struct):
+class _FioJson(msgspec.Struct):
     version: str = msgspec.field(name="fio version")
-    jobs: list[_Job] | None = None
-    client_stats: list[_Job] | None = None
+    jobs: list[_FioJsonJob] | None = None
+    client_stats: list[_FioJsonJob] | None = None
     timestamp: float | None = None
     timestamp_ms: float | None = None
     options: dict[str, Any] = msgspec.field(name="global options", default_factory=dict)
@@ -168,7 +168,7 @@ def parse_fio(report: bytes) -> FioReport:
     """Return what ``report`` says; raise FormatError when it is not fio's JSON."""
     start = 0 if report.startswith(b"{") else report.find(b"\n{") + 1
     try:
-        parsed = msgspec.json.decode(report[start : report.rfind(b"}") + 1], type=_Report)
+        parsed = msgspec.json.decode(report[start : report.rfind(b"}") + 1], type=_FioJson)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(
             f"not a JSON report of fio: {error}", hint="fio writes one with --output-format=json"

@@ -20,9 +20,9 @@ from typing import Final
 
 from assay.errors import FormatError
 from assay.formats.bare.fio import FioDirection, FioJob, FioReport, parse_fio
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
-from assay.model import Found, Left, RunStatus, foreign_run
+from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
 _NOTED: Final = (
@@ -62,7 +62,7 @@ def _recognises(name: str, head: bytes) -> bool:
     return b'"fio version"' in head
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     text = source.text()
     starts = [match.start() for match in _REPORT.finditer(text)]
     if not starts:
@@ -75,17 +75,17 @@ def _read(source: Source) -> Iterator[Found | Left]:
         try:
             reports.append((where, parse_fio(text[begin:end].encode())))
         except (FormatError, UnicodeError) as error:
-            yield Left(where, error.message if isinstance(error, FormatError) else str(error))
+            yield SkippedItem(where, error.message if isinstance(error, FormatError) else str(error))
     for (where, report), later in zip_longest(reports, (report for _, report in reports[1:])):
         if not report.jobs:
-            yield Left(where, "holds no job")
+            yield SkippedItem(where, "holds no job")
         for index, job in enumerate(report.jobs):
             try:
                 if later and _goes_on(report, later, index):
                     raise FormatError("was still running: a later report has the whole of it (--status-interval)")
                 yield _found(f"{where}: job {job.name}", report, job)
             except FormatError as error:
-                yield Left(f"{where}: job {job.name}", error.message)
+                yield SkippedItem(f"{where}: job {job.name}", error.message)
 
 
 def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
@@ -106,7 +106,7 @@ def _goes_on(report: FioReport, later: FioReport, index: int) -> bool:
     return ran_s > later_s - now_s or later_s - other.elapsed_s + _ELAPSED_S < now_s
 
 
-def _found(where: str, report: FioReport, job: FioJob) -> Found:
+def _found(where: str, report: FioReport, job: FioJob) -> ImportedRun:
     if job.hostname and job.name == _ALL_CLIENTS:
         raise FormatError("is the sum of the jobs before it")
     if job.remaining_s > 0:
@@ -142,7 +142,7 @@ def _found(where: str, report: FioReport, job: FioJob) -> Found:
         },
     )
     digest = hashlib.sha256(repr((report.timestamp_s, report.options, job)).encode()).hexdigest()[:16]
-    return Found(f"{job.name} {digest}", where, run)
+    return ImportedRun(f"{job.name} {digest}", where, run)
 
 
 def _metrics(way: str, did: FioDirection) -> dict[str, float]:

@@ -34,12 +34,12 @@ class _End(msgspec.Struct):
     sum_received: _Sum | None = None
 
 
-class _Start(msgspec.Struct):
+class _VersionEntry(msgspec.Struct):
     version: str = ""
 
 
-class _Report(msgspec.Struct):
-    start: _Start = msgspec.field(default_factory=_Start)
+class _Iperf3Json(msgspec.Struct):
+    start: _VersionEntry = msgspec.field(default_factory=_VersionEntry)
     end: _End = msgspec.field(default_factory=_End)
     error: str | None = None
 
@@ -49,7 +49,7 @@ def parse_iperf3(report: bytes) -> Iperf3Report:
     failed.
     """
     try:
-        parsed = msgspec.json.decode(report, type=_Report)
+        parsed = msgspec.json.decode(report, type=_Iperf3Json)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"not a JSON report of iperf3: {error}", hint="iperf3 writes one with --json") from error
     if parsed.error:

@@ -15,9 +15,9 @@ import msgspec
 
 from assay.errors import FormatError
 from assay.formats.bare.iperf3 import parse_iperf3
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
-from assay.model import Found, Left, Run, RunStatus, foreign_run
+from assay.model import ImportedRun, Run, RunStatus, SkippedItem, foreign_run
 
 _REPORT = re.compile(r"^\{", re.MULTILINE)
 _NOTED: Final = ("protocol", "num_streams", "blksize", "duration", "omit", "reverse", "bidir", "target_bitrate", "tos")
@@ -34,7 +34,7 @@ class _Timestamp(msgspec.Struct):
     timesecs: float = 0.0
 
 
-class _Start(msgspec.Struct):
+class _StartEntry(msgspec.Struct):
     version: str = ""
     timestamp: _Timestamp | None = None
     connecting_to: _Peer | None = None
@@ -44,7 +44,7 @@ class _Start(msgspec.Struct):
 
 
 class _Head(msgspec.Struct):
-    start: _Start
+    start: _StartEntry
     intervals: list[Any]
     end: dict[str, Any]
     error: str | None = None
@@ -55,7 +55,7 @@ def _recognises(name: str, head: bytes) -> bool:
     return b'"start"' in head and (b'"iperf ' in head or (b'"error"' in head and b'"intervals"' in head))
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     text = source.text()
     starts = [match.start() for match in _REPORT.finditer(text)]
     if not starts:
@@ -67,10 +67,10 @@ def _read(source: Source) -> Iterator[Found | Left]:
         try:
             yield _found(where, text[begin:end])
         except FormatError as error:
-            yield Left(where, error.message)
+            yield SkippedItem(where, error.message)
 
 
-def _found(where: str, text: str) -> Found:
+def _found(where: str, text: str) -> ImportedRun:
     report = text[: text.rfind("}") + 1].encode()
     try:
         head = msgspec.json.decode(report, type=_Head)
@@ -81,7 +81,7 @@ def _found(where: str, text: str) -> Found:
     if not head.error and head.end.get("sum_sent_bidir_reverse"):
         raise FormatError("is a test in both directions at once, which has no single throughput")
     key = head.start.cookie or hashlib.sha256(report).hexdigest()[:16]
-    return Found(key, where, _failed(head) if head.error else _measured(head, report))
+    return ImportedRun(key, where, _failed(head) if head.error else _measured(head, report))
 
 
 def _measured(head: _Head, report: bytes) -> Run:

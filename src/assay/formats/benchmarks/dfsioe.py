@@ -21,9 +21,9 @@ import re
 from dataclasses import dataclass, replace
 
 from assay.formats.benchmarks.testdfsio_import import ENHANCED_MARK, MARK, block_run, each_block, key, problem
-from assay.formats.importing import Format
+from assay.formats.format import Format
 from assay.formats.tables.printed import RATE_MAX_MB_PER_S, iso_utc, java_date_unix_s
-from assay.model import CodedWarning, Found, Left, Run, WarningCode
+from assay.model import CodedWarning, ImportedRun, Run, SkippedItem, WarningCode
 from assay.workloads.testdfsio_output import DfsioResult
 
 _LABELS = {
@@ -116,16 +116,18 @@ def _enhanced_run(result: DfsioResult, fields: dict[str, str]) -> Run:
     )
 
 
-def _taken(result: DfsioResult, lines: list[str], where: str) -> Found | Left:
+def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
     fields = _fields(lines)
     if "operation" not in fields:
-        return Left(where, "has no extended metrics: a result of stock TestDFSIO (import it as testdfsio), or cut off")
+        return SkippedItem(
+            where, "has no extended metrics: a result of stock TestDFSIO (import it as testdfsio), or cut off"
+        )
     if fields["operation"] != result.operation:
         said = f"{result.operation!r} and its extended metrics say {fields['operation']!r}"
-        return Left(where, f"the block says {said}: parts of two results")
+        return SkippedItem(where, f"the block says {said}: parts of two results")
     if wrong := problem(result):
-        return Left(where, wrong)
-    return Found(f"{key(result)} {fields.get('start_ms', '')}".strip(), where, _enhanced_run(result, fields))
+        return SkippedItem(where, wrong)
+    return ImportedRun(f"{key(result)} {fields.get('start_ms', '')}".strip(), where, _enhanced_run(result, fields))
 
 
 def _recognises(_name: str, head: bytes) -> bool:

@@ -18,10 +18,10 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem
-from assay.model import CodedWarning, Found, Left, WarningCode, foreign_run
+from assay.model import CodedWarning, ImportedRun, SkippedItem, WarningCode, foreign_run
 
 COLUMNS = ("Type", "Date", "Time", "Input_data_size", "Duration(s)", "Throughput(bytes/s)", "Throughput/node")
 _NO_INPUT = "the report says 0 bytes of input: how much it was is not known"
@@ -59,14 +59,14 @@ def _problem(fields: list[str]) -> str | None:
     return None
 
 
-def _row(fields: list[str], where: str) -> Found:
+def _row(fields: list[str], where: str) -> ImportedRun:
     kind, date, time, size, duration, _, node_rate = fields
     batch = _BATCH.fullmatch(kind)
     api = batch["api"] if batch else None
     engine = "" if batch is None else "hadoop" if batch["hadoop"] else "spark"
     data_bytes, duration_s = int(size), float(duration)
     told = data_bytes > 0
-    return Found(
+    return ImportedRun(
         " ".join(fields),
         where,
         foreign_run(
@@ -91,7 +91,7 @@ def _row(fields: list[str], where: str) -> Found:
     )
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     rows = 0
     for number, line in enumerate(source.text().splitlines(), start=1):
         fields = line.split()
@@ -100,7 +100,7 @@ def _read(source: Source) -> Iterator[Found | Left]:
         rows += 1
         where = f"{source.name}:{number}"
         wrong = _problem(fields)
-        yield Left(where, wrong) if wrong else _row(fields, where)
+        yield SkippedItem(where, wrong) if wrong else _row(fields, where)
     if not rows:
         raise FormatError("holds no result, only headings or nothing", where=source.name)
 

@@ -12,7 +12,7 @@ summed task time can't be less than bytes over (files × wall time).
 from collections.abc import Callable, Iterator
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, Reads, one_by_one
+from assay.formats.format import Format, Reads, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import (
     BYTES_MAX,
@@ -23,7 +23,7 @@ from assay.formats.tables.printed import (
     java_date_unix_s,
     mib_to_mb,
 )
-from assay.model import Found, Left, Run, foreign_run
+from assay.model import ImportedRun, Run, SkippedItem, foreign_run
 from assay.workloads.testdfsio_output import DfsioResult, dfsio_blocks
 
 MARK = b"----- TestDFSIO ----- :"
@@ -99,17 +99,17 @@ def block_run(result: DfsioResult, program: str) -> Run:
     )
 
 
-def each_block(taken: Callable[[DfsioResult, list[str], str], Found | Left], what: str) -> Reads:
+def each_block(taken: Callable[[DfsioResult, list[str], str], ImportedRun | SkippedItem], what: str) -> Reads:
     """Return a reader that gives ``taken`` each result with its block's lines and its place; ``what`` it looks for."""
 
-    def read(source: Source) -> Iterator[Found | Left]:
+    def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         text = source.text()
         lines = text.splitlines()
         blocks = list(dfsio_blocks(text, source=source.name))
         for block in blocks:
             where = f"{source.name}:{block.first_line}"
             if isinstance(block.found, FormatError):
-                yield Left(block.found.where or where, block.found.message)
+                yield SkippedItem(block.found.where or where, block.found.message)
             else:
                 yield taken(block.found, lines[block.first_line : block.last_line], where)
         if not blocks:
@@ -118,12 +118,12 @@ def each_block(taken: Callable[[DfsioResult, list[str], str], Found | Left], wha
     return one_by_one(read)
 
 
-def _taken(result: DfsioResult, lines: list[str], where: str) -> Found | Left:
+def _taken(result: DfsioResult, lines: list[str], where: str) -> ImportedRun | SkippedItem:
     if any(ENHANCED_MARK in line for line in lines):
-        return Left(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
+        return SkippedItem(where, "is a result of the enhanced DFSIO, which is another program: import it as dfsioe")
     if wrong := problem(result):
-        return Left(where, wrong)
-    return Found(key(result), where, block_run(result, "dfsio"))
+        return SkippedItem(where, wrong)
+    return ImportedRun(key(result), where, block_run(result, "dfsio"))
 
 
 def _recognises(_name: str, head: bytes) -> bool:

@@ -15,10 +15,10 @@ from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem, iso_utc
-from assay.model import Found, Left, RunStatus, foreign_run
+from assay.model import ImportedRun, RunStatus, SkippedItem, foreign_run
 
 _MARK = b"Running BigData TPCx-HS Benchmark Suite"
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -45,7 +45,7 @@ _CLOCK_S = 3.0
 
 
 @dataclass(slots=True)
-class _Attempt:
+class _LoggedRun:
     """One run of the log, as far as it was read."""
 
     line: int
@@ -92,23 +92,25 @@ def _decimal(text: str) -> Decimal | None:
     return Decimal(text) if re.fullmatch(r"[0-9]{0,12}\.?[0-9]{1,8}", text) else None
 
 
-def _taken(attempt: _Attempt, name: str) -> Found | Left:
+def _taken(attempt: _LoggedRun, name: str) -> ImportedRun | SkippedItem:
     where = f"{name}:{attempt.line}"
     if attempt.problems:
-        return Left(where, f"run {attempt.number}: {attempt.problems[0]}")
+        return SkippedItem(where, f"run {attempt.number}: {attempt.problems[0]}")
     if attempt.failures or attempt.refused:
         return _failed(attempt, where)
     missing = [key for key in ("total_s", "records", "hsph") if key not in attempt.fields]
     missing += [step for step in ("HSGen", "HSSort", "HSValidate") if step not in attempt.steps_s]
     if missing:
-        return Left(where, f"run {attempt.number} lacks {', '.join(missing)}: the log is cut off, or it was stopped")
+        return SkippedItem(
+            where, f"run {attempt.number} lacks {', '.join(missing)}: the log is cut off, or it was stopped"
+        )
     wrong, hsph = _inconsistency(attempt)
     if wrong:
-        return Left(where, f"run {attempt.number}: {wrong}")
+        return SkippedItem(where, f"run {attempt.number}: {wrong}")
     return _found(attempt, where, float(attempt.fields["total_s"]), {"hsph_at_sf": float(hsph)})
 
 
-def _inconsistency(attempt: _Attempt) -> tuple[str | None, Decimal]:
+def _inconsistency(attempt: _LoggedRun) -> tuple[str | None, Decimal]:
     """Return what contradicts what in a whole run, in words or None; and its HSph@SF."""
     total_s, records = _whole(attempt.fields["total_s"]), _whole(attempt.fields["records"])
     hsph = _decimal(attempt.fields["hsph"])
@@ -124,18 +126,18 @@ def _inconsistency(attempt: _Attempt) -> tuple[str | None, Decimal]:
     return None, hsph
 
 
-def _failed(attempt: _Attempt, where: str) -> Found | Left:
+def _failed(attempt: _LoggedRun, where: str) -> ImportedRun | SkippedItem:
     ended_s = sum(attempt.steps_s.values())
     failed = attempt.failures[0] if attempt.failures else "a step"
     if failed == "HSsort" and "HSSort" in attempt.steps_s:
         failed = "HSValidate"  # the kit prints HSsort for both
     cause = f"{failed} failed"
     if wrong := duration_problem(ended_s):
-        return Left(where, f"run {attempt.number}: {cause} before any step had ended; {wrong}")
+        return SkippedItem(where, f"run {attempt.number}: {cause} before any step had ended; {wrong}")
     return _found(attempt, where, ended_s, {}, status=RunStatus.FAILED, cause=cause)
 
 
-def _found(attempt: _Attempt, where: str, duration_s: float, metrics: dict[str, float], **more: Any) -> Found:
+def _found(attempt: _LoggedRun, where: str, duration_s: float, metrics: dict[str, float], **more: Any) -> ImportedRun:
     fields = attempt.fields
     framework = fields.get("framework", "MapReduce")
     records = _whole(fields.get("records"))
@@ -158,17 +160,17 @@ def _found(attempt: _Attempt, where: str, duration_s: float, metrics: dict[str, 
         | dict.fromkeys(steps, "Time taken"),
         **more,
     )
-    return Found(f"{attempt.epoch_s} run {attempt.number} {fields.get('records', '')}".strip(), where, run)
+    return ImportedRun(f"{attempt.epoch_s} run {attempt.number} {fields.get('records', '')}".strip(), where, run)
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
-    attempt: _Attempt | None = None
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    attempt: _LoggedRun | None = None
     for number, coloured in enumerate(source.text().splitlines(), start=1):
         line = _COLOUR.sub("", coloured)
         if begin := _BEGIN.search(line):
             if attempt:
                 yield _taken(attempt, source.name)
-            attempt = _Attempt(number, begin["run"], int(begin["epoch"]))
+            attempt = _LoggedRun(number, begin["run"], int(begin["epoch"]))
             if begin["framework"]:
                 attempt.fields["framework"] = begin["framework"]
         elif attempt:

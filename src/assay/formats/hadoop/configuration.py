@@ -103,7 +103,7 @@ def read_conf(content: bytes, *, source: str = "configuration") -> dict[str, Pro
     """
     if len(content) > CONF_MAX_BYTES:
         raise FormatError(f"a configuration of more than {CONF_MAX_BYTES // 2**20} MiB", where=source)
-    reader = _Reader(source)
+    reader = _ConfigurationReader(source)
     try:
         reader.parser.Parse(content, True)
     except expat.ExpatError as error:
@@ -128,7 +128,7 @@ def without_secrets(content: bytes) -> bytes:
     return _ENTRY.sub(kept, content)
 
 
-class _Reader:
+class _ConfigurationReader:
     """Collects the properties while expat reads."""
 
     def __init__(self, source: str) -> None:

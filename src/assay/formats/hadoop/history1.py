@@ -35,7 +35,7 @@ def parse_hadoop1_history(text: str, *, start_unix_s: float = 0.0, source: str =
 
     Raises :class:`FormatError`, naming the line, when the file is damaged, cut off, or of a job that had not ended.
     """
-    job = _Job()
+    job = _JobRecords()
     for line, kind, record in _records(text, source):
         where = f"{source}:{line}"
         if kind == "Job":
@@ -87,7 +87,7 @@ def _counters(written: str) -> dict[str, dict[str, int]]:
 
 
 @dataclass(slots=True)
-class _Job:
+class _JobRecords:
     """What is known of the job so far; of a field that is told twice the last counts."""
 
     fields: dict[str, str] = field(default_factory=dict)

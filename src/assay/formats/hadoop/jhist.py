@@ -62,7 +62,7 @@ def parse_jhist(content: bytes, *, start_unix_s: float | None = 0.0, source: str
     Raises :class:`FormatError`, naming line or byte offset, when the file is damaged, cut off, or of a job that had not
     ended when the file was copied.
     """
-    job = _Job()
+    job = _HistoryEvents()
     for event in read_events(content, _WANTED, source=source):
         if isinstance(event, AttemptStarted):
             job.on_attempt_started(event)
@@ -148,7 +148,7 @@ def _counter(counters: Mapping[str, Mapping[str, int]], name: str) -> int:
     return next((group[name] for group in own if name in group), 0)
 
 
-class _Attempt(Struct, gc=False):
+class _AttemptEvents(Struct, gc=False):
     """What is known of one attempt so far."""
 
     started: AttemptStarted | None = None
@@ -156,7 +156,7 @@ class _Attempt(Struct, gc=False):
 
 
 @dataclass(slots=True)
-class _Job:
+class _HistoryEvents:
     """Collects events; of events that repeat (a second ApplicationMaster replays them) the last counts."""
 
     submitted: Event | None = None
@@ -165,7 +165,7 @@ class _Job:
     launch_ms: int | None = None
     maps: int = 0
     reduces: int = 0
-    attempts: dict[str, _Attempt] = field(default_factory=dict)
+    attempts: dict[str, _AttemptEvents] = field(default_factory=dict)
     failed_tasks: dict[str, str] = field(default_factory=dict)
     """Task id to its type."""
 
@@ -188,7 +188,7 @@ class _Job:
     def on_attempt_started(self, event: AttemptStarted) -> None:
         attempt = self.attempts.get(event.attempt_id)
         if attempt is None:
-            self.attempts[event.attempt_id] = _Attempt(event)
+            self.attempts[event.attempt_id] = _AttemptEvents(event)
         else:
             attempt.started = event
 
@@ -196,7 +196,7 @@ class _Job:
         """Note an attempt's end; a finished map whose node is lost later gets a second one, killed or failed."""
         attempt = self.attempts.get(event.attempt_id)
         if attempt is None:
-            self.attempts[event.attempt_id] = _Attempt(None, event)
+            self.attempts[event.attempt_id] = _AttemptEvents(None, event)
         else:
             attempt.ended = event if attempt.ended is None else _ended_again(attempt.ended, event)
 
@@ -250,7 +250,9 @@ def _since(start_unix_s: float) -> Callable[[int], float]:
     return lambda time_ms: _rounded(time_ms / 1000 - start_unix_s)
 
 
-def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, since_s: Callable[[int], float]) -> Task:
+def _task(
+    job_id: str, attempt_id: str, attempt: _AttemptEvents, finish_ms: int, since_s: Callable[[int], float]
+) -> Task:
     """Return the attempt as a value: one that never ended was killed by the job's end; one never started is empty.
 
     A speculative attempt that is killed before it has a container carries the times 0 (1970) and no host.
@@ -284,14 +286,14 @@ def _task(job_id: str, attempt_id: str, attempt: _Attempt, finish_ms: int, since
 
 
 _NO_COUNTERS: Final = (None,) * len(COUNTERS)
-_HANDLERS: Final[Mapping[str, Callable[[_Job, Event], None]]] = {
-    "JOB_SUBMITTED": _Job.on_submitted,
-    "JOB_INITED": _Job.on_inited,
-    "JOB_INFO_CHANGED": _Job.on_info_changed,
-    "JOB_FINISHED": _Job.on_ended,
-    "JOB_FAILED": _Job.on_ended,
-    "JOB_KILLED": _Job.on_ended,
-    "JOB_ERROR": _Job.on_ended,
-    "TASK_FAILED": _Job.on_task_failed,
+_HANDLERS: Final[Mapping[str, Callable[[_HistoryEvents, Event], None]]] = {
+    "JOB_SUBMITTED": _HistoryEvents.on_submitted,
+    "JOB_INITED": _HistoryEvents.on_inited,
+    "JOB_INFO_CHANGED": _HistoryEvents.on_info_changed,
+    "JOB_FINISHED": _HistoryEvents.on_ended,
+    "JOB_FAILED": _HistoryEvents.on_ended,
+    "JOB_KILLED": _HistoryEvents.on_ended,
+    "JOB_ERROR": _HistoryEvents.on_ended,
+    "TASK_FAILED": _HistoryEvents.on_task_failed,
 }
 _WANTED: Final = frozenset(_HANDLERS) | STARTS | ENDS

@@ -1,9 +1,9 @@
-"""Walks over a job history's events of task attempts by regular expressions: what both encodings have in common.
+"""Match the task attempt events of a job history with regular expressions: the part that both encodings share.
 
-In: the bytes, a place, and the :class:`Form` that an event there should have. Out: the attempt's event in the form of
-``jhist_attempts.py``, and where it ends. How forms are found, and how a text or a number is written, is the encoding's:
-``jhist_quick_binary.py`` takes them from the schema, ``jhist_learned_json.py`` from lines read before. The counters of
-a task, which stand there again after its attempt's, are passed over by being the same bytes.
+In: the bytes, an offset, and the :class:`EventPattern` expected at that offset. Out: the attempt's event as in
+``jhist_attempts.py``, and the offset of its end. The encodings supply the patterns and decode texts and numbers:
+``jhist_quick_binary.py`` builds patterns from the Avro schema, ``jhist_learned_json.py`` from earlier lines. A task
+event repeats the counters of its attempt byte for byte, so these bytes are compared and skipped.
 """
 
 import re
@@ -21,7 +21,7 @@ class DoubtError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class EventPattern:
     """A form of event: what it is, and how to walk over it."""
 
     role: str
@@ -65,7 +65,7 @@ class FormReader:
         self._counters_of: dict[bytes, tuple[int, int]] = {}
         self._texts: dict[bytes, str] = {}
 
-    def _walked(self, form: Form, place: int) -> int:
+    def _walked(self, form: EventPattern, place: int) -> int:
         """Return where the event ends if it is of this form, and note what it tells; else 0."""
         head = form.head.match(self._content, place)
         if head is None:

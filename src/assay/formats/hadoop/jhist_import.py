@@ -18,12 +18,12 @@ from typing import Final
 
 from assay.errors import FormatError
 from assay.explain.run_detail import detail_metrics, run_detail
+from assay.formats.format import Format
 from assay.formats.hadoop.configuration import Property, parameters, read_conf
 from assay.formats.hadoop.jhist import JobHistory, job_of, parse_jhist, phases
 from assay.formats.hadoop.job_names import LENGTH_MAX, WRITERS, workload_of
-from assay.formats.importing import Format
 from assay.formats.source import Source
-from assay.model import CodedWarning, Found, Left, RunStatus, Trace, WarningCode, foreign_run
+from assay.model import CodedWarning, ImportedRun, RunStatus, SkippedItem, Trace, WarningCode, foreign_run
 
 _JOB: Final = re.compile(r"job_[0-9]+_[0-9]+")
 _MAGIC: Final = re.compile(rb"Avro-(Json|Binary)[ \t\r]*\n")
@@ -54,7 +54,7 @@ def _recognises(name: str, head: bytes) -> bool:
     return _MAGIC.match(head) is not None
 
 
-def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     confs: dict[str, list[Source]] = {}
     for source in sources:
         if job := _conf_of(source.name):
@@ -67,14 +67,16 @@ def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
         try:
             history = parse_jhist(source.content(), start_unix_s=None, source=source.name)
         except FormatError as error:
-            yield Left(error.where or source.name, error.message)
+            yield SkippedItem(error.where or source.name, error.message)
             continue
         parsed.add(history.job_id)
         yield from _job(source.name, history, confs.get(history.job_id, []), seen)
     for job, alone in confs.items():
         if job not in parsed:
             for source in alone:
-                yield Left(source.name, f"the configuration of {job}, of which no readable history is among the files")
+                yield SkippedItem(
+                    source.name, f"the configuration of {job}, of which no readable history is among the files"
+                )
 
 
 def _conf_of(name: str) -> str | None:
@@ -87,10 +89,12 @@ def _job_in(name: str) -> str | None:
     return found[0] if found else None
 
 
-def _job(name: str, history: JobHistory, confs: list[Source], seen: dict[str, str]) -> Iterator[Found | Left]:
+def _job(
+    name: str, history: JobHistory, confs: list[Source], seen: dict[str, str]
+) -> Iterator[ImportedRun | SkippedItem]:
     key = f"{history.job_id} {round(history.submit_unix_s * 1000)}"
     if key in seen:
-        yield Left(name, f"{history.job_id} once more, as in {seen[key]}")
+        yield SkippedItem(name, f"{history.job_id} once more, as in {seen[key]}")
         return
     properties: Mapping[str, Property] = {}
     warnings: list[CodedWarning] = []
@@ -101,9 +105,9 @@ def _job(name: str, history: JobHistory, confs: list[Source], seen: dict[str, st
         except FormatError as error:
             words = f"the job's parameters are not known: {error.message}"
             warnings.append(CodedWarning(WarningCode.NOT_READ, words))
-            yield Left(error.where or conf.name, error.message)
+            yield SkippedItem(error.where or conf.name, error.message)
     found = _run(name, key, history, properties, warnings)
-    if isinstance(found, Found):
+    if isinstance(found, ImportedRun):
         seen[key] = name
     yield found
 
@@ -114,12 +118,12 @@ def _folder(name: str) -> str:
 
 def _run(
     name: str, key: str, history: JobHistory, properties: Mapping[str, Property], warnings: list[CodedWarning]
-) -> Found | Left:
+) -> ImportedRun | SkippedItem:
     submit_s, duration_s = history.submit_unix_s, round(history.finish_unix_s - history.submit_unix_s, 3)
     if not _SUBMIT_S[0] <= submit_s < _SUBMIT_S[1]:
-        return Left(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970: no date")
+        return SkippedItem(name, f"{history.job_id} was submitted {submit_s:.0f} s after 1970: no date")
     if not 0 < duration_s <= DURATION_MAX_S:
-        return Left(name, f"{history.job_id} ran {duration_s:.3f} s from submission to end: no duration")
+        return SkippedItem(name, f"{history.job_id} ran {duration_s:.3f} s from submission to end: no duration")
     mapper = _value(properties, "mapreduce.job.map.class") or _value(properties, "mapred.mapper.class")
     workload = workload_of(history.job_name, mapper)
     data_bytes, data_source = _data(history, workload)
@@ -144,7 +148,7 @@ def _run(
         sources=_sources(properties, data_source),
     )
     observed = detail_metrics(run_detail(run, history.tasks, Trace()))
-    return Found(key, name, replace(run, metrics=observed | metrics), history.tasks)
+    return ImportedRun(key, name, replace(run, metrics=observed | metrics), history.tasks)
 
 
 def _value(properties: Mapping[str, Property], name: str) -> str:

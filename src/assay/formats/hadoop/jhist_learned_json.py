@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from assay.formats.hadoop.jhist_attempts import STARTS, kept, places_in_order
-from assay.formats.hadoop.jhist_forms import FINISHED, CounterShape, DoubtError, Form, FormReader
+from assay.formats.hadoop.jhist_forms import FINISHED, CounterShape, DoubtError, EventPattern, FormReader
 
 _TEXT: Final = rb'"[^"\\\x00-\x1f\x7f-\xff]*+"'
 _NUMBER: Final = rb"(?:0|-?[1-9][0-9]{0,17}+)"
@@ -35,7 +35,7 @@ class LearnedJson(FormReader):
     def __init__(self, content: bytes, wanted: Collection[str]) -> None:
         super().__init__(content, bytes.decode, int, int)
         self._wanted = wanted
-        self._forms: dict[bytes, list[Form]] = {}
+        self._forms: dict[bytes, list[EventPattern]] = {}
         self._tries: dict[bytes, int] = {}
 
     def take(self, place: int) -> int | None:
@@ -63,7 +63,7 @@ class LearnedJson(FormReader):
             forms.append(form)
 
 
-def _learned(line: Any, wanted: Collection[str]) -> tuple[Form, CounterShape | None]:
+def _learned(line: Any, wanted: Collection[str]) -> tuple[EventPattern, CounterShape | None]:
     """Return the form of a line and the shape of its counters. Raises DoubtError when it is of no known kind."""
     kind, event = (line.get("type"), line.get("event")) if isinstance(line, dict) else (None, None)
     if not isinstance(kind, str) or not isinstance(event, dict) or [*line] != ["type", "event"] or len(event) != 1:
@@ -94,7 +94,7 @@ def _learned(line: Any, wanted: Collection[str]) -> tuple[Form, CounterShape | N
     head, tail = (parts[:split], parts[split:]) if split else (parts, [])
     if role != "skip":
         head, captured = [*head, b"()" * len(absent)], captured + absent
-    form = Form(
+    form = EventPattern(
         role=role,
         task_kind=kind.partition("_")[0].lower(),
         head=re.compile(b"".join(head)),

@@ -16,7 +16,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from assay.formats.hadoop.jhist_attempts import STARTS, kept, places_in_order
-from assay.formats.hadoop.jhist_forms import FINISHED, CounterShape, DoubtError, Form, FormReader
+from assay.formats.hadoop.jhist_forms import FINISHED, CounterShape, DoubtError, EventPattern, FormReader
 
 _NUMBER: Final = rb"[\x80-\xff]{0,8}+[\x00-\x7f]"
 _TEXT_MAX: Final = 127
@@ -42,7 +42,7 @@ class QuickBinary(FormReader):
     """Walks over events; ``event`` is what the last one tells, None when it is not wanted."""
 
     def __init__(self, body: bytes, schema: Any, wanted: Collection[str]) -> None:
-        super().__init__(body, _text, _number, _Numbers().__getitem__)
+        super().__init__(body, _text, _number, _VarintCache().__getitem__)
         self._forms = _Forms(schema, wanted)
 
     def take(self, place: int) -> int | None:
@@ -84,7 +84,7 @@ def _number(packed: bytes) -> int:
     return -(value >> 1) - 1 if value & 1 else value >> 1
 
 
-class _Numbers(dict[bytes, int]):
+class _VarintCache(dict[bytes, int]):
     """Numbers by how they are written; those of one byte or two are remembered, and most of a job's counters are 0."""
 
     def __missing__(self, packed: bytes) -> int:
@@ -125,7 +125,7 @@ def _text_pattern() -> bytes:
 _TEXT: Final = _text_pattern()
 
 
-class _Forms(dict[bytes, Form | None]):
+class _Forms(dict[bytes, EventPattern | None]):
     """The form for each event by the numbers of its type and its record, made when it is first met; None: unknown."""
 
     def __init__(self, schema: Any, wanted: Collection[str]) -> None:
@@ -133,7 +133,7 @@ class _Forms(dict[bytes, Form | None]):
         self._schema, self._wanted = schema, wanted
         self._named: dict[str, Any] = {}
 
-    def __missing__(self, numbers: bytes) -> Form | None:
+    def __missing__(self, numbers: bytes) -> EventPattern | None:
         try:
             form = self._made(numbers)
         except (DoubtError, KeyError, TypeError, IndexError, AttributeError, ValueError, RecursionError):
@@ -141,7 +141,7 @@ class _Forms(dict[bytes, Form | None]):
         self[numbers] = form
         return form
 
-    def _made(self, numbers: bytes) -> Form | None:
+    def _made(self, numbers: bytes) -> EventPattern | None:
         kinds, records = (field["type"] for field in self._schema["fields"])
         names = [field["name"] for field in self._schema["fields"]]
         if names != ["type", "event"] or len(numbers) != 2 or max(numbers) > 0x7F or numbers[0] & 1 or numbers[1] & 1:
@@ -174,7 +174,7 @@ def _resolved(schema: Any, named: Mapping[str, Any]) -> Any:
     return schema
 
 
-def _form(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> Form | None:
+def _form(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> EventPattern | None:
     """Return how to walk over a record in the given role; None when the record is not made for it."""
     types = {field["name"]: _resolved(field["type"], named) for field in record["fields"]}
     if len(types) != len(record["fields"]):
@@ -202,7 +202,9 @@ def _form(role: str, kind: str, record: Any, named: Mapping[str, Any]) -> Form |
         tail = b"".join(_pattern(types[name], named) for name in rest)
     except DoubtError:
         return None
-    return Form(role, kind.partition("_")[0].lower(), _compiled(head), _compiled(tail) if counters else None, order)
+    return EventPattern(
+        role, kind.partition("_")[0].lower(), _compiled(head), _compiled(tail) if counters else None, order
+    )
 
 
 def _compiled(pattern: bytes) -> re.Pattern[bytes]:
@@ -239,7 +241,7 @@ def _pattern(schema: Any, named: Mapping[str, Any]) -> bytes:
 
 def _shape(body: bytes, begin: int) -> CounterShape:
     """Return the shape of the counters at ``begin``. Raises DoubtError (or IndexError) when they are not plain."""
-    reader = _Reader(body, begin)
+    reader = _SkipCompiler(body, begin)
     reader.text()
     groups: dict[str, dict[str, int]] = {}
     places = 0
@@ -265,7 +267,7 @@ def _shape(body: bytes, begin: int) -> CounterShape:
     )
 
 
-class _Reader:
+class _SkipCompiler:
     """Walks over counters, and notes what is the same in other tasks' and where their values are."""
 
     def __init__(self, body: bytes, place: int) -> None:

@@ -24,7 +24,7 @@ from statistics import median
 from typing import Final
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -37,7 +37,7 @@ from assay.formats.samplers.rates import (
     intervals_s,
 )
 from assay.formats.source import Source
-from assay.model import Found, Left
+from assay.model import ImportedRun, SkippedItem
 
 _HOST = re.compile(r"# Host:\s+(\S+)")
 _ZONE = re.compile(r"\bTZ:\s+([+-])(\d\d)(\d\d)\b", re.ASCII)
@@ -108,7 +108,7 @@ class _Recording:
     """Times are seconds since 1970, in UTC or in ``zone``."""
     utc: bool = False
     samples: list[_Sample] = field(default_factory=list)
-    left: list[Left] = field(default_factory=list)
+    left: list[SkippedItem] = field(default_factory=list)
 
 
 def _recognises(name: str, head: bytes) -> bool:
@@ -118,8 +118,8 @@ def _recognises(name: str, head: bytes) -> bool:
     return plot or ("# DISK STATISTICS" in text and "SvcTim" in text)
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
-    recordings = _Reader(source.name).read(source.text())
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
+    recordings = _CollectlReader(source.name).read(source.text())
     found = False
     for recording in recordings:
         yield from recording.left
@@ -130,13 +130,13 @@ def _read(source: Source) -> Iterator[Found | Left]:
         raise FormatError("holds no disk statistics of collectl", where=source.name, hint="run collectl -sD")
 
 
-def _observed(name: str, recording: _Recording) -> Iterator[Found | Left]:
+def _observed(name: str, recording: _Recording) -> Iterator[ImportedRun | SkippedItem]:
     samples = recording.samples
     where = f"{name}:{samples[0].line}"
     try:
         times_s, distances = _times(recording)
     except FormatError as error:
-        yield Left(where, error.message)
+        yield SkippedItem(where, error.message)
         return
     begin_s = times_s[0] - distances[0]
     recorder = Recorder(recording.host, tolerance_s=_FINE_CLOCK_S if recording.fine else _CLOCK_S)
@@ -147,12 +147,14 @@ def _observed(name: str, recording: _Recording) -> Iterator[Found | Left]:
         after_s = time_s - begin_s - recorder.end_s
         if not 0 < interval_s <= INTERVAL_S_MAX / 2 or not 0 < after_s <= INTERVAL_S_MAX:
             left += 1
-            yield Left(f"{name}:{sample.line}", "its time is not within a day after that of the sample before it")
+            yield SkippedItem(
+                f"{name}:{sample.line}", "its time is not within a day after that of the sample before it"
+            )
             continue
         grown, gauges = _growth(sample, interval_s)
         recorder.sample(time_s - begin_s, interval_s, grown, gauges)
     if not len(recorder.trace):
-        yield Left(where, "holds one sample and does not tell its interval")
+        yield SkippedItem(where, "holds one sample and does not tell its interval")
         return
     started = None
     if recording.dated and (recording.utc or recording.zone):
@@ -162,7 +164,7 @@ def _observed(name: str, recording: _Recording) -> Iterator[Found | Left]:
     warnings = [f"lines that could not be read: {left}"] if left else []
     environment = {"node": recording.host} if recording.host else {}
     run = recorder.run(started=started, environment=environment, source="collectl", warnings=warnings)
-    yield Found(f"{recording.host} {_beginning(recording)}", where, run, trace=recorder.trace)
+    yield ImportedRun(f"{recording.host} {_beginning(recording)}", where, run, trace=recorder.trace)
 
 
 def _beginning(recording: _Recording) -> str:
@@ -218,7 +220,7 @@ def _growth(sample: _Sample, interval_s: float) -> tuple[Growth, Growth]:
     return grown, gauges
 
 
-class _Reader:
+class _CollectlReader:
     """Goes through the lines of one file, in either layout."""
 
     def __init__(self, name: str) -> None:
@@ -244,7 +246,7 @@ class _Reader:
             try:
                 self._line(number, line.rstrip())
             except FormatError as error:
-                self._now.left.append(Left(f"{self._name}:{number}", error.message))
+                self._now.left.append(SkippedItem(f"{self._name}:{number}", error.message))
         return self._recordings
 
     def _line(self, number: int, line: str) -> None:

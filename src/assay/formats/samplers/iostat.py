@@ -28,7 +28,7 @@ from statistics import median
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -43,7 +43,7 @@ from assay.formats.samplers.rates import (
 )
 from assay.formats.samplers.sysstat import Host, cpu_growth, parse_cut
 from assay.formats.source import Source
-from assay.model import Found, Left
+from assay.model import ImportedRun, SkippedItem
 
 _MIB: Final = 2**20
 _RATES: Final = (
@@ -76,19 +76,19 @@ def _recognises(name: str, head: bytes) -> bool:
     return begins and (b'"avg-cpu"' in head or b'"disk_device"' in head) and b'"file-date"' not in head
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     hosts, cut = parse_cut(source, "iostat")
     if cut:
-        yield Left(source.name, cut)
+        yield SkippedItem(source.name, cut)
     for host in hosts:
         where = f"{source.name}: {host.nodename}"
         try:
             yield from _read_host(where, host)
         except FormatError as error:
-            yield Left(where, error.message)
+            yield SkippedItem(where, error.message)
 
 
-def _read_host(where: str, host: Host) -> Iterator[Found | Left]:
+def _read_host(where: str, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     reports = host.statistics
     started, distances = _times(reports)
     first_s = _own_interval_s(reports[0])
@@ -107,18 +107,18 @@ def _read_host(where: str, host: Host) -> Iterator[Found | Left]:
             grown, gauges = _growth(report, host.cores, interval_s)
         except FormatError as error:
             left += 1
-            yield Left(f"{where}, report {index}", error.message)
+            yield SkippedItem(f"{where}, report {index}", error.message)
             t_s += max(0.0, interval_s) if interval_s <= INTERVAL_S_MAX / 2 else 0.0
             continue
         t_s += interval_s
         recorder.sample(t_s, interval_s, grown, gauges)
     if not len(recorder.trace):
-        yield Left(where, "has no figures of CPU or disks")
+        yield SkippedItem(where, "has no figures of CPU or disks")
         return
     warnings = [f"{left} of {len(reports)} reports could not be read"] if left else []
     run = recorder.run(started=started, environment=host.environment(), source="iostat", warnings=warnings)
     begin = hashlib.sha256(json.dumps(reports[0], sort_keys=True).encode()).hexdigest()[:16]
-    yield Found(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
+    yield ImportedRun(f"{host.nodename} {host.date} {begin}", where, run, trace=recorder.trace)
 
 
 def _times(reports: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, list[float]]:

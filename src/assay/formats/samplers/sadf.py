@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from assay.errors import FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.samplers.rates import (
     BYTES_PER_S_MAX,
     INTERVAL_S_MAX,
@@ -30,7 +30,7 @@ from assay.formats.samplers.rates import (
 )
 from assay.formats.samplers.sysstat import Host, cpu_growth, parse_hosts
 from assay.formats.source import Source
-from assay.model import Found, Left
+from assay.model import ImportedRun, SkippedItem
 
 _DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)\Z", re.ASCII)
 _TIME = re.compile(r"(\d\d):(\d\d):(\d\d)\Z", re.ASCII)
@@ -58,12 +58,12 @@ def _recognises(name: str, head: bytes) -> bool:
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"sysstat"' in head and b'"file-date"' in head
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     for host in parse_hosts(source, "sadf"):
         yield from _read_host(source, host)
 
 
-def _read_host(source: Source, host: Host) -> Iterator[Found | Left]:
+def _read_host(source: Source, host: Host) -> Iterator[ImportedRun | SkippedItem]:
     recorder = Recorder(host.nodename, tolerance_s=_ROUNDING_S)
     started, in_utc = datetime.min, False
     left = 0
@@ -80,11 +80,11 @@ def _read_host(source: Source, host: Host) -> Iterator[Found | Left]:
             grown, gauges = _growth(sample, host, interval_s)
         except FormatError as error:
             left += 1
-            yield Left(f"{source.name}: {host.nodename}, sample {index}", error.message)
+            yield SkippedItem(f"{source.name}: {host.nodename}, sample {index}", error.message)
             continue
         recorder.sample(t_s, interval_s, grown, gauges)
     if not len(recorder.trace):
-        yield Left(f"{source.name}: {host.nodename}", "has no sample of CPU, memory, disks or network")
+        yield SkippedItem(f"{source.name}: {host.nodename}", "has no sample of CPU, memory, disks or network")
         return
     warnings = [f"{left} of {len(host.statistics)} samples could not be read"] if left else []
     if host.restarts:
@@ -96,7 +96,7 @@ def _read_host(source: Source, host: Host) -> Iterator[Found | Left]:
         warnings=warnings,
     )
     key = f"{host.nodename} {started.isoformat(timespec='seconds')}{'Z' if in_utc else ''}"
-    yield Found(key, f"{source.name}: {host.nodename}", run, trace=recorder.trace)
+    yield ImportedRun(key, f"{source.name}: {host.nodename}", run, trace=recorder.trace)
 
 
 def _when(sample: Mapping[str, Any]) -> tuple[datetime, float, bool]:

@@ -47,12 +47,12 @@ class Host(msgspec.Struct):
         return {name: value for name, value in told.items() if value}
 
 
-class _Hosts(msgspec.Struct):
+class _SysstatHosts(msgspec.Struct):
     hosts: list[Host]
 
 
-class _Report(msgspec.Struct):
-    sysstat: _Hosts
+class _SysstatReport(msgspec.Struct):
+    sysstat: _SysstatHosts
 
 
 def parse_hosts(source: Source, program: str) -> list[Host]:
@@ -78,7 +78,7 @@ def parse_cut(source: Source, program: str) -> tuple[list[Host], str | None]:
 
 def _decoded(text: str, name: str, program: str) -> list[Host]:
     try:
-        return msgspec.json.decode(text.encode(), type=_Report).sysstat.hosts
+        return msgspec.json.decode(text.encode(), type=_SysstatReport).sysstat.hosts
     except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
         hint = "was it cut off? End the program with Ctrl-C, which closes the file"
         raise FormatError(f"not a JSON report of {program}: {error}", where=name, hint=hint) from error

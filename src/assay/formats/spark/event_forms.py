@@ -46,7 +46,7 @@ class ApplicationEnd(Struct):
     exit_code: Number | None = _named("ExitCode", None)
 
 
-class Environment(Struct):
+class EnvironmentUpdate(Struct):
     """What the application was given."""
 
     properties: dict[str, str] = _named("Spark Properties")
@@ -89,7 +89,7 @@ class JobStart(Struct):
     properties: JobProperties | None = _named("Properties", None)
 
 
-class Failure(Struct):
+class JobFailure(Struct):
     """Why a job failed."""
 
     message: str | None = _named("Message", None)
@@ -99,7 +99,7 @@ class JobResult(Struct):
     """How a job ended."""
 
     result: str = _named("Result")
-    exception: Failure | None = _named("Exception", None)
+    exception: JobFailure | None = _named("Exception", None)
 
 
 class JobEnd(Struct):
@@ -166,13 +166,13 @@ class ShuffleWrite(Struct):
     time_ns: Number = _named("Shuffle Write Time", 0)
 
 
-class Input(Struct):
+class InputMetrics(Struct):
     """What an attempt read from storage."""
 
     read_bytes: Number = _named("Bytes Read", 0)
 
 
-class Output(Struct):
+class OutputMetrics(Struct):
     """What an attempt wrote to storage."""
 
     written_bytes: Number = _named("Bytes Written", 0)
@@ -190,8 +190,8 @@ class Metrics(Struct):
     peak_bytes: Number = _named("Peak Execution Memory", 0)
     shuffle_read: ShuffleRead | None = _named("Shuffle Read Metrics", None)
     shuffle_write: ShuffleWrite | None = _named("Shuffle Write Metrics", None)
-    input: Input | None = _named("Input Metrics", None)
-    output: Output | None = _named("Output Metrics", None)
+    input: InputMetrics | None = _named("Input Metrics", None)
+    output: OutputMetrics | None = _named("Output Metrics", None)
 
 
 class Reason(Struct):

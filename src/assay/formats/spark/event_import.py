@@ -20,14 +20,14 @@ from datetime import UTC, datetime
 from typing import Final
 
 from assay.errors import FormatError
+from assay.formats.format import Format
 from assay.formats.hadoop.job_names import LENGTH_MAX, workload_of
-from assay.formats.importing import Format
 from assay.formats.source import Source
 from assay.formats.spark.codecs import codec_of, unpacked
 from assay.formats.spark.events import Application, read_application
 from assay.formats.spark.figures import metrics_of, phases_of
 from assay.formats.spark.parameters import spark_parameters
-from assay.model import CodedWarning, Found, Left, Run, RunStatus, WarningCode, foreign_run
+from assay.model import CodedWarning, ImportedRun, Run, RunStatus, SkippedItem, WarningCode, foreign_run
 
 _CODEC_NAME: Final = re.compile(r".*\.(lz4|lzf|snappy|zstd|zst)(\.inprogress|\.compact)?", re.DOTALL)
 _FIRST: Final = re.compile(rb'\s*\{\s*"Event"\s*:\s*"([\w.$]*\.)?SparkListener\w+"')
@@ -89,24 +89,24 @@ def _logs(sources: Sequence[Source]) -> list[_Log]:
     return list(logs.values())
 
 
-def _read(sources: Sequence[Source]) -> Iterator[Found | Left]:
+def _read(sources: Sequence[Source]) -> Iterator[ImportedRun | SkippedItem]:
     seen: dict[str, str] = {}
     for log in _logs(sources):
         try:
             application = read_application(log.contents())
         except FormatError as error:
-            yield Left(error.where or log.name, error.message)
+            yield SkippedItem(error.where or log.name, error.message)
             continue
         name = application.app_id or application.name
         key = f"{name} {application.attempt_id} {round(application.start_unix_s * 1000)}"
         if key in seen:
-            yield Left(log.name, f"{name} once more, as in {seen[key]}")
+            yield SkippedItem(log.name, f"{name} once more, as in {seen[key]}")
         elif why := _unusable(application):
-            yield Left(log.name, why)
+            yield SkippedItem(log.name, why)
         else:
             seen[key] = log.name
             run = _run(application, log.is_compacted)
-            yield Found(key, log.name, run, () if log.is_compacted else application.tasks)
+            yield ImportedRun(key, log.name, run, () if log.is_compacted else application.tasks)
 
 
 def _unusable(application: Application) -> str | None:

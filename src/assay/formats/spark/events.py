@@ -24,7 +24,7 @@ from assay.formats.spark.event_forms import (
     AnyEvent,
     ApplicationEnd,
     ApplicationStart,
-    Environment,
+    EnvironmentUpdate,
     ExecutorAdded,
     ExecutorRemoved,
     JobEnd,
@@ -107,7 +107,7 @@ def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
 
     Raises :class:`FormatError` with the line at which a log is not what it should be.
     """
-    reader = _Reader()
+    reader = _EventLogReader()
     name = "event log"
     for name, content in parts:
         for number, line in enumerate(io.BytesIO(content), start=1):
@@ -117,13 +117,13 @@ def read_application(parts: Iterable[tuple[str, bytes]]) -> Application:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _EventLogReader:
     """Collects events."""
 
     start: ApplicationStart | None = None
     end: ApplicationEnd | None = None
     spark_version: str = ""
-    environment: Environment | None = None
+    environment: EnvironmentUpdate | None = None
     jobs: dict[int, SparkJob] = field(default_factory=dict)
     job_of_stage: dict[int, int] = field(default_factory=dict)
     stages: dict[tuple[int, int], StageInfo] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class _Reader:
             raise _ContradictionError("the application ends a second time")
         self.end = event
 
-    def on_environment(self, event: Environment) -> None:
+    def on_environment(self, event: EnvironmentUpdate) -> None:
         self.environment = event
 
     def on_executor(self, event: ExecutorAdded) -> None:
@@ -325,19 +325,19 @@ def _totals(attempts: Iterable[Metrics]) -> dict[str, int]:
 
 
 _ANY: Final = msgspec.json.Decoder(AnyEvent)
-_TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_Reader, Any], None]]]] = {
+_TAKERS: Final[dict[str, tuple[msgspec.json.Decoder[Any], Callable[[_EventLogReader, Any], None]]]] = {
     f"SparkListener{name}": (msgspec.json.Decoder(kind), take)
     for name, kind, take in (
-        ("LogStart", LogStart, _Reader.on_log_start),
-        ("ApplicationStart", ApplicationStart, _Reader.on_application_start),
-        ("ApplicationEnd", ApplicationEnd, _Reader.on_application_end),
-        ("EnvironmentUpdate", Environment, _Reader.on_environment),
-        ("ExecutorAdded", ExecutorAdded, _Reader.on_executor),
-        ("ExecutorRemoved", ExecutorRemoved, _Reader.on_executor_removed),
-        ("JobStart", JobStart, _Reader.on_job_start),
-        ("JobEnd", JobEnd, _Reader.on_job_end),
-        ("StageCompleted", StageCompleted, _Reader.on_stage),
-        ("TaskStart", TaskStart, _Reader.on_task_start),
-        ("TaskEnd", TaskEnd, _Reader.on_task_end),
+        ("LogStart", LogStart, _EventLogReader.on_log_start),
+        ("ApplicationStart", ApplicationStart, _EventLogReader.on_application_start),
+        ("ApplicationEnd", ApplicationEnd, _EventLogReader.on_application_end),
+        ("EnvironmentUpdate", EnvironmentUpdate, _EventLogReader.on_environment),
+        ("ExecutorAdded", ExecutorAdded, _EventLogReader.on_executor),
+        ("ExecutorRemoved", ExecutorRemoved, _EventLogReader.on_executor_removed),
+        ("JobStart", JobStart, _EventLogReader.on_job_start),
+        ("JobEnd", JobEnd, _EventLogReader.on_job_end),
+        ("StageCompleted", StageCompleted, _EventLogReader.on_stage),
+        ("TaskStart", TaskStart, _EventLogReader.on_task_start),
+        ("TaskEnd", TaskEnd, _EventLogReader.on_task_end),
     )
 }

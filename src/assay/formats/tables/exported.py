@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from assay.errors import AssayError, FormatError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import LINE_BYTES_MAX, Source, decoded
-from assay.model import Found, Left, Run, meant_text
+from assay.model import ImportedRun, Run, SkippedItem, meant_text
 from assay.model.run_columns import NEEDED, check_run, run_of_cells, unknown_columns
 from assay.model.run_json import run_of_json
 from assay.workloads.catalogue import known_name
@@ -34,7 +34,7 @@ _JSON_LINE_BYTES_MAX: Final = 1 << 26
 def own_format(parquet_rows: ParquetRows) -> Format:
     """Return the format of assay's own exports. ``parquet_rows`` may raise any :class:`AssayError`."""
 
-    def read(source: Source) -> Iterator[Found | Left]:
+    def read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
         head = source.head()
         if head.startswith(_PARQUET):
             return _parquet(source, parquet_rows)
@@ -64,7 +64,7 @@ def _columns(header: str, separator: str) -> list[str]:
         return []
 
 
-def _csv(source: Source) -> Iterator[Found | Left]:
+def _csv(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     source.check_lines(LINE_BYTES_MAX)
     text = source.text()
     header = text.partition("\n")[0].rstrip("\r")
@@ -82,13 +82,13 @@ def _csv(source: Source) -> Iterator[Found | Left]:
                 values = dict(zip(columns, map(meant_text, cells), strict=True))
                 yield _row(f"{source.name}:{line}", values, number)
             elif any(cells):
-                yield Left(f"{source.name}:{line}", f"has {len(cells)} cells, the header {len(columns)}")
+                yield SkippedItem(f"{source.name}:{line}", f"has {len(cells)} cells, the header {len(columns)}")
             line = reader.line_num + 1
     except csv.Error as error:
-        yield Left(f"{source.name}:{line}", f"can't be read from here on: {error}")
+        yield SkippedItem(f"{source.name}:{line}", f"can't be read from here on: {error}")
 
 
-def _parquet(source: Source, parquet_rows: ParquetRows) -> Iterator[Found | Left]:
+def _parquet(source: Source, parquet_rows: ParquetRows) -> Iterator[ImportedRun | SkippedItem]:
     try:
         for number, row in enumerate(parquet_rows(source.path)):
             if number == 0:
@@ -98,7 +98,7 @@ def _parquet(source: Source, parquet_rows: ParquetRows) -> Iterator[Found | Left
         raise FormatError(error.message, where=source.name) from error
 
 
-def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[Left]:
+def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[SkippedItem]:
     """Yield the columns that are not read. Raises :class:`FormatError` for a table that is no export."""
     missing = sorted(NEEDED - set(columns))
     if missing:
@@ -107,17 +107,17 @@ def _check_columns(source: Source, columns: Sequence[str]) -> Iterator[Left]:
     if doubled is not None:
         raise FormatError(f"has several columns named {doubled!r}", where=source.name)
     for name in unknown_columns(columns):
-        yield Left(f"{source.name}:1", f"column {name[:60]!r} is none that assay exports: it was not read")
+        yield SkippedItem(f"{source.name}:1", f"column {name[:60]!r} is none that assay exports: it was not read")
 
 
-def _row(where: str, cells: Mapping[str, Any], number: int) -> Found | Left:
+def _row(where: str, cells: Mapping[str, Any], number: int) -> ImportedRun | SkippedItem:
     try:
         return _found(where, run_of_cells(cells, number))
     except ValueError as error:
-        return Left(where, str(error))
+        return SkippedItem(where, str(error))
 
 
-def _json_lines(source: Source) -> Iterator[Found | Left]:
+def _json_lines(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     source.check_lines(_JSON_LINE_BYTES_MAX)
     for number, line in enumerate(io.BytesIO(source.content()), start=1):
         if line.strip():
@@ -127,8 +127,8 @@ def _json_lines(source: Source) -> Iterator[Found | Left]:
                 check_run(run)
                 yield _found(where, run)
             except (ValueError, RecursionError, msgspec.MsgspecError) as error:
-                yield Left(where, str(error))
+                yield SkippedItem(where, str(error))
 
 
-def _found(where: str, run: Run) -> Found:
-    return Found(run.run_id, where, replace(run, workload=known_name(run.workload)))
+def _found(where: str, run: Run) -> ImportedRun:
+    return ImportedRun(run.run_id, where, replace(run, workload=known_name(run.workload)))

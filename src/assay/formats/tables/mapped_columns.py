@@ -37,8 +37,8 @@ from assay.formats.tables.mapped_rows import (
 )
 from assay.formats.tables.printed import DURATION_MAX_S
 from assay.formats.tables.table_lines import OpenTable, Rows, is_blank
-from assay.model import Left, Run
-from assay.statistics import Codes, Distinct, Floats, FoundRows, Item, Mask, Shared, groups_of
+from assay.model import Run, SkippedItem
+from assay.statistics import Codes, Distinct, Floats, ImportedRows, Item, Mask, Shared, groups_of
 
 _ASPECTS: Final = {
     ("workload",): ("workload",),
@@ -64,7 +64,7 @@ def _is_one_of(name: str, kinds: Sequence[str]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ParsedRows:
     """What the cells of some rows mean."""
 
     numbers: Sequence[int]
@@ -107,7 +107,7 @@ class MappedReader:
         """Yield the table's runs, and what can't be taken."""
         common = self._common()
         for rows in self._table.rows():
-            if isinstance(rows, Left):
+            if isinstance(rows, SkippedItem):
                 yield rows
             elif common is None:
                 yield from starmap(self._rows.read, rows.each(self._table.separator, self._table.width))
@@ -187,11 +187,11 @@ class MappedReader:
                 sound.append((line, cells))
         return [line for line, _ in sound], self._cutting.of_rows([cells for _, cells in sound])
 
-    def _told(self, numbers: Sequence[int], cut: Cut) -> tuple[_Told, Mask]:
+    def _told(self, numbers: Sequence[int], cut: Cut) -> tuple[_ParsedRows, Mask]:
         """Return what cells mean, and in which rows some mean nothing."""
         aspects = self._aspects.codes(cut, {})
         bad = np.any([codes < 0 for codes in aspects], axis=0) | np.zeros(len(cut), dtype=np.bool_)
-        told = _Told(numbers, aspects, {}, {})
+        told = _ParsedRows(numbers, aspects, {}, {})
         for name in self._own:
             column = self._table.columns.get(name)
             cells = [""] * len(cut) if column is None else cut.cells[column]
@@ -210,7 +210,7 @@ class MappedReader:
                 told.texts[name] = (known, codes)
         return told, bad
 
-    def _rows_of(self, told: _Told, common: Run) -> FoundRows:
+    def _rows_of(self, told: _ParsedRows, common: Run) -> ImportedRows:
         duration_s = told.figures[self._duration]
         count = len(duration_s)
         shared: dict[str, Shared] = {}
@@ -237,7 +237,7 @@ class MappedReader:
         if "source_id" in told.texts:
             known, codes = told.texts["source_id"]
             source_ids = [source_id_of(one[0]) if (one := known.values[code]) else "" for code in codes.tolist()]
-        return FoundRows(
+        return ImportedRows(
             self._table.name,
             np.array(told.numbers, dtype=np.int64),
             self._keys_of(told),
@@ -273,7 +273,7 @@ class MappedReader:
         told = [(sources["duration_s"], with_added) for sources, with_added in rows]
         return Shared(self._sources.codes(told)[group], self._sources.values)
 
-    def _keys_of(self, told: _Told) -> list[str]:
+    def _keys_of(self, told: _ParsedRows) -> list[str]:
         """Return what the rows are known by."""
         shared = zip(self._key_texts, told.aspects[len(self._labels) :], strict=True)
         columns: list[Sequence[str]] = []

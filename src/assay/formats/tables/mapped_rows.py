@@ -14,7 +14,17 @@ from typing import Final
 
 from assay.formats.tables.durations import written_duration_s
 from assay.formats.tables.printed import BYTES_MAX, duration_problem, utc_of
-from assay.model import SOURCE_ID_LENGTH_MAX, Found, Left, Origin, Run, RunStatus, foreign_run, imported, meant_text
+from assay.model import (
+    SOURCE_ID_LENGTH_MAX,
+    ImportedRun,
+    Origin,
+    Run,
+    RunStatus,
+    SkippedItem,
+    foreign_run,
+    imported,
+    meant_text,
+)
 from assay.spec.fields import unknown
 from assay.units import parse_bytes
 from assay.workloads.catalogue import known_name
@@ -59,17 +69,17 @@ class RowReader:
     _: KW_ONLY
     decimal_comma: bool
 
-    def read(self, line: int, cells: Sequence[str] | str) -> Found | Left:
+    def read(self, line: int, cells: Sequence[str] | str) -> ImportedRun | SkippedItem:
         """Return a row's run, or why it is none; ``cells`` may be a reason already."""
         where = f"{self.name}:{line}"
         if isinstance(cells, str):
-            return Left(where, cells)
+            return SkippedItem(where, cells)
         told = {name: cell_text(cells[column]) for name, column in self.columns.items()}
         values = {**self.defaults, **{name: text for name, text in told.items() if text}}
         try:
             return run_of(where, values, self.origin, decimal_comma=self.decimal_comma)
         except ValueError as error:
-            return Left(where, str(error))
+            return SkippedItem(where, str(error))
 
 
 def cell_text(cell: str) -> str:
@@ -77,7 +87,7 @@ def cell_text(cell: str) -> str:
     return meant_text(cell.strip())
 
 
-def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_comma: bool) -> Found:
+def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_comma: bool) -> ImportedRun:
     """Return a row as a run; raise :class:`ValueError` in words when it can't be one."""
     check_texts(values, origin)
     duration_s = duration_of(values, decimal_comma)
@@ -106,7 +116,7 @@ def run_of(where: str, values: Mapping[str, str], origin: Origin, *, decimal_com
         sources=sources_of(label.sources["duration_s"], added=added),
         source_id=source_id_of(values.get("source_id", "")),
     )
-    return Found(key_of(origin, [key_item(name, told[name]) for name in sorted(told)]), where, run)
+    return ImportedRun(key_of(origin, [key_item(name, told[name]) for name in sorted(told)]), where, run)
 
 
 def check_texts(values: Mapping[str, str], origin: Origin) -> None:

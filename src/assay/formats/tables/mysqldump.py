@@ -94,7 +94,7 @@ def rows_of(text: str, *, source: str, tables: Collection[str] | None = None) ->
     Damage ends the line it is on: nothing after it on that line is taken. Raises :class:`FormatError` when there is no
     table in the text.
     """
-    reader = _Reader(text, tables)
+    reader = _SqlReader(text, tables)
     yield from reader.read()
     if not reader.found:
         raise FormatError("there is no CREATE TABLE and no INSERT in it", where=source, hint="is it a dump of MySQL?")
@@ -136,7 +136,7 @@ def _value(found: re.Match[str]) -> Value:
 
 
 @dataclass(slots=True)
-class _Reader:
+class _SqlReader:
     """Walks over the text once; ``columns`` are those of the tables that were defined so far."""
 
     text: str

@@ -19,10 +19,10 @@ from typing import Annotated, Any, Self
 from pydantic import Field, field_validator, model_validator
 
 from assay.errors import FormatError, SpecificationError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.printed import duration_problem, utc_of
-from assay.model import CodedWarning, Found, Left, Origin, Run, RunStatus, WarningCode, foreign_run
+from assay.model import CodedWarning, ImportedRun, Origin, Run, RunStatus, SkippedItem, WarningCode, foreign_run
 from assay.spec.document import Document, document_of
 from assay.spec.fields import (
     ByteRate,
@@ -238,17 +238,17 @@ def _parsed(source: Source) -> tuple[ResultsFile, Document]:
         raise FormatError(error.message, where=error.where, hint=error.hint) from error
 
 
-def _read(source: Source) -> Iterator[Found | Left]:
+def _read(source: Source) -> Iterator[ImportedRun | SkippedItem]:
     file, document = _parsed(source)
     written: Any = document.content.get("runs", [])
     for number, section in enumerate(file.runs):
         where = f"{source.name}:{document.line(('runs', number))}"
         key = json.dumps([file.source, written[number]], sort_keys=True, ensure_ascii=False)
-        yield Found(key, where, _run(file, section))
+        yield ImportedRun(key, where, _run(file, section))
     for number, ratio in enumerate(file.ratios):
         where = f"{source.name}:{document.line(('ratios', number))}"
         said = f"{ratio.workload} on {ratio.layout} {ratio.speedup:g} times as fast as on {ratio.baseline}"
-        yield Left(where, f"{said} is printed as a ratio, without the time of either: it is no run")
+        yield SkippedItem(where, f"{said} is printed as a ratio, without the time of either: it is no run")
 
 
 def _recognises(name: str, head: bytes) -> bool:

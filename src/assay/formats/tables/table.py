@@ -17,12 +17,12 @@ from functools import partial
 from typing import Final, TypeVar
 
 from assay.errors import SpecificationError
-from assay.formats.importing import Format, one_by_one
+from assay.formats.format import Format, one_by_one
 from assay.formats.source import Source
 from assay.formats.tables.mapped_columns import MappedReader
 from assay.formats.tables.mapped_rows import DURATIONS, HARDWARE, NAMED, RowReader
 from assay.formats.tables.table_lines import open_table
-from assay.model import Found, Left, Origin
+from assay.model import ImportedRun, Origin, SkippedItem
 from assay.spec.fields import unknown
 from assay.statistics import Item
 
@@ -94,7 +94,7 @@ def check_mapping(mapping: Mapping[str, str], defaults: Mapping[str, str], origi
 
 def read_table_runs(
     source: Source, mapping: Mapping[str, str], defaults: Mapping[str, str], origin: Origin
-) -> Iterator[Found | Left]:
+) -> Iterator[ImportedRun | SkippedItem]:
     """Yield the runs of one table.
 
     Raises :class:`SpecificationError` for a map that is none, :class:`FormatError` for a file that is no such table.
@@ -102,7 +102,7 @@ def read_table_runs(
     check_mapping(mapping, defaults, origin)
     table = open_table(source, mapping)
     reader = RowReader(source.name, table.columns, defaults, origin, decimal_comma=table.has_decimal_commas())
-    found = (row if isinstance(row, Left) else reader.read(*row) for row in table.each())
+    found = (row if isinstance(row, SkippedItem) else reader.read(*row) for row in table.each())
     yield from _or_none(source.name, found)
 
 
@@ -119,11 +119,11 @@ def read_table_columns(
 Read = TypeVar("Read", bound=Item)
 
 
-def _or_none(name: str, items: Iterable[Read]) -> Iterator[Read | Left]:
+def _or_none(name: str, items: Iterable[Read]) -> Iterator[Read | SkippedItem]:
     """Yield the items of a table; what it is when there are none."""
     none = True
     for item in items:
         none = False
         yield item
     if none:
-        yield Left(f"{name}:1", "has a header and no row below it")
+        yield SkippedItem(f"{name}:1", "has a header and no row below it")

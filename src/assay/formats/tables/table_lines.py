@@ -15,7 +15,7 @@ from assay.errors import FormatError
 from assay.formats.source import LINE_BYTES_MAX, Source
 from assay.formats.tables.columns import lines_of, pieces_of
 from assay.formats.tables.mapped_rows import is_number, shows_comma
-from assay.model import Left
+from assay.model import SkippedItem
 from assay.spec.fields import unknown
 
 SEPARATORS: Final = ",\t;|"
@@ -54,7 +54,7 @@ class OpenTable:
     columns: Mapping[str, int]
     """Where each mapped field stands."""
 
-    def rows(self) -> Iterator[Rows | Left]:
+    def rows(self) -> Iterator[Rows | SkippedItem]:
         """Yield the rows below the header; what can't be read, at the end."""
         below = False
         pieces = pieces_of(self.text)
@@ -72,7 +72,7 @@ class OpenTable:
             if lines:
                 yield Rows(numbers, lines)
 
-    def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | Left]:
+    def _quoted(self, pieces: Iterator[str], first: int, below: bool) -> Iterator[Rows | SkippedItem]:
         """Yield the same from pieces of a text on, as CSV; ``below`` the header or not yet."""
         text = chain.from_iterable(io.StringIO(piece, newline="") for piece in pieces)
         read = _Csv(self.name, text, self.separator, self.width, first)
@@ -82,10 +82,10 @@ class OpenTable:
         if read.broken:
             yield read.broken
 
-    def each(self) -> Iterator[tuple[int, list[str] | str] | Left]:
+    def each(self) -> Iterator[tuple[int, list[str] | str] | SkippedItem]:
         """Yield the rows one by one."""
         for rows in self.rows():
-            if isinstance(rows, Left):
+            if isinstance(rows, SkippedItem):
                 yield rows
             else:
                 yield from rows.each(self.separator, self.width)
@@ -95,7 +95,7 @@ class OpenTable:
         if "," not in self.text or (self.separator == "," and '"' not in self.text):
             return False
         numeric = [column for name, column in self.columns.items() if is_number(name)]
-        rows = (row[1] for row in self.each() if not isinstance(row, Left) and not isinstance(row[1], str))
+        rows = (row[1] for row in self.each() if not isinstance(row, SkippedItem) and not isinstance(row[1], str))
         return any(shows_comma(cells[column].strip()) for cells in rows for column in numeric)
 
 
@@ -108,7 +108,7 @@ class _Csv:
         self._reader = csv.reader(lines, delimiter=separator, strict=True)
         self._width = width
         self._first = first
-        self.broken: Left | None = None
+        self.broken: SkippedItem | None = None
 
     def rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield each row that is not blank: its line, and its cells or what is wrong with them."""
@@ -122,7 +122,7 @@ class _Csv:
             lines = self._first + self._reader.line_num - begin + sum(1 for _ in self._lines)
             how = "a quote that opens in this line is never closed" if "end of data" in str(error) else str(error)
             count = f"{lines} lines" if lines > 1 else "1 line"
-            self.broken = Left(f"{self._name}:{begin}", f"can't be read from here on, {count}: {how}")
+            self.broken = SkippedItem(f"{self._name}:{begin}", f"can't be read from here on, {count}: {how}")
 
 
 def is_blank(cells: Sequence[str]) -> bool:

@@ -6,10 +6,10 @@ from typing import TypeVar
 
 from assay.errors import FormatError
 from assay.formats.source import Source
-from assay.model import Found, Left
+from assay.model import ImportedRun, SkippedItem
 from assay.statistics import Item
 
-Reads = Callable[[Sequence[Source]], Iterator[Found | Left]]
+Reads = Callable[[Sequence[Source]], Iterator[ImportedRun | SkippedItem]]
 """Reads all files of one format that were named together; yields in the order of the files."""
 
 
@@ -40,18 +40,18 @@ Read = TypeVar("Read", bound=Item)
 
 
 def one_by_one(
-    read_file: Callable[[Source], Iterator[Read | Left]],
-) -> Callable[[Sequence[Source]], Iterator[Read | Left]]:
+    read_file: Callable[[Source], Iterator[Read | SkippedItem]],
+) -> Callable[[Sequence[Source]], Iterator[Read | SkippedItem]]:
     """Return a reader of many files from one that reads a single file.
 
     A :class:`FormatError` ends that file alone: what it had yielded stays, the rest is left, with the error's words.
     """
 
-    def read(sources: Sequence[Source]) -> Iterator[Read | Left]:
+    def read(sources: Sequence[Source]) -> Iterator[Read | SkippedItem]:
         for source in sources:
             try:
                 yield from read_file(source)
             except FormatError as error:
-                yield Left(error.where or source.name, error.message)
+                yield SkippedItem(error.where or source.name, error.message)
 
     return read

@@ -1,8 +1,8 @@
-"""Many runs of a table as rows of a file of runs, their JSON put together by DuckDB from pieces that rows share.
+"""Convert imported rows into columns of a runs file. DuckDB assembles the JSON of each run from shared pieces.
 
-In: :class:`~assay.statistics.found_rows.FoundRows` with the ids and the places of their runs. Out: columns and a query
-over them, which gives what :func:`assay.repository.coded.rows_of` gives for the same runs one by one. Each value that
-rows share is encoded once; nothing is done in Python for each row that an array operation can do for all.
+In: :class:`~assay.statistics.imported_rows.ImportedRows` with the ids and positions of their runs. Out: columns and a
+query over them that gives the same rows as :func:`assay.repository.runs_file.rows_of` gives for single runs. Each
+shared value is encoded once. Work per row is done by array operations and by DuckDB, not by Python.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 from assay.model import Run, imported
 from assay.repository import queries
-from assay.repository.coded import Coding
+from assay.repository.runs_file import Coding
 from assay.statistics import ABSENT, Floats, Ints
-from assay.statistics.found_rows import FoundRows, Shared, columns_of, joined, started_of
+from assay.statistics.imported_rows import ImportedRows, Shared, columns_of, joined, started_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -33,7 +33,7 @@ _SHARE = 4
 class PlacedRows:
     """Runs that are ready to be stored: the keys of ``rows`` are their ids."""
 
-    rows: FoundRows
+    rows: ImportedRows
     positions: Ints
 
     def runs(self) -> list[Run]:
@@ -52,7 +52,7 @@ def placed_together(blocks: Sequence[PlacedRows]) -> list[PlacedRows]:
     return [block for block in found if len(block.rows)]
 
 
-def storable(rows: FoundRows, looked_at: dict[int, int]) -> bool:
+def storable(rows: ImportedRows, looked_at: dict[int, int]) -> bool:
     """Say whether every row can be stored; where one can't, each has to be asked by itself.
 
     ``looked_at``: how many values of which lists were found to be good before, by identity.
@@ -82,7 +82,7 @@ _Part = str | Shared | _Sql
 def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bundle: str, coding: Coding) -> str:
     """Make runs known to DuckDB; return the query for their rows, and add to ``coding`` what they bring.
 
-    ``name`` is for temporary tables. Raises :class:`~assay.statistics.found_rows.ColumnsClashError`.
+    ``name`` is for temporary tables. Raises :class:`~assay.statistics.imported_rows.ColumnsClashError`.
     """
     rows = placed.rows
     numbered = _numbered(rows, coding)
@@ -101,7 +101,7 @@ def register_rows(opened: DuckDBPyConnection, name: str, placed: PlacedRows, bun
     return queries.rows_with_pieces(picked, name, made.joins)
 
 
-def _numbered(rows: FoundRows, coding: Coding) -> dict[str, Any]:
+def _numbered(rows: ImportedRows, coding: Coding) -> dict[str, Any]:
     """Return the columns of codes and of values, numbered as ``coding`` has them."""
     found: dict[str, Any] = {}
     for name, column in columns_of(rows).items():
@@ -113,7 +113,7 @@ def _numbered(rows: FoundRows, coding: Coding) -> dict[str, Any]:
     return found
 
 
-def _field(rows: FoundRows, name: str) -> Shared:
+def _field(rows: ImportedRows, name: str) -> Shared:
     """Return a field of all rows, shared or not."""
     return rows.shared.get(name) or Shared(np.zeros(len(rows), dtype=np.int32), [getattr(rows.common, name)])
 
@@ -122,7 +122,7 @@ def _encoded(shared: Shared) -> Shared:
     return Shared(shared.codes, [msgspec.json.encode(value).decode() for value in shared.values])
 
 
-def _json_parts(rows: FoundRows, made: _Columns) -> list[_Part]:
+def _json_parts(rows: ImportedRows, made: _Columns) -> list[_Part]:
     """Return what the JSON of each run is put together from, in the order of the fields."""
     parts: list[_Part] = []
     for number, name in enumerate(_FIELDS):
@@ -159,7 +159,7 @@ def _numbers(values: Floats) -> list[str]:
     return msgspec.json.encode(values.tolist()).decode()[1:-1].split(",") if len(values) else []
 
 
-def _metrics(rows: FoundRows) -> list[str]:
+def _metrics(rows: ImportedRows) -> list[str]:
     """Return each row's metrics as JSON."""
     names = [msgspec.json.encode(name).decode() for name in rows.metrics]
     told = [[None if text == "null" else text for text in _numbers(values)] for values in rows.metrics.values()]

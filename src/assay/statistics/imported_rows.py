@@ -1,4 +1,4 @@
-"""Many runs of a table at once, field by field: what :class:`~assay.model.imported.Found` is for one.
+"""Many runs of a table at once, field by field: what :class:`~assay.model.imported.ImportedRun` is for one.
 
 In: for each field of :class:`~assay.model.run.Run` the values that occur and which row has which; what each row has for
 itself (key, time, the source's id, metrics) as columns. Out: the same runs one by one, and as the columns of a
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from assay.model import Found, Left, Run
+from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.imported import like
 from assay.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES, following
@@ -59,14 +59,14 @@ class Distinct:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundRows:
+class ImportedRows:
     """Runs of one table, in the order of its rows."""
 
     source: str
     """The table's name, for messages."""
     lines: Ints
     keys: Sequence[str]
-    """Of each row, what makes it this run: :class:`Found`'s key."""
+    """Of each row, what makes it this run: :class:`ImportedRun`'s key."""
     common: Run
     """What all of them have in common; what they do not is named in the following."""
     shared: Mapping[str, Shared]
@@ -80,7 +80,7 @@ class FoundRows:
         """Return how many rows there are."""
         return len(self.lines)
 
-    def taken(self, keep: Mask) -> FoundRows:
+    def taken(self, keep: Mask) -> ImportedRows:
         """Return those rows that a mask picks."""
         if keep.all():
             return self
@@ -96,7 +96,7 @@ class FoundRows:
             metrics={name: values[keep] for name, values in self.metrics.items() if not np.isnan(values[keep]).all()},
         )
 
-    def each(self) -> Iterator[Found]:
+    def each(self) -> Iterator[ImportedRun]:
         """Yield the runs one by one."""
         times, lines = self.duration_s.tolist(), self.lines.tolist()
         codes = {name: one.codes.tolist() for name, one in self.shared.items()}
@@ -105,16 +105,16 @@ class FoundRows:
             fields = {name: one.values[codes[name][row]] for name, one in self.shared.items()}
             has = {name: values[row] for name, values in metrics.items() if not math.isnan(values[row])}
             run = like(self.common, **fields, duration_s=times[row], source_id=self.source_ids[row], metrics=has)
-            yield Found(key, f"{self.source}:{lines[row]}", run)
+            yield ImportedRun(key, f"{self.source}:{lines[row]}", run)
 
 
-Item = Found | Left | FoundRows
+Item = ImportedRun | SkippedItem | ImportedRows
 """What a reader of a format yields."""
 
 
-def joined(blocks: Sequence[FoundRows]) -> list[FoundRows]:
+def joined(blocks: Sequence[ImportedRows]) -> list[ImportedRows]:
     """Return as few blocks with the same rows in the same order, as far as neighbours have the same fields."""
-    found: list[list[FoundRows]] = []
+    found: list[list[ImportedRows]] = []
     for block in blocks:
         if found and _alike(found[-1][0], block):
             found[-1].append(block)
@@ -123,7 +123,7 @@ def joined(blocks: Sequence[FoundRows]) -> list[FoundRows]:
     return [_one_of(group) if len(group) > 1 else group[0] for group in found]
 
 
-def _alike(a: FoundRows, b: FoundRows) -> bool:
+def _alike(a: ImportedRows, b: ImportedRows) -> bool:
     return (a.source, a.common, a.shared.keys(), a.metrics.keys()) == (
         b.source,
         b.common,
@@ -132,7 +132,7 @@ def _alike(a: FoundRows, b: FoundRows) -> bool:
     )
 
 
-def _one_of(blocks: Sequence[FoundRows]) -> FoundRows:
+def _one_of(blocks: Sequence[ImportedRows]) -> ImportedRows:
     first = blocks[0]
     kept: dict[tuple[int, ...], Codes] = {}
     """Codes by the identity of what they were joined from, so that fields that had one array still have."""
@@ -216,7 +216,7 @@ _NAMED: Final = ("workload", "workload_parameters", "levels")
 """Fields whose entries are columns, by names that they make together; which parameters follow from them, they say."""
 
 
-def columns_of(rows: FoundRows) -> dict[str, Column]:
+def columns_of(rows: ImportedRows) -> dict[str, Column]:
     """Return the columns that ``table_of`` gives for these runs, levels and all in the same order.
 
     A level's text is made once for each value of the fields that it depends on. Raises :class:`ColumnsClashError`.
@@ -243,25 +243,25 @@ def columns_of(rows: FoundRows) -> dict[str, Column]:
     return {name: found[name][1] for name in ranked}
 
 
-def run_at(rows: FoundRows, row: int) -> Run:
+def run_at(rows: ImportedRows, row: int) -> Run:
     """Return a row's run, but for what it has for itself."""
     return like(rows.common, **_fields_at(rows, rows.shared, row))
 
 
-def _fields_at(rows: FoundRows, names: Iterable[str], row: int) -> dict[str, Any]:
+def _fields_at(rows: ImportedRows, names: Iterable[str], row: int) -> dict[str, Any]:
     """Return a row's values of fields."""
     at = rows.shared
     return {n: at[n].values[at[n].codes[row]] if n in at else getattr(rows.common, n) for n in names}
 
 
-def _codes(rows: FoundRows, names: Iterable[str]) -> list[Codes]:
+def _codes(rows: ImportedRows, names: Iterable[str]) -> list[Codes]:
     """Return the arrays of codes behind fields, each of them once; zeros where all rows have the same."""
     arrays = {id(rows.shared[name].codes): rows.shared[name].codes for name in names if name in rows.shared}
     return list(arrays.values()) or [np.zeros(len(rows), dtype=np.int32)]
 
 
 def _part(
-    rows: FoundRows, fields: Sequence[str], blank: Run, wanted: Sequence[str] | None = None
+    rows: ImportedRows, fields: Sequence[str], blank: Run, wanted: Sequence[str] | None = None
 ) -> dict[str, tuple[int, Column]]:
     """Return columns that some fields make, each with the first row that has it: those ``wanted``, or by entries."""
     firsts, group = groups_of(_codes(rows, fields))
@@ -273,7 +273,7 @@ def _part(
     return _coded(found, firsts, group)
 
 
-def _parameters(rows: FoundRows, blank: Run) -> dict[str, tuple[int, Column]]:
+def _parameters(rows: ImportedRows, blank: Run) -> dict[str, tuple[int, Column]]:
     """Return the columns of engine parameters: those that neither a level nor the layout decides."""
     firsts, group = groups_of(_codes(rows, _NAMED))
     ruled = [following(like(blank, **_fields_at(rows, _NAMED, row))) for row in firsts.tolist()]
@@ -303,14 +303,14 @@ def _coded(texts: Sequence[Mapping[str, str]], firsts: Ints, group: Ints) -> dic
     return {name: (begins[name], Column(codes[name][group], tuple(levels[name]))) for name in levels}
 
 
-def table_of_rows(rows: FoundRows) -> RunTable:
+def table_of_rows(rows: ImportedRows) -> RunTable:
     """Return the runs as a table, in their order, as ``table_of`` does. Raises :class:`ColumnsClashError`."""
     values = {name: column for name, column in rows.metrics.items() if name not in OWN_VALUES}
     values |= {"duration_s": rows.duration_s, "started_unix_s": started_of(rows)}
     return RunTable(np.arange(len(rows)), columns_of(rows), values)
 
 
-def started_of(rows: FoundRows) -> Floats:
+def started_of(rows: ImportedRows) -> Floats:
     """Return when the runs started, seconds since 1970; NaN where that is not known."""
     starts = rows.shared.get("started_at") or Shared(np.zeros(len(rows), dtype=np.int32), [rows.common.started_at])
     seconds = np.array([*map(unix_s, starts.values)], dtype=np.float64)

@@ -14,7 +14,7 @@ have it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ import numpy as np
 from assay.errors import RepositoryError
 from assay.model import Run
 from assay.repository import queries
+from assay.repository.bundle import run_of_json
 from assay.statistics import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
 from assay.workloads.catalogue import known_name
 
@@ -87,7 +88,7 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
     What runs share, they share by being made of the same objects: it is looked at once, however many they are.
     """
     kinds: dict[tuple[Any, ...], int] = {}
-    examples: list[_Kind] = []
+    examples: list[_RunGroup] = []
     environments: dict[int, str] = {}
     kind_of = np.zeros(len(runs), dtype=np.int64)
     values: dict[str, Any] = {}
@@ -99,7 +100,7 @@ def rows_of(runs: Sequence[Run], bundle: str | None, coding: Coding) -> dict[str
         kind = kinds.get(key)
         if kind is None:
             kind = kinds[key] = len(examples)
-            examples.append(_Kind.of(run, coding, environments))
+            examples.append(_RunGroup.of(run, coding, environments))
         kind_of[row] = kind
         ids.append(run.run_id)
         bundles.append(bundle or run.run_id)
@@ -142,14 +143,14 @@ _KIND_TEXTS = ("campaign_id", "plan", "origin", "status", "workload", "layout", 
 
 
 @dataclass(frozen=True, slots=True)
-class _Kind:
+class _RunGroup:
     """What runs that are alike but for :data:`_OWN` have in common."""
 
     codes: dict[str, int]
     texts: tuple[str, ...]
 
     @staticmethod
-    def of(run: Run, coding: Coding, environments: dict[int, str]) -> _Kind:
+    def of(run: Run, coding: Coding, environments: dict[int, str]) -> _RunGroup:
         """Return a run's kind; ``environments``: those that are encoded already, by identity."""
         codes = {}
         for name, level in described(run).items():
@@ -159,7 +160,39 @@ class _Kind:
         if at not in environments:
             environments[at] = msgspec.json.encode(run.environment).decode()
         named = (run.campaign_id, run.plan, str(run.origin), str(run.status), run.workload, run.layout)
-        return _Kind(codes, (*named, environments[at]))
+        return _RunGroup(codes, (*named, environments[at]))
+
+
+def decode_run(
+    run_json: str, environment_json: str | None, environments: dict[str, dict[str, Any]] | None = None
+) -> Run:
+    """Return a run from its row. ``environments``: those decoded before, so that runs on equal hosts share one object.
+
+    Raises :class:`RepositoryError` for damaged JSON.
+    """
+    try:
+        run = run_of_json(run_json)
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
+    if environment_json is None:
+        return run
+    shared = {} if environments is None else environments
+    if environment_json not in shared:
+        shared[environment_json] = decode_environment(environment_json)
+    return replace(run, environment=shared[environment_json])
+
+
+def decode_environment(text: str) -> dict[str, Any]:
+    """Return a run's environment. Raises :class:`RepositoryError` for damaged JSON."""
+    try:
+        environment: dict[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+        return environment
+    except msgspec.MsgspecError as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> RepositoryError:
+    return RepositoryError(f"the index is damaged: {error}", hint="delete the folder index: it is rebuilt")
 
 
 def _number(columns: Mapping[str, Any], name: str) -> int:
