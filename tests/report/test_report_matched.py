@@ -209,7 +209,7 @@ def test_storage_network_and_containers_have_a_chapter_of_what_was_measured_toge
     assert combined_of(store, store.table().taken(np.arange(1))) == ()
     (one,) = combined_of(store, store.table())
     assert (one.title, one.guessed) == ("Sort", 1)
-    assert one.by == ("Storage layout", "Network", "Map slots a node")
+    assert one.by == ("Storage layout", "Network", "Map slots per worker")
     assert all(cell.configurations for cell in one.cells)
     assert first not in {cell.levels for cell in one.cells}
     path = tmp_path / "report.html"

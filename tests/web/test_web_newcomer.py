@@ -121,7 +121,7 @@ def test_with_the_keyboard_alone(watched: ObservedRun) -> None:
                 return
         raise AssertionError(f"no Tab leads to {name}")
 
-    go_to("Which is the most cost-effective?")
+    go_to("Cost per run, by workload")
     page.keyboard.press("Enter")
     go_to("TeraSort")
     page.keyboard.press("Enter")

@@ -9,6 +9,7 @@ from assay.cli.common import json_option, print_json, print_table, repository_op
 from assay.cli.reading import read_flagged
 from assay.model import PriceBook
 from assay.questions.decisions.curve import Curve, curve_of
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import (
     answer_of,
     basis_text,
@@ -102,7 +103,7 @@ def print_decisions(decisions: Sequence[Decision], *, rows: int | None = ROWS_SH
 
 
 @click.command("decide")
-@click.argument("factor", required=False)
+@click.argument("factor", metavar="[QUESTION]", required=False)
 @click.option("--baseline", help="Option to compare with. Default: hard disks, the smallest number, or the most run.")
 @click.option("--prices", type=click.Path(path_type=Path, dir_okay=False), help="Price book (YAML): adds costs.")
 @click.option(
@@ -122,30 +123,55 @@ def decide(
     as_json: bool,
     repository: Path,
 ) -> None:
-    """Decide which option of FACTOR is faster, and what it costs.
+    """Decide which option is faster, and what it costs.
 
-    FACTOR is layout (SSDs or hard disks, then each layout), device_class, network, containers, or any other factor of
-    the runs. Default: layout, or else the first of these that the runs vary.
+    Without QUESTION, list the answers to the six questions of a buyer: storage, network, disks, nodes, containers and
+    cheapest. QUESTION is one of them, or any factor of the runs; several joined by commas are compared as one.
 
     \b
     Examples:
       assay decide
+      assay decide storage --prices prices.yaml
       assay decide network --where workload=terasort --prices prices.yaml
     """
+    from assay.questions.decisions.answers import answer_question, answer_questions
     from assay.questions.decisions.ask import decisions_of
+    from assay.questions.decisions.buyer import question_named
     from assay.questions.decisions.values import DecisionRequest
 
     opened, flagged, _ = read_flagged(repository, where)
-    decisions = decisions_of(
-        opened, flagged.table, DecisionRequest(factor or "", baseline, where, ignore, _book(prices))
-    )
+    if factor is None and (baseline or ignore):
+        factor = "storage"
+    request = DecisionRequest(factor or "", baseline, where, ignore, _book(prices))
+    if factor is None:
+        views = [view_of(answer) for answer in answer_questions(opened, flagged.table, request)]
+        if as_json:
+            print_json(json_value(views))
+        else:
+            _print_questions(views)
+        return
+    question = question_named(factor)
+    answer = answer_question(opened, flagged.table, question, request) if question else None
+    decisions = answer.decisions if answer else decisions_of(opened, flagged.table, request)
     if as_json:
         print_json(json_value([answer_of(decision) for decision in decisions]))
     elif decisions:
         print_decisions(decisions, rows=None if every else ROWS_SHOWN)
+    elif answer is not None:
+        view = view_of(answer)
+        click.echo(f"{view.answer}\nnext: {view.next_step}")
     else:
-        differ = factor or "storage, network, nodes, containers or compression"
-        click.echo(f"Not compared: no two runs differ in {differ} and are equal in everything else.")
+        click.echo(f"Not compared: no two runs differ in {factor} and are equal in everything else.")
+
+
+def _print_questions(views: Sequence[QuestionView]) -> None:
+    """Print one line for each question, and under an unanswered one how to answer it."""
+    width = max(len(view.name) for view in views)
+    for view in views:
+        click.echo(f"{view.name:<{width}}  {view.answer}")
+        if view.next_step:
+            click.echo(f"{'':<{width}}  next: {view.next_step}")
+    click.echo("\nIn full: assay decide QUESTION")
 
 
 def _book(prices: Path | None) -> PriceBook | None:

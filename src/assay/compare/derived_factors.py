@@ -4,14 +4,17 @@ from collections.abc import Sequence
 
 from assay.compare.compression import with_compression
 from assay.compare.device_classes import DEVICE_CLASS, with_device_class
+from assay.compare.disk_counts import DISKS, with_disks
 from assay.model import COMPRESSION
 from assay.statistics import RunTable
 
 
 def with_factors(table: RunTable, names: Sequence[str]) -> RunTable:
-    """Return the table with the derived factors among ``names``: ``compression`` and ``device_class``."""
+    """Return the table with the derived factors among ``names``: ``compression``, ``device_class`` and ``disks``."""
     if COMPRESSION in names:
         table = with_compression(table)
     if DEVICE_CLASS in names:
         table = with_device_class(table)
+    if DISKS in names:
+        table = with_disks(table)
     return table

@@ -64,6 +64,11 @@ class PlainRules:
         """None: plans name parameters."""
         return {}
 
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """None: a subclass names the parameters of its engine."""
+        return ()
+
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return them as they are."""
         return dict(settings)

@@ -34,6 +34,7 @@ from assay.model.plan import (
     LAYOUT_FACTOR,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
+    MAP_SLOTS,
     NETWORK_FACTOR,
     RETRIES,
     SHUFFLE_CODEC,

@@ -58,6 +58,10 @@ class Rules(Protocol):
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """Words that stand for engine parameters, to the parameters that each may set."""
 
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """Words and parameters that set how many tasks, containers or executors run at once, the preferred first."""
+
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Return ``settings`` with words resolved into parameters. Their values passed :meth:`setting_mistake`."""
 

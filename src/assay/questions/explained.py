@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
-from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.predict.explaining import Cell, Explained, cells, explain
 from assay.questions.configuration_asked import factor_named
 from assay.questions.learned import Learned, learned
-from assay.questions.next_plan import MAP_SLOTS
 from assay.questions.runs import selected
 from assay.repository import Repository
 

@@ -19,6 +19,7 @@ from assay.model import (
     LAYOUT_FACTOR,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
+    MAP_SLOTS,
     WORKLOAD,
     Plan,
 )
@@ -32,8 +33,6 @@ from assay.spec.document import Value, document_of
 from assay.spec.fields import DOTTED
 from assay.spec.layouts import fitting_codes
 
-MAP_SLOTS = "mapreduce.tasktracker.map.tasks.maximum"
-"""Hadoop 1's number of maps on a node; its successor is the number of containers."""
 ABSENT_LEVEL = "none"
 CODECS = ("DefaultCodec", "SnappyCodec", "GzipCodec", "BZip2Codec")
 """Those that work without native libraries."""

@@ -7,10 +7,9 @@ measured, by the model that ``assay explain`` asks; BSC's figures 5 to 7 ask the
 from dataclasses import dataclass
 
 from assay.errors import SpecificationError
-from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR
+from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, NETWORK_FACTOR
 from assay.predict.explaining import Cell, cells
 from assay.questions.learned import learned
-from assay.questions.next_plan import MAP_SLOTS
 from assay.questions.runs import levels_in, selected
 from assay.repository import Repository
 from assay.statistics import RunTable, counts_by

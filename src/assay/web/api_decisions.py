@@ -5,7 +5,9 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
+from assay.questions.decisions.answers import QuestionAnswer, answer_questions
 from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import DecisionAnswer, answer_of
 from assay.questions.decisions.values import Decision, DecisionRequest
 from assay.statistics import RunTable
@@ -30,7 +32,11 @@ def decisions_on(
 def decisions(
     context: ContextOf,
     factor: Annotated[
-        str, Query(max_length=300, description="layout, device_class, network, or any factor. Default: layout.")
+        str,
+        Query(
+            max_length=300,
+            description="A question (storage, network, disks, nodes, containers, cheapest) or any factor.",
+        ),
     ] = "",
     baseline: Annotated[str | None, Query(max_length=300)] = None,
     ignore: Annotated[list[str], Query(max_length=20, description="Factors that may differ in a matched group.")] = [],  # noqa: B006
@@ -38,3 +44,19 @@ def decisions(
 ) -> list[DecisionAnswer]:
     """Decide which option of a factor is faster, and what it costs: one decision per origin and connected group."""
     return [answer_of(decision) for decision in decisions_on(context, factor, baseline, ignore, where)]
+
+
+def question_answers_on(context: Context, where: Sequence[str] = ()) -> tuple[QuestionAnswer, ...]:
+    """Return the answers to a buyer's questions under the server's own price book; kept until the runs change."""
+
+    def make(table: RunTable) -> tuple[QuestionAnswer, ...]:
+        request = DecisionRequest(where=tuple(where), prices=context.book)
+        return answer_questions(context.store.repository, table, request)
+
+    return context.store.answer(("questions", tuple(where)), make)
+
+
+@router.get("/questions")
+def questions(context: ContextOf, where: Where = []) -> list[QuestionView]:  # noqa: B006
+    """Answer the six questions of a buyer: storage, network, disks, nodes, containers, and the cheapest hardware."""
+    return [view_of(answer) for answer in question_answers_on(context, where)]

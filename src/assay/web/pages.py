@@ -17,7 +17,6 @@ from assay.compare.speedups import Speedup
 from assay.compare.together import network_of
 from assay.errors import SpecificationError, did_you_mean
 from assay.questions.campaigns import LISTED_MAX, campaigns
-from assay.questions.decisions.ask import factors_asked
 from assay.questions.decisions.decide import baseline_of_options
 from assay.questions.overview import counts_of
 from assay.questions.run_quality import NO_PLAN, PRECISION
@@ -32,7 +31,7 @@ from assay.web.context import READERS, Context, ContextOf, get_context, tried
 from assay.web.kept_pages import kept_page
 from assay.web.runs_address import RunsAddress
 from assay.web.security import COOKIE, LOGIN_BYTES_MAX, SESSION_S, Refusal
-from assay.web.shown_decisions import ShownDecision, shown_decisions
+from assay.web.shown_decisions import ShownDecision, shown_decisions, shown_questions
 from assay.wording import workload_title
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -61,7 +60,6 @@ def overview(request: Request, context: ContextOf) -> Response:
     started = api_plan.list_started(context)
     starting = [one for one in started if one.running and one.pid not in known]
     broken = [one for one in started[-1:] if one.exit_status]
-    factors = context.ask(lambda _, runs: factors_asked(runs), (), "factors asked") if len(table) else ()
     return page_of(
         request,
         "overview",
@@ -69,7 +67,7 @@ def overview(request: Request, context: ContextOf) -> Response:
         findings=found,
         campaigns=listed,
         tunings={one.campaign_id for one in listed if is_tuning(context.store.repository, one.campaign_id)},
-        decisions=[shown for factor in factors for shown in shown_decisions(context, factor)],
+        questions=shown_questions(context) if len(table) else [],
         colours=palette(table, "layout"),
         costs=api_views.cheapest(context),
         book=context.book,

@@ -8,12 +8,13 @@ from assay.charts.speedups import speedup_forest
 from assay.charts.style import Spec
 from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
 from assay.questions.decisions.forest import forest_rows
+from assay.questions.decisions.question_sentences import QuestionView, view_of
 from assay.questions.decisions.sentences import DecisionAnswer, answer_of
+from assay.questions.decisions.values import Decision
 from assay.questions.why import WhyQuestion, of_decision
 from assay.web.answering import palette
-from assay.web.api_decisions import decisions_on
+from assay.web.api_decisions import decisions_on, question_answers_on
 from assay.web.context import Context
-from assay.wording import slug
 
 WHYS_SHOWN = 4
 """Maximum number of links to pairs of runs under one decision."""
@@ -37,12 +38,32 @@ def shown_decisions(
     where: Sequence[str] = (),
 ) -> list[ShownDecision]:
     """Return the decisions on ``factor`` for a page; the first is the answer."""
+    return _shown(context, decisions_on(context, factor, baseline, ignore, where), "decision")
+
+
+@dataclass(frozen=True, slots=True)
+class ShownQuestion:
+    """A buyer's question on a page, with its decisions."""
+
+    view: QuestionView
+    decisions: tuple[ShownDecision, ...]
+
+
+def shown_questions(context: Context) -> list[ShownQuestion]:
+    """Return a buyer's questions for a page."""
+    return [
+        ShownQuestion(view_of(answer), tuple(_shown(context, answer.decisions, answer.question.name)))
+        for answer in question_answers_on(context)
+    ]
+
+
+def _shown(context: Context, decisions: Sequence[Decision], name: str) -> list[ShownDecision]:
     shown = []
-    for number, decision in enumerate(decisions_on(context, factor, baseline, ignore, where)):
+    for number, decision in enumerate(decisions):
         rows = forest_rows(decision)
         chart = speedup_forest(rows, _colours(context, decision.factor)) if rows else None
         whys = tuple(of_decision(decision)[:WHYS_SHOWN]) if " + " not in decision.factor else ()
-        shown.append(ShownDecision(f"{slug(decision.factor)}-{number}", answer_of(decision), chart, whys))
+        shown.append(ShownDecision(f"{name}-{number}", answer_of(decision), chart, whys))
     return shown
 
 

@@ -18,6 +18,7 @@ from assay.model import (
     HADOOP_TARGETS,
     MAP_OUTPUT_CODEC,
     MAP_OUTPUT_COMPRESS,
+    MAP_SLOTS,
     Cluster,
     Configuration,
     Default,
@@ -65,6 +66,11 @@ class HadoopRules:
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """``containers`` and ``compression``."""
         return HADOOP_TARGETS
+
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """``containers``, Hadoop 1's map slots, and YARN's memory for containers."""
+        return CONTAINERS, MAP_SLOTS, "yarn.nodemanager.resource.memory-mb"
 
     def parameters(self, settings: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into the switch and the codec of map output, ``containers`` into a node's size."""

@@ -13,6 +13,7 @@ from assay.engines.spark import settings
 from assay.errors import SpecificationError
 from assay.model import (
     COMPRESSION,
+    CONTAINERS,
     SHUFFLE_COMPRESS,
     TARGETS,
     Cluster,
@@ -63,6 +64,11 @@ class SparkRules:
     def words(self) -> Mapping[str, tuple[str, ...]]:
         """Hadoop's; ``compression`` sets Spark's codec too."""
         return TARGETS
+
+    @property
+    def parallelism(self) -> tuple[str, ...]:
+        """``containers`` and the number of executors."""
+        return CONTAINERS, settings.EXECUTORS
 
     def parameters(self, settings_given: Mapping[str, str]) -> dict[str, str]:
         """Resolve ``compression`` into Spark's switches and codec, beside what Hadoop makes of its words."""

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.compare.derived_factors import with_factors
 from assay.compare.device_classes import DEVICE_CLASS, with_device_class
 from assay.compare.matched import session_spread
 from assay.model import LAYOUT_FACTOR
 from assay.quality.flagging import odd_times
+from assay.questions.decisions.buyer import CHEAPEST, STORAGE, question_named, varied
 from assay.questions.decisions.caveats import in_order
 from assay.questions.decisions.costs import run_costs
 from assay.questions.decisions.decide import decide
@@ -24,23 +24,16 @@ from assay.repository import Repository
 from assay.statistics import ABSENT, RunTable, usable
 from assay.wording import plural
 
-BUYER_FACTORS = (
-    LAYOUT_FACTOR,
-    "network",
-    "workers",
-    "containers",
-    "mapreduce.tasktracker.map.tasks.maximum",
-    "compression",
-)
-"""Factors that buyers ask about: storage, network, nodes, containers (map slots in Hadoop 1), codec."""
-
 
 def decisions_of(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[Decision, ...]:
     """Return the decisions over the runs of ``table`` that match the request; the first is the answer.
 
     A question about layouts is answered by device class first, where a class has several layouts. Every valid run
-    counts. Where a verdict changes without the runs flagged as outliers, a caveat states both.
+    counts. Where a verdict changes without the runs flagged as outliers, a caveat states both. The cheapest hardware
+    is decided only where the price book prices it.
     """
+    if request.factor == CHEAPEST and request.prices is None:
+        return ()
     chosen = selected(table, request.where)
     spread = session_spread(table)  # of all runs: a condition on runs must not change how much sessions differ
     costs = None
@@ -56,15 +49,20 @@ def decisions_of(repository: Repository, table: RunTable, request: DecisionReque
             without = decide(few, replace(asked, prices=None), None, spread) if usable(few).any() else ()
             made = tuple(_with_outliers(decision, without, int(outliers.sum())) for decision in made)
         decisions += made
+    if request.factor == CHEAPEST:
+        decisions = [decision for decision in decisions if any(option.cost for option in decision.options)]
     return tuple(decisions)
 
 
 def factors_of_request(table: RunTable, request: DecisionRequest) -> tuple[str, ...]:
-    """Return the factors to decide on: device classes before layouts, unless the request names a baseline."""
-    factor = request.factor or default_factor(table)
-    if factor is None:
-        return ()
-    return (DEVICE_CLASS, factor) if factor == LAYOUT_FACTOR and not request.baseline and _classes(table) else (factor,)
+    """Return the factors to decide on: those of a buyer's question that the runs vary, or else the factor itself.
+
+    Device classes come before layouts, unless the request names a baseline.
+    """
+    question = question_named(request.factor or STORAGE)
+    factors = (request.factor,) if question is None else question.factors(table.taken(usable(table)))
+    classes_first = LAYOUT_FACTOR in factors and not request.baseline and _classes(table)
+    return (DEVICE_CLASS, *factors) if classes_first else factors
 
 
 def _with_outliers(decision: Decision, without: Sequence[Decision], outliers: int) -> Decision:
@@ -90,26 +88,10 @@ def _verdicts(decision: Decision) -> tuple[object, ...]:
     return decision.leader, {option.option: option.verdict for option in decision.options}
 
 
-def default_factor(table: RunTable) -> str | None:
-    """Return the first factor that a buyer asks about and that the runs vary; None where they vary none."""
-    return next(iter(factors_asked(table)), None)
-
-
-def factors_asked(table: RunTable) -> tuple[str, ...]:
-    """Return the factors that buyers ask about, as far as valid runs vary them."""
-    valid = table.taken(usable(table))
-    return tuple(name for name in BUYER_FACTORS if _varies(valid, name))
-
-
-def _varies(table: RunTable, name: str) -> bool:
-    column = with_factors(table, [name]).columns.get(name)
-    return column is not None and len(np.unique(column.codes[column.codes != ABSENT])) > 1
-
-
 def _classes(table: RunTable) -> bool:
     """Return whether valid runs are of several device classes, one of them with several layouts."""
     valid = table.taken(usable(table))
-    if not _varies(valid, DEVICE_CLASS):
+    if not varied(valid, DEVICE_CLASS):
         return False
     classes = with_device_class(valid).columns[DEVICE_CLASS].codes
     layouts = valid.columns[LAYOUT_FACTOR].codes

@@ -5,7 +5,10 @@ In: a decision whose options are numbers. Out: a :class:`Curve`, or None for few
 
 from dataclasses import dataclass
 
+from assay.compare.disk_counts import DISKS
 from assay.compare.scalability import ScalabilityLaw, fit_law
+from assay.model import WORKERS_FACTOR
+from assay.questions.decisions.buyer import parallelism_factors
 from assay.questions.decisions.values import Decision
 from assay.wording import format_interval, format_ratio
 
@@ -14,7 +17,7 @@ EXTRAPOLATION_MAX = 2.0
 """A peak beyond this multiple of the largest measured level is not stated."""
 KNEE_GAIN = 0.05
 """A step to the next level pays when it raises the speed by more than this share."""
-SCALING_FACTORS = ("workers", "containers", "disks", "nodes", "mapreduce.tasktracker.map.tasks.maximum")
+SCALING_FACTORS = (WORKERS_FACTOR, DISKS, *parallelism_factors())
 """Factors that count resources: parallel efficiency is speed / resources."""
 
 

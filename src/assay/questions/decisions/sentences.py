@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from assay.compare.device_classes import DEVICE_CLASS, DeviceClass
+from assay.compare.disk_counts import DISKS
 from assay.compare.matched import HoldsFor
-from assay.model import LAYOUT_FACTOR, Origin
+from assay.model import CONTAINERS, LAYOUT_FACTOR, MAP_SLOTS, WORKERS_FACTOR, Origin
 from assay.questions.decisions.curve import Curve, curve_of
 from assay.questions.decisions.values import (
     ALPHA,
@@ -48,10 +49,20 @@ _QUESTIONS = {
     LAYOUT_FACTOR: "Which storage layout?",
     "network": "Faster network?",
     "compression": "Which compression?",
-    "workers": "More nodes?",
-    "containers": "More containers?",
-    "mapreduce.tasktracker.map.tasks.maximum": "More map slots per node?",
+    DISKS: "How many disks?",
+    WORKERS_FACTOR: "How many nodes?",
+    CONTAINERS: "How many containers?",
+    MAP_SLOTS: "How many map slots?",
+    "spark.executor.instances": "How many executors?",
 }
+_COUNTED = {
+    DISKS: ("disk", " per worker"),
+    WORKERS_FACTOR: ("worker", ""),
+    CONTAINERS: ("container", " per worker"),
+    MAP_SLOTS: ("map slot", " per worker"),
+    "spark.executor.instances": ("executor", ""),
+}
+"""Factors that count resources: the noun, and what follows it."""
 
 
 def question(decision: Decision) -> str:
@@ -71,6 +82,9 @@ def option_text(factor: str, level: str) -> str:
         return f"{meaning} ({level})" if meaning else level
     if factor == "network":
         return meaning or level
+    if factor in _COUNTED and level.isdecimal():
+        noun, per = _COUNTED[factor]
+        return f"{plural(int(level), noun)}{per}"
     return f"{column_title(factor)} {level_text(factor, level)}"
 
 
@@ -102,6 +116,8 @@ def time_text(time: TimeRatio) -> str:
 def _verb(factor: str, level: str) -> str:
     if factor == DEVICE_CLASS:
         return "is" if level == DeviceClass.HYBRID else "are"
+    if factor in _COUNTED:
+        return "is" if level == "1" else "are"
     meaning = meanings([level]).get(level, "1 ")
     return "is" if factor != LAYOUT_FACTOR or meaning.startswith("1 ") else "are"
 

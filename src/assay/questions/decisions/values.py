@@ -55,7 +55,7 @@ class DecisionRequest:
     """One question: which level of ``factor`` is faster and cheaper?"""
 
     factor: str = ""
-    """Several factors joined by commas are compared as one. Empty: the first that buyers ask about."""
+    """A buyer's question (``buyer.py``) or any factor; several joined by commas are compared as one. Empty: storage."""
     baseline: str | None = None
     """The option to compare with. None: hard disks, the smallest number, ``none``, or the first that ran."""
     where: tuple[str, ...] = ()

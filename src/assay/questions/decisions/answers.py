@@ -1,0 +1,105 @@
+"""Answer the six questions of a buyer, or say why a question has no answer yet.
+
+In: a repository, its table of runs with outlier flags, and a request. Out: one :class:`QuestionAnswer` for each
+question. A question without an answer stays in the list. Every interface shows this list.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from assay.campaign.plan_texts import plan_texts
+from assay.model import WORKERS_FACTOR
+from assay.questions.decisions.ask import decisions_of
+from assay.questions.decisions.buyer import BUYER_QUESTIONS, CHEAPEST, BuyerQuestion, levels_of_factor
+from assay.questions.decisions.values import Decision, DecisionRequest
+from assay.questions.planes import facts_of_places
+from assay.questions.runs import selected
+from assay.repository import Repository
+from assay.statistics import RunTable, usable
+
+
+class Obstacle(StrEnum):
+    """Why a question has no answer."""
+
+    ONE_LEVEL = "one level"
+    NOT_RECORDED = "not recorded"
+    NOT_MATCHED = "not matched"
+    """Runs differ in it, but no two of them are equal in everything else."""
+    NO_PRICES = "no prices"
+    UNPRICED = "unpriced"
+    """The price book has no price for the hardware of the runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why a question has no answer, in numbers of valid runs."""
+
+    obstacle: Obstacle
+    factor: str
+    """The column of ``levels``."""
+    levels: tuple[str, ...]
+    runs: int
+    """Valid runs with a recorded level."""
+    unrecorded: int
+    """Valid runs without a recorded level."""
+    simulable: bool
+    """Whether the repository has a plan that ``assay whatif`` can change."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswer:
+    """One question with its decisions, or with the reason why there are none."""
+
+    question: BuyerQuestion
+    decisions: tuple[Decision, ...]
+    """The first is the answer; empty where ``unanswered`` says why."""
+    unanswered: Unanswered | None
+
+
+def answer_question(
+    repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
+) -> QuestionAnswer:
+    """Return the answer to one question from the runs of ``table`` that match the request."""
+    decisions = decisions_of(repository, table, replace(request, factor=question.name))
+    unanswered = None if decisions else _unanswered(repository, table, question, request)
+    return QuestionAnswer(question, decisions, unanswered)
+
+
+def _unanswered(
+    repository: Repository, table: RunTable, question: BuyerQuestion, request: DecisionRequest
+) -> Unanswered:
+    chosen = selected(table, request.where)
+    valid = chosen.taken(usable(chosen))
+    names = [*question.factors(valid)[:1], *question.columns(valid)]
+    factor = next((name for name in names if levels_of_factor(valid, name)[0]), names[-1] if names else question.name)
+    levels, runs = levels_of_factor(valid, factor)
+    if factor == WORKERS_FACTOR and not levels:
+        levels, runs = _recorded_workers(repository, valid)
+    if question.name == CHEAPEST and request.prices is None:
+        obstacle = Obstacle.NO_PRICES
+    elif question.name == CHEAPEST and len(levels) > 1:
+        obstacle = Obstacle.UNPRICED
+    elif not levels:
+        obstacle = Obstacle.NOT_RECORDED
+    else:
+        obstacle = Obstacle.NOT_MATCHED if len(levels) > 1 else Obstacle.ONE_LEVEL
+    simulable = bool(question.change) and bool(plan_texts(repository.folders.campaigns))
+    return Unanswered(obstacle, factor, levels, runs, len(valid) - runs, simulable)
+
+
+def _recorded_workers(repository: Repository, valid: RunTable) -> tuple[tuple[str, ...], int]:
+    """Return the numbers of workers that runs recorded of their clusters, where no plan varied it."""
+    if "cluster" not in valid.columns:
+        return (), 0
+    column = valid.columns["cluster"]
+    workers = {cluster: facts.workers for (cluster, _), facts in facts_of_places(repository, valid).items()}
+    known = [bool(workers.get(level)) for level in column.levels]
+    runs = int(np.count_nonzero(np.array([*known, False])[column.codes]))
+    return tuple(map(str, sorted({count for count in workers.values() if count}))), runs
+
+
+def answer_questions(repository: Repository, table: RunTable, request: DecisionRequest) -> tuple[QuestionAnswer, ...]:
+    """Return the answer to every question, in the order in which buyers ask."""
+    return tuple(answer_question(repository, table, question, request) for question in BUYER_QUESTIONS)

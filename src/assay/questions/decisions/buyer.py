@@ -1,0 +1,140 @@
+"""The six questions of a buyer: storage, network, disks, nodes, containers, and the cheapest hardware.
+
+Each question names the factors that answer it, as far as runs vary them. ``answers.py`` answers them in this order.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from assay.compare.derived_factors import with_factors
+from assay.compare.disk_counts import DISKS
+from assay.engines.rules_catalogue import all_rules
+from assay.model import CONTAINERS, LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR
+from assay.statistics import ABSENT, RunTable
+
+STORAGE: Final = "storage"
+CHEAPEST: Final = "cheapest"
+_PRICED: Final = (LAYOUT_FACTOR, NETWORK_FACTOR, WORKERS_FACTOR)
+"""Factors that change what an hour of a cluster costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuyerQuestion:
+    """One question, and the factors that it is about."""
+
+    name: str
+    """What ``assay decide NAME`` takes."""
+    title: str
+    subject: str
+    """What the runs must differ in: ``network``."""
+    factors: Callable[[RunTable], tuple[str, ...]]
+    """Factors of a table of valid runs to decide on, none where the runs vary none."""
+    columns: Callable[[RunTable], tuple[str, ...]]
+    """Columns that may record a level."""
+    plan_factor: str
+    """A plan's factor that measures it, as YAML; empty where another price book answers the question."""
+    change: str
+    """A change that ``assay whatif --set`` simulates; empty where none does."""
+
+
+def varied(table: RunTable, name: str) -> bool:
+    """Return whether the runs of ``table`` have several levels of a factor."""
+    return len(levels_of_factor(table, name)[0]) > 1
+
+
+def levels_of_factor(table: RunTable, name: str) -> tuple[tuple[str, ...], int]:
+    """Return the levels of a factor, and the number of runs that record one."""
+    column = with_factors(table, [name]).columns.get(name)
+    if column is None:
+        return (), 0
+    recorded = column.codes[column.codes != ABSENT]
+    return tuple(column.levels[code] for code in np.unique(recorded)), len(recorded)
+
+
+def parallelism_factors(table: RunTable | None = None) -> tuple[str, ...]:
+    """Return the words and parameters that set how many tasks run at once, by the rules of the engines of the runs."""
+    engines = table.columns["engine"].levels if table is not None and "engine" in table.columns else None
+    rules = [rules for name, rules in all_rules().items() if engines is None or name in engines]
+    return tuple(dict.fromkeys(name for engine in rules for name in engine.parallelism))
+
+
+def _containers(table: RunTable) -> tuple[str, ...]:
+    """Return the factors that the runs vary: for each engine, the first of its own."""
+    factors = (
+        next((name for name in rules.parallelism if varied(table, name)), None)
+        for engine, rules in all_rules().items()
+        if "engine" not in table.columns or engine in table.columns["engine"].levels
+    )
+    return tuple(dict.fromkeys(name for name in factors if name is not None))
+
+
+def _single(name: str) -> Callable[[RunTable], tuple[str, ...]]:
+    return lambda table: (name,) if varied(table, name) else ()
+
+
+def _priced(table: RunTable) -> tuple[str, ...]:
+    """Return one factor that joins all hardware that the runs vary."""
+    names = [name for name in _PRICED if varied(table, name)]
+    return (",".join(names),) if names else ()
+
+
+def _always(*names: str) -> Callable[[RunTable], tuple[str, ...]]:
+    return lambda _: names
+
+
+BUYER_QUESTIONS: Final = (
+    BuyerQuestion(
+        STORAGE,
+        "SSDs or hard disks?",
+        "storage layout",
+        _single(LAYOUT_FACTOR),
+        _always(LAYOUT_FACTOR),
+        "layout: [HD2, SS2]",
+        "layout=SS2",
+    ),
+    BuyerQuestion(
+        "network",
+        "Faster network?",
+        "network",
+        _single(NETWORK_FACTOR),
+        _always(NETWORK_FACTOR),
+        "network: [ETH, IB]",
+        "nic=10Gbit/s",
+    ),
+    BuyerQuestion(
+        "disks",
+        "How many disks?",
+        "number of disks per worker",
+        _single(DISKS),
+        _always(DISKS),
+        "layout: [HD2, HD4]",
+        "layout=HD4",
+    ),
+    BuyerQuestion(
+        "nodes",
+        "How many nodes?",
+        "number of workers",
+        _single(WORKERS_FACTOR),
+        _always(WORKERS_FACTOR),
+        "workers: [3, 6]",
+        "workers=6",
+    ),
+    BuyerQuestion(
+        "containers",
+        "How many containers?",
+        "number of containers",
+        _containers,
+        parallelism_factors,
+        f"{CONTAINERS}: [2, 4, 8]",
+        "containers=8",
+    ),
+    BuyerQuestion(CHEAPEST, "Which is the cheapest?", "hardware", _priced, _always(LAYOUT_FACTOR), "", ""),
+)
+
+
+def question_named(name: str) -> BuyerQuestion | None:
+    """Return the question of this name; None where ``name`` is a factor."""
+    return next((question for question in BUYER_QUESTIONS if question.name == name), None)

@@ -1,0 +1,114 @@
+"""Answers to a buyer's questions in sentences: the same words in the terminal, on pages, in the API and in reports."""
+
+from dataclasses import dataclass
+
+from assay.questions.decisions.answers import Obstacle, QuestionAnswer, Unanswered
+from assay.questions.decisions.buyer import CHEAPEST
+from assay.questions.decisions.sentences import (
+    DecisionAnswer,
+    answer_of,
+    cost_headline,
+    evidence,
+    headline,
+    option_text,
+)
+from assay.wording import joined, plural
+
+LEVELS_NAMED = 5
+"""Maximum number of levels named in a sentence."""
+
+
+def answer_sentence(answer: QuestionAnswer) -> str:
+    """Return the answer in one sentence, or why there is none."""
+    if answer.unanswered is not None:
+        return _unanswered_sentence(answer, answer.unanswered)
+    first = answer.decisions[0]
+    if answer.question.name == CHEAPEST:
+        return cost_headline(first) or headline(first)
+    return headline(first)
+
+
+def _unanswered_sentence(answer: QuestionAnswer, why: Unanswered) -> str:
+    subject = answer.question.subject
+    levels = joined([_level(why.factor, level) for level in why.levels[:LEVELS_NAMED]])
+    if len(why.levels) > LEVELS_NAMED:
+        levels += f" and {len(why.levels) - LEVELS_NAMED} more"
+    match why.obstacle:
+        case Obstacle.NO_PRICES:
+            return "Not priced: no price book is loaded."
+        case Obstacle.UNPRICED:
+            return f"Not priced: the price book has no price for the hardware of these {plural(why.runs, 'run')}."
+        case Obstacle.NOT_RECORDED if not why.unrecorded:
+            return "Not measured: there is no valid run."
+        case Obstacle.NOT_RECORDED:
+            return f"Not measured: no run records a {subject}."
+        case Obstacle.NOT_MATCHED:
+            return (
+                f"Not compared: no two runs differ in {subject} and are equal in everything else. "
+                f"Measured by themselves: {levels}."
+            )
+        case Obstacle.ONE_LEVEL if why.unrecorded:
+            have = "has" if why.runs == 1 else "have the same"
+            records = "records" if why.unrecorded == 1 else "record"
+            return (
+                f"Not measured: {plural(why.runs, 'run')} {have} {subject} ({levels}), and "
+                f"{plural(why.unrecorded, 'run')} {records} none."
+            )
+        case Obstacle.ONE_LEVEL:
+            return f"Not measured: all runs have the same {subject} ({levels})."
+
+
+def _level(factor: str, level: str) -> str:
+    """Return a level without the words that name its factor: ``3``, not ``3 workers``."""
+    return level if level.isdecimal() else option_text(factor, level)
+
+
+def next_step(answer: QuestionAnswer) -> str | None:
+    """Return how to answer the question; None where it is answered."""
+    why, question = answer.unanswered, answer.question
+    if why is None:
+        return None
+    if why.obstacle in (Obstacle.NO_PRICES, Obstacle.UNPRICED):
+        return f"`assay decide {question.name} --prices FILE` answers it with a price book of this hardware."
+    if not question.plan_factor:
+        return "A plan that varies storage, network or workers measures it."
+    measure = f"A plan with `factors: {{{question.plan_factor}}}` measures it."
+    return f"{measure} `assay whatif --set {question.change}` simulates it." if why.simulable else measure
+
+
+def answer_evidence(answer: QuestionAnswer) -> str:
+    """Return what the answer rests on; empty where there is none."""
+    return evidence(answer.decisions[0]) if answer.decisions else ""
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """A buyer's question with its sentences: what ``--json`` and the REST API return."""
+
+    name: str
+    question: str
+    answered: bool
+    answer: str
+    """The answer in one sentence, or why there is none."""
+    evidence: str
+    """What the answer rests on; empty where there is none."""
+    cost: str | None
+    """What the leading option costs; None without prices."""
+    next_step: str | None
+    """How to answer the question; None where it is answered."""
+    decisions: tuple[DecisionAnswer, ...]
+    """The first is the answer."""
+
+
+def view_of(answer: QuestionAnswer) -> QuestionView:
+    """Return the question with its sentences."""
+    return QuestionView(
+        name=answer.question.name,
+        question=answer.question.title,
+        answered=answer.unanswered is None,
+        answer=answer_sentence(answer),
+        evidence=answer_evidence(answer),
+        cost=cost_headline(answer.decisions[0]) if answer.decisions else None,
+        next_step=next_step(answer),
+        decisions=tuple(answer_of(decision) for decision in answer.decisions),
+    )

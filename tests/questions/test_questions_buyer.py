@@ -1,0 +1,160 @@
+"""The six questions of a buyer: which factors answer them, and what an unanswered one says."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from assay.cli.main import assay
+from assay.compare.disk_counts import DISK_KIND, DISKS, disks_of, with_disks
+from assay.model import MAP_SLOTS, Run
+from assay.questions.decisions.answers import Obstacle, QuestionAnswer, answer_questions
+from assay.questions.decisions.buyer import BUYER_QUESTIONS
+from assay.questions.decisions.question_sentences import answer_sentence, next_step, view_of
+from assay.questions.decisions.values import DecisionRequest
+from assay.questions.flags import flags_in
+from assay.questions.json_values import json_value
+from assay.repository import Repository
+from assay.statistics import table_of
+from builders import build_repository, interleaved, make_run, price_book
+from web_support import client_of
+
+
+def runs_at(factor: str, levels: tuple[str, ...], **changes: object) -> list[Run]:
+    """Return four runs at each level of a factor, in turns; each level is 20 % faster than the one before."""
+    return interleaved(
+        make_run(
+            10 * number + repetition,
+            levels={"layout": "HD2"} if "." in factor else {"layout": "HD2", factor: level},
+            parameters={factor: level} if "." in factor else {},
+            duration_s=60.0 / 1.2**number * (1 + 0.01 * repetition),
+            **changes,
+        )
+        for number, level in enumerate(levels)
+        for repetition in range(4)
+    )
+
+
+def answers(runs: list[Run], root: Path, **request: object) -> dict[str, QuestionAnswer]:
+    repository = build_repository(root, runs)
+    table = flags_in(repository).table
+    return {
+        answer.question.name: answer
+        for answer in answer_questions(repository, table, DecisionRequest(**request))  # type: ignore[arg-type]
+    }
+
+
+def test_every_question_stays_in_the_list_and_says_what_is_missing(tmp_path: Path) -> None:
+    by_name = answers(runs_at("network", ("ETH", "IB")), tmp_path / "r")
+    assert list(by_name) == ["storage", "network", "disks", "nodes", "containers", "cheapest"]
+    assert [name for name, answer in by_name.items() if answer.decisions] == ["network"]
+    assert answer_sentence(by_name["network"]).startswith("InfiniBand is 1.20× as fast as Ethernet")
+    assert answer_sentence(by_name["storage"]) == (
+        "Not measured: all runs have the same storage layout (2 hard disks per worker (HD2))."
+    )
+    assert answer_sentence(by_name["disks"]) == "Not measured: all runs have the same number of disks per worker (2)."
+    assert answer_sentence(by_name["nodes"]) == "Not measured: all runs have the same number of workers (3)."
+    assert answer_sentence(by_name["containers"]) == "Not measured: no run records a number of containers."
+    assert answer_sentence(by_name["cheapest"]) == "Not priced: no price book is loaded."
+    assert all(next_step(answer) for answer in by_name.values() if not answer.decisions)
+
+
+def test_runs_without_a_recorded_level_are_counted(tmp_path: Path) -> None:
+    runs = [make_run(number, levels={"layout": "HD2", "network": "ETH"}) for number in range(4)]
+    runs += [make_run(number, workload="sort") for number in range(10, 30)]
+    answer = answers(runs, tmp_path / "r")["network"]
+    assert answer.unanswered is not None
+    assert (answer.unanswered.obstacle, answer.unanswered.runs, answer.unanswered.unrecorded) == (
+        Obstacle.ONE_LEVEL,
+        4,
+        20,
+    )
+    assert answer_sentence(answer) == (
+        "Not measured: 4 runs have the same network (Ethernet), and 20 runs record none."
+    )
+
+
+def test_levels_that_were_never_matched_are_not_compared(tmp_path: Path) -> None:
+    runs = [make_run(number, levels={"network": "ETH"}, cluster="a") for number in range(3)]
+    runs += [make_run(number, levels={"network": "IB"}, cluster="b") for number in range(10, 13)]
+    answer = answers(runs, tmp_path / "r")["network"]
+    assert answer_sentence(answer).startswith("Not compared: no two runs differ in network")
+    assert "Ethernet and InfiniBand" in answer_sentence(answer)
+
+
+@pytest.mark.parametrize(
+    ("engine", "parameter", "text"),
+    [
+        ("hadoop", "containers", "8 containers per worker"),
+        ("hadoop", MAP_SLOTS, "8 map slots per worker"),
+        ("spark", "spark.executor.instances", "8 executors"),
+    ],
+)
+def test_the_engine_says_which_parameter_containers_are(engine: str, parameter: str, text: str, tmp_path: Path) -> None:
+    answer = answers(runs_at(parameter, ("2", "4", "8"), engine=engine), tmp_path / "r")["containers"]
+    assert answer.decisions[0].factor == parameter
+    assert answer_sentence(answer).startswith(f"{text} are 1.44× as fast as 2 ")
+
+
+def test_spark_runs_are_not_asked_for_map_slots(tmp_path: Path) -> None:
+    answer = answers(runs_at(MAP_SLOTS, ("2", "4"), engine="spark"), tmp_path / "r")["containers"]
+    assert not answer.decisions
+
+
+def test_disks_come_from_recorded_devices_before_codes() -> None:
+    assert disks_of("fast", "4 ssd") == ("ssd", 4)
+    assert disks_of("HD6", None) == ("hdd", 6)
+    assert disks_of("HD6", "5 hdd") == ("hdd", 5)
+    assert disks_of("RL3", "1 hdd + 3 remote") == ("RL", 3)
+    assert disks_of("mixed", "1 hdd + 3 ssd") is None
+    assert disks_of("mixed", None) is None
+
+
+def test_disks_are_compared_within_one_kind_of_device() -> None:
+    table = with_disks(
+        table_of([make_run(number, layout=layout) for number, layout in enumerate(("HD2", "SS2", "HD4"))])
+    )
+    assert table.columns[DISKS].levels == ("2", "4")
+    assert table.columns[DISK_KIND].levels == ("hdd", "ssd")
+    assert DISKS in table.factors
+    assert "layout" not in table.columns
+    assert with_disks(table) is table
+
+
+def test_the_cheapest_needs_prices_and_joins_the_hardware_that_varies(tmp_path: Path) -> None:
+    runs = [
+        replace(run, layout=layout, levels={"layout": layout})
+        for layout in ("HD2", "SS2")
+        for run in runs_at("network", ("ETH",))
+    ]
+    runs = [replace(run, run_id=f"00000000-0000-7000-8000-{number:012d}") for number, run in enumerate(runs)]
+    answer = answers(runs, tmp_path / "r", prices=price_book())["cheapest"]
+    assert answer.decisions
+    assert answer.decisions[0].currency == "USD"
+    assert any(option.cost for option in answer.decisions[0].options)
+
+
+def test_terminal_json_api_and_overview_list_the_same_questions(tmp_path: Path) -> None:
+    root = tmp_path / "r"
+    build_repository(root, runs_at("workers", ("2", "3", "6")))
+    repository = Repository.open(root)
+    views = [view_of(answer) for answer in answer_questions(repository, flags_in(repository).table, DecisionRequest())]
+    assert len(views) == len(BUYER_QUESTIONS)
+    text = CliRunner().invoke(assay, ["decide", "--repository", str(root)]).output
+    printed = CliRunner().invoke(assay, ["decide", "--json", "--repository", str(root)]).output
+    assert json.loads(printed) == json_value(views)
+    assert client_of(root).get("/api/v1/questions").json() == json_value(views)
+    page = client_of(root).get("/").text
+    places = [page.index(f'data-question="{view.name}"') for view in views]
+    assert places == sorted(places)
+    for view in views:
+        assert f"{view.name:<10}  {view.answer}" in text
+        assert view.answer in page
+        single = CliRunner().invoke(assay, ["decide", view.name, "--repository", str(root)])
+        assert single.exit_code == 0
+        assert view.answer in single.output
+        assert view.answered or (view.next_step or "") in single.output
