@@ -121,7 +121,9 @@ def specs() -> dict[str, Spec]:
             LevelNetwork(("HD2", "SS2", "HS2"), (("HD2", "SS2", 12), ("HD2", "HS2", 3))), palette
         ),
         "moved": moved(TimeCostPoint("measured", 50.0, 0.02), TimeCostPoint("then", 30.0, 0.015, 25.0, 36.0), "USD"),
-        "moved unpriced": moved(TimeCostPoint("measured", 50.0, None), TimeCostPoint("then", 30.0, None, 25.0, 36.0), ""),
+        "moved unpriced": moved(
+            TimeCostPoint("measured", 50.0, None), TimeCostPoint("then", 30.0, None, 25.0, 36.0), ""
+        ),
         "limit_bars": limit_bars(
             [("as measured", {"cpu": 0.4, "disk:hdfs": 0.6}), ("then", {"cpu": 0.9, "network": 0.1})]
         ),

@@ -103,7 +103,11 @@ def _turned(colours: Sequence[str], first: int) -> tuple[str, ...]:
 def colours_of(names: Iterable[str]) -> dict[str, str]:
     """Return a colour for each name: the same for the same set of names, whatever their order."""
     given = list(dict.fromkeys(names))
-    colours = {name: colour_of_code for name in given if parse(name) is not None and (colour_of_code := _colour_of_code(name)) is not None}
+    colours = {
+        name: colour_of_code
+        for name in given
+        if parse(name) is not None and (colour_of_code := _colour_of_code(name)) is not None
+    }
     taken = set(colours.values())
     for name in sorted(name for name in given if name not in colours):
         first, colour_of_code = _number(name), _colour_of_code(name)

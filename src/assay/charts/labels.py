@@ -113,7 +113,8 @@ def placed(
         for side in SIDES if name else ():
             boxes = {width: _box_of(name, side, x * width, y) for width in taken}
             if all(
-                _is_free(box, [*taken[width][:index], *taken[width][index + 1 :]], width) for width, box in boxes.items()
+                _is_free(box, [*taken[width][:index], *taken[width][index + 1 :]], width)
+                for width, box in boxes.items()
             ):
                 position = side
                 for width, box in boxes.items():

@@ -58,7 +58,11 @@ def _apart(lines: list[Spec], levels: int) -> list[Spec]:
     """Return the lines whose numbers cover no thicker one's: those from a level to two neighbours lie side by side."""
     if levels <= _APART_UP_TO:
         return lines
-    return [line for index, line in enumerate(lines) if not any(_share_a_level(line, other, levels) for other in lines[:index])]
+    return [
+        line
+        for index, line in enumerate(lines)
+        if not any(_share_a_level(line, other, levels) for other in lines[:index])
+    ]
 
 
 def _share_a_level(line: Spec, other: Spec, levels: int) -> bool:

@@ -101,7 +101,12 @@ def task_occupancy(sides: Mapping[str, Sequence[Occupancy]], width_px: int = FUL
 def task_timeline(placed: Sequence[LaneTask], end_s: float, width_px: int = HALF_PX) -> Spec:
     """Return when which container ran what: a lane for each, nodes one below the other, up to ``end_s``."""
     rows: list[Spec] = [
-        {"slot": f"{attempt.node} · {attempt.lane + 1}", "phase": phase.name, "start": phase.start_s, "end": phase.end_s}
+        {
+            "slot": f"{attempt.node} · {attempt.lane + 1}",
+            "phase": phase.name,
+            "start": phase.start_s,
+            "end": phase.end_s,
+        }
         for attempt in placed
         for phase in task_phases(attempt.task)
         if phase.end_s > phase.start_s

@@ -162,7 +162,10 @@ def speedup_forest(
     label_column: Spec = {"type": "text", "align": "left", "x": "width", "xOffset": 10}
     above: Spec = {"type": "text", "dy": -11, "fontWeight": 600}
     position: Spec = {} if counted else {"x": {"field": "ratio", **x}}
-    numbers: Spec = {"mark": label_column if counted else above, "encoding": {**position, "text": {"field": "label"}, "y": y}}
+    numbers: Spec = {
+        "mark": label_column if counted else above,
+        "encoding": {**position, "text": {"field": "label"}, "y": y},
+    }
     return chart(
         f"Speedup over {' or '.join(baselines)} with 95 percent intervals; right of the dashed line is faster",
         {

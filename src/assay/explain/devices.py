@@ -197,7 +197,10 @@ class Observation:
             kind, _, name = subject.partition(":")
             if kind == "disk" and metric in known and node in self.workers:
                 values_by_disk.setdefault(name, {}).setdefault(node, {})[metric] = value
-        return {name: {node: Transfers(**values) for node, values in nodes.items()} for name, nodes in values_by_disk.items()}
+        return {
+            name: {node: Transfers(**values) for node, values in nodes.items()}
+            for name, nodes in values_by_disk.items()
+        }
 
     def devices(self) -> tuple[DeviceUse, ...]:
         """Return the workers' devices, those of the layout by purpose, each name once; without what did nothing."""

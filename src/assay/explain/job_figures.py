@@ -59,7 +59,11 @@ def total(jobs: Sequence[Job], counter: str) -> int | None:
 
 
 def _of(job: Job, counter: str) -> int | None:
-    groups = (counters for name, counters in job.counters.items() if name.rpartition(".")[2].rpartition("$")[2] in _HADOOP_GROUPS)
+    groups = (
+        counters
+        for name, counters in job.counters.items()
+        if name.rpartition(".")[2].rpartition("$")[2] in _HADOOP_GROUPS
+    )
     return next((counters[counter] for counters in groups if counter in counters), None)
 
 

@@ -29,7 +29,9 @@ def limit_sections(limits: Limits) -> tuple[TextTable, TextTable]:
     for entry in limits.times:
         if entry.time_s >= 0.05 or entry.time_s >= 0.001 * limits.duration_s:
             part = f"{100 * entry.time_s / limits.duration_s:.0f} %"
-            rows.append(("" if entry.phase == last else entry.phase, LIMIT_TITLES[entry.limit], tenths(entry.time_s), part))
+            rows.append(
+                ("" if entry.phase == last else entry.phase, LIMIT_TITLES[entry.limit], tenths(entry.time_s), part)
+            )
             last = entry.phase
     rows.append(("all", "", tenths(limits.duration_s), "100 %"))
     columns = ("phase", "limit", "time (s)", "share")

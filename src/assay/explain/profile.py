@@ -113,7 +113,9 @@ def _against(row: ProfileRow, reference: ProfileRow | None) -> ProfileRow:
     both_recorded = row.stored_bytes is not None and reference.stored_bytes is not None
     output = (row.stored_bytes, reference.stored_bytes) if both_recorded else (row.output_bytes, reference.output_bytes)
     shares_recorded = row.cpu_busy_share is not None and reference.cpu_busy_share is not None
-    cpu = (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
+    cpu = (
+        (row.cpu_busy_share, reference.cpu_busy_share) if shares_recorded else (row.cpu_s_per_s, reference.cpu_s_per_s)
+    )
     values = {name: getattr(row, name) for name in ProfileRow.__dataclass_fields__}
     shuffled = 0.0 if row.shuffle_bytes is None and row.input_bytes is not None else row.shuffle_bytes
     return ProfileRow(

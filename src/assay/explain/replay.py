@@ -100,7 +100,9 @@ def _maps_read_local_disks(job: Job) -> bool:
     return 0 < counted.get("TOTAL_LAUNCHED_MAPS", 0) <= counted.get("DATA_LOCAL_MAPS", 0)
 
 
-def _end_s(task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool) -> float:
+def _end_s(
+    task: Task, begin_s: float, shrunk: _ShrunkWork, maps_end: tuple[float, float], *, local_disks: bool
+) -> float:
     """Return when an attempt that begins at ``begin_s`` ends. ``maps_end``: when the last map ended, and does now."""
     now_s, (maps_end_s, maps_now_s) = begin_s, maps_end
     for phase in task_phases(task):

@@ -210,7 +210,9 @@ def kinds_table(detail: RunDetail) -> TextTable:
 
 
 def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
-    stragglers = sorted(((straggler, kind) for kind in kinds for straggler in kind.stragglers), key=lambda pair: -pair[0].ratio)
+    stragglers = sorted(
+        ((straggler, kind) for kind in kinds for straggler in kind.stragglers), key=lambda pair: -pair[0].ratio
+    )
     for straggler, kind in stragglers[:_STRAGGLERS_MAX]:
         name = _short(straggler.attempt_id) or f"a {kind.kind}"
         where = f" on {straggler.node}" if straggler.node else ""

@@ -152,7 +152,11 @@ def _reason(kind: Kind, observed: float, expected: float, quantity: str, repetit
         busiest = f"the busiest node did {observed:.2f} times the mean node's share"
         return f"{metric_text(quantity, observed)[0]}: {busiest}, {expected:.2f} times in the middle of {where}"
     by = "a model of all factors" if modelled else f"the median of {repetitions} repetitions"
-    times = f"{expected / observed:.2f} times as fast" if observed < expected else f"{observed / expected:.2f} times as long"
+    times = (
+        f"{expected / observed:.2f} times as fast"
+        if observed < expected
+        else f"{observed / expected:.2f} times as long"
+    )
     return f"{observed:,.0f} s: {times} as {by} says ({expected:,.0f} s)"
 
 
