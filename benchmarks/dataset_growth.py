@@ -22,7 +22,7 @@ import duckdb
 from assay.engines.spark.datasets import picked
 from assay.repository import Repository
 from assay.repository.dataset import DESCRIPTION, LocalStore, described, export_dataset, picked_table
-from assay.statistics.run_table import OWN_VALUES
+from assay.statistics.run_table import BASE_VALUES
 
 
 def grown(source: Path, target: Path, times: int) -> int:
@@ -44,13 +44,13 @@ def grown(source: Path, target: Path, times: int) -> int:
 
 def by_duckdb(dataset: Path, scratch: Path) -> int:
     """Do in one process what Spark's program does, and read the result as it is read."""
-    figures = ", ".join(f"figures['{name}'] AS figure_{n}" for n, name in enumerate(OWN_VALUES))
+    figures = ", ".join(f"figures['{name}'] AS figure_{n}" for n, name in enumerate(BASE_VALUES))
     files = f"read_parquet('{dataset}/runs/**/*.parquet', hive_partitioning = true)"
     first = "QUALIFY bundle = min(bundle) OVER (PARTITION BY run_id)"
     with duckdb.connect(config={"temp_directory": str(scratch)}) as opened:
         picking = f"SELECT run_id, place, facts, {figures} FROM {files} {first}"
         opened.execute(f"COPY ({picking}) TO '{scratch}/picked.parquet' (FORMAT parquet)")
-    return len(picked_table(scratch, described((dataset / DESCRIPTION).read_bytes()), OWN_VALUES))
+    return len(picked_table(scratch, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES))
 
 
 class Clock:
@@ -87,8 +87,8 @@ def main() -> None:
             clock = Clock()
             assert by_duckdb(dataset, aside) == runs
             by_one, clock = str(clock), Clock()
-            with picked(str(dataset), chosen.on, {}, OWN_VALUES, lambda _: None) as folder:
-                assert len(picked_table(folder, described((dataset / DESCRIPTION).read_bytes()), OWN_VALUES)) == runs
+            with picked(str(dataset), chosen.on, {}, BASE_VALUES, lambda _: None) as folder:
+                assert len(picked_table(folder, described((dataset / DESCRIPTION).read_bytes()), BASE_VALUES)) == runs
             print(f"{times:>5} {runs:>9}  {by_one} {clock}  {os.getloadavg()[0]:>4.0f}", flush=True)
             shutil.rmtree(dataset)
 

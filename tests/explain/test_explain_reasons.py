@@ -89,8 +89,9 @@ def test_another_amount_beside_an_equal_one_is_not_called_other_work() -> None:
     """Faster disks write more back before a run ends, a faster CPU takes fewer seconds: the work was the same."""
     said = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 900e6, "cpu_s": 98.0})
     assert said == (
-        "Similar amounts: 98.0 s of the tasks' CPU time instead of 100.0 s. Different amounts: 900 MB to and from disks "
-        "instead of 666 MB. Caches or a different processor can explain that."
+        "Similar amounts: 98.0 s of the tasks' CPU time instead of 100.0 s. "
+        "Different amounts: 900 MB to and from disks instead of 666 MB. "
+        "Caches or a different processor can explain that."
     )
     both = _work({"disk_moved_bytes": 666e6, "cpu_s": 100.0}, {"disk_moved_bytes": 999e6, "cpu_s": 150.0})
     assert both.startswith("The amounts of work differ: 999 MB")

@@ -50,7 +50,7 @@ from assay.statistics import (
     means_by,
     offsets_in,
     usable,
-    warm_beside_cold,
+    warm_among_cold,
 )
 from assay.statistics.random_effects import over_units
 from assay.statistics.sessions import Imbalance, SessionSpread
@@ -228,7 +228,7 @@ def study_of(table: RunTable, rate_of: RateOf | None = None, spread: SessionSpre
     table = with_compression(table)
     made = np.array([*(is_preparation(level) for level in table.columns["workload"].levels), False])
     good = usable(table) & ~made[table.columns["workload"].codes]
-    good &= ~warm_beside_cold(table, groups_by(table, [n for n in table.factors if n != "layout"]), good)
+    good &= ~warm_among_cold(table, groups_by(table, [n for n in table.factors if n != "layout"]), good)
     rows = np.flatnonzero(good)
     every = groups_by(table, table.factors)
     present, ids = np.unique(every.of_row[rows], return_inverse=True)

@@ -50,7 +50,7 @@ from assay.statistics import (
     satterthwaite,
     two_sided_p,
     usable,
-    warm_beside_cold,
+    warm_among_cold,
 )
 from assay.statistics.sessions import (
     Imbalance,
@@ -176,7 +176,7 @@ def match(
     good = usable(table)
     why = np.where(good, COUNTED, INVALID).astype(np.int8)
     why[has_level(table, "status", RunStatus.FAILED.value)] = FAILED
-    why[warm_beside_cold(table, groups, good & (column.codes != ABSENT))] = WARM
+    why[warm_among_cold(table, groups, good & (column.codes != ABSENT))] = WARM
     keep = np.flatnonzero((why == COUNTED) & (column.codes != ABSENT))
     small = column.codes[keep].astype(np.int16 if len(column.levels) < 2**15 else np.int32)
     positions = keep[np.argsort(small, kind="stable")]

@@ -24,7 +24,7 @@ from assay.statistics import (
     means_by,
     require_factor,
     usable,
-    warm_beside_cold,
+    warm_among_cold,
 )
 
 AVERAGE = "average"
@@ -66,7 +66,7 @@ def _averages(table: RunTable, factor: str) -> dict[tuple[str, str], dict[str, _
         raise SpecificationError(f"{factor} is never averaged over, so it can't be compared this way")
     others = groups_by(table, [name for name in table.factors if name != factor])
     keep = usable(table) & (column.codes != ABSENT)
-    keep &= ~warm_beside_cold(table, others, keep)
+    keep &= ~warm_among_cold(table, others, keep)
     rows = np.flatnonzero(keep)
     names = [name for name in ("origin", "lab_scale", "workload") if name in table.columns]
     groups, levels = groups_by(table, names), len(column.levels) + 1

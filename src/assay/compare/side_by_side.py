@@ -31,7 +31,7 @@ from assay.statistics import (
     level_of,
     table_of,
     usable,
-    warm_beside_cold,
+    warm_among_cold,
 )
 
 SIDES_MIN, SIDES_MAX = 2, 6
@@ -113,7 +113,7 @@ def _counted(sides: Sequence[Sequence[Run]]) -> list[list[Run]]:
     every = table_of([run for side in sides for run in side])
     good = usable(every)
     alone = np.repeat([len(side) == 1 for side in sides], [len(side) for side in sides])
-    keep = good & (alone | ~warm_beside_cold(every, groups_by(every, ()), good))
+    keep = good & (alone | ~warm_among_cold(every, groups_by(every, ()), good))
     ends = np.cumsum([len(side) for side in sides])[:-1]
     return [list(compress(side, kept)) for side, kept in zip(sides, np.split(keep, ends), strict=True)]
 

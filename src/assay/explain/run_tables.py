@@ -216,7 +216,8 @@ def _straggler_lines(kinds: Sequence[KindSummary]) -> Iterator[str]:
     for straggler, kind in stragglers[:_STRAGGLERS_MAX]:
         name = _short(straggler.attempt_id) or f"a {kind.kind}"
         where = f" on {straggler.node}" if straggler.node else ""
-        yield f"slow: {name}{where} took {format_duration(straggler.duration_s)}, {straggler.ratio:.1f} times its kind's median"
+        duration = format_duration(straggler.duration_s)
+        yield f"slow: {name}{where} took {duration}, {straggler.ratio:.1f} times its kind's median"
     if len(stragglers) > _STRAGGLERS_MAX:
         yield f"and {len(stragglers) - _STRAGGLERS_MAX} more slow ones: --tasks lists all attempts"
 

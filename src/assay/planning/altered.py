@@ -52,15 +52,15 @@ _OF_CLUSTER = f"{', '.join(CLUSTER_WORDS)}, worker.cores, worker.memory, worker.
 
 def parse_changes(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
     """Return ``NAME=VALUE`` texts as pairs. Raises SpecificationError for what has another form, or is set twice."""
-    found: dict[str, str] = {}
+    changes: dict[str, str] = {}
     for text in texts:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
             raise SpecificationError(f"{text[:80]!r} is not NAME=VALUE", where=where, hint="such as layout=SS2")
-        if name in found:
+        if name in changes:
             raise SpecificationError(f"{name} is set twice", where=where)
-        found[name] = value
-    return tuple(found.items())
+        changes[name] = value
+    return tuple(changes.items())
 
 
 def parse_question(texts: Sequence[str], where: str = "--set") -> tuple[Change, ...]:
@@ -77,7 +77,7 @@ def altered(plan: Plan, levels: Mapping[str, str], workload: str, changes: Seque
 
     Raises SpecificationError, in words, for what can't be set or can't be.
     """
-    spec = next((one for one in plan.workloads if one.key == workload), None)
+    spec = next((entry for entry in plan.workloads if entry.key == workload), None)
     if spec is None:
         raise SpecificationError(f"the plan {plan.name} has no workload {workload!r}", where=f"plan {plan.name}")
     cluster = plan.cluster
@@ -108,9 +108,9 @@ def only_run(plan: Plan) -> PlannedRun:
 
 
 def _parameters(content: dict[str, Value]) -> dict[str, Any]:
-    found = content.setdefault("parameters", {})
-    assert isinstance(found, dict)
-    return found
+    parameters = content.setdefault("parameters", {})
+    assert isinstance(parameters, dict)
+    return parameters
 
 
 def _options(content: dict[str, Value]) -> dict[str, Any]:
@@ -154,9 +154,9 @@ def _set_option(options: dict[str, Any], name: str, value: str) -> None:
 
 def _set(content: dict[str, Value], name: str, value: str, spec: WorkloadSpec) -> None:
     key, _, option = name.partition(".")
-    own = option if key in (spec.key, spec.name) else name
-    if own in varied_options(spec.name):
-        _set_option(_options(content), own, value)
+    option_key = option if key in (spec.key, spec.name) else name
+    if option_key in varied_options(spec.name):
+        _set_option(_options(content), option_key, value)
     elif name == LAYOUT_FACTOR:
         content["layout"] = value
     else:
@@ -201,10 +201,10 @@ def _whole(text: str) -> int:
 
 
 def _positive(parse: Callable[[str], float], text: str) -> float:
-    found = parse(text)
-    if not 0 < found < float("inf"):
+    number = parse(text)
+    if not 0 < number < float("inf"):
         raise ValueError(f"{text[:20]!r} must be more than 0, and finite")
-    return found
+    return number
 
 
 def _with_workers(cluster: Cluster, count: int) -> Cluster:
@@ -250,15 +250,15 @@ def _with_key(kind: NodeType, key: str, value: str) -> NodeType:
 
 
 def _with_device_key(kind: NodeType, group: str, key: str, value: str) -> tuple[Device, ...]:
-    own = [device for device in kind.devices if re.fullmatch(rf"{re.escape(group)}[0-9]+", device.name)]
-    if not own:
+    devices = [device for device in kind.devices if re.fullmatch(rf"{re.escape(group)}[0-9]+", device.name)]
+    if not devices:
         groups = dict.fromkeys(device.name.rstrip("0123456789") for device in kind.devices)
         raise ValueError(f"node type {kind.name}: {unknown('device', group, list(groups))}")
-    others = [device for device in kind.devices if device not in own]
+    others = [device for device in kind.devices if device not in devices]
     if key == "count":
-        made = [replace(own[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
+        made = [replace(devices[0], name=f"{group}{number}") for number in range(1, _whole(value) + 1)]
         return (*others, *made)
-    return (*others, *(_with_value(device, key, value) for device in own))
+    return (*others, *(_with_value(device, key, value) for device in devices))
 
 
 def _with_value(device: Device, key: str, value: str) -> Device:

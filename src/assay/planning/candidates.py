@@ -80,10 +80,10 @@ class Machine:
     @property
     def kinds(self) -> dict[str, int]:
         """Device kind to how many of it there are."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for device in self.devices:
-            found[str(device.kind)] = found.get(str(device.kind), 0) + 1
-        return found
+            counts[str(device.kind)] = counts.get(str(device.kind), 0) + 1
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,18 @@ class Candidates:
 
     def label(self, row: int) -> str:
         """Return what tells a row from the others in words: what the catalogue leaves no choice of is left out."""
-        own, catalogue = self.machines[self.machine[row]], self.catalogue
+        machine, catalogue = self.machines[self.machine[row]], self.catalogue
         parts = [
-            f"{self.workers[row]} × {own.option.name}" if len(catalogue.workers) > 1 else f"{self.workers[row]} workers"
+            f"{self.workers[row]} × {machine.option.name}"
+            if len(catalogue.workers) > 1
+            else f"{self.workers[row]} workers"
         ]
-        if len(own.option.memories_bytes) > 1:
-            parts.append(format_bytes(own.memory_bytes))
-        parts.append(own.layout.name)
-        if len(own.option.networks) > 1:
-            parts.append(own.network)
-        if len(own.option.containers) > 1:
+        if len(machine.option.memories_bytes) > 1:
+            parts.append(format_bytes(machine.memory_bytes))
+        parts.append(machine.layout.name)
+        if len(machine.option.networks) > 1:
+            parts.append(machine.network)
+        if len(machine.option.containers) > 1:
             parts.append(f"{self.containers[row]} containers")
         if self.codecs[self.codec[row]]:
             parts.append(self.codecs[self.codec[row]])
@@ -121,18 +123,18 @@ class Candidates:
 
     def levels(self, row: int) -> dict[str, str]:
         """Return everything that was chosen, by name."""
-        own = self.machines[self.machine[row]]
-        found = {
-            "worker": own.option.name,
+        machine = self.machines[self.machine[row]]
+        assignment = {
+            "worker": machine.option.name,
             "workers": str(self.workers[row]),
-            "layout": own.layout.name,
-            "network": own.network,
-            "nic": format_bit_rate(own.option.networks[own.network]),
-            "memory": format_bytes(own.memory_bytes),
+            "layout": machine.layout.name,
+            "network": machine.network,
+            "nic": format_bit_rate(machine.option.networks[machine.network]),
+            "memory": format_bytes(machine.memory_bytes),
             "containers": str(self.containers[row]),
-            "devices": " + ".join(f"{count} {kind}" for kind, count in sorted(own.kinds.items())),
+            "devices": " + ".join(f"{count} {kind}" for kind, count in sorted(machine.kinds.items())),
         }
-        return found | ({COMPRESSION: self.codecs[self.codec[row]]} if self.codecs[self.codec[row]] else {})
+        return assignment | ({COMPRESSION: self.codecs[self.codec[row]]} if self.codecs[self.codec[row]] else {})
 
 
 def candidates(catalogue: HardwareCatalogue) -> Candidates:
@@ -158,47 +160,53 @@ def candidates(catalogue: HardwareCatalogue) -> Candidates:
 
 def _containers(machine: Machine, catalogue: HardwareCatalogue) -> tuple[int, ...]:
     option = machine.option
-    each = max(int(catalogue.parameters.get(name, HADOOP[name])) for name in (MAP_MEMORY, REDUCE_MEMORY))
-    most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (each * _MIB)))
+    memory_bytes = max(int(catalogue.parameters.get(name, HADOOP[name])) for name in (MAP_MEMORY, REDUCE_MEMORY))
+    most = max(2, int((machine.memory_bytes - _LEFT_BYTES) // (memory_bytes * _MIB)))
     return option.containers or (min(option.cores, most),)
 
 
 def _machines(option: WorkerOption) -> list[Machine]:
-    found = []
+    machines = []
     for devices, layout in _storages(option):
         for memory in option.memories_bytes:
-            found += [Machine(option, memory, network, devices, layout) for network in option.networks]
-    return found
+            machines += [Machine(option, memory, network, devices, layout) for network in option.networks]
+    return machines
 
 
 def _storages(option: WorkerOption) -> list[tuple[tuple[Device, ...], Layout]]:
     """Return the devices of a worker with the layout on them, every way."""
     if option.layouts:
-        every = {one.name: one for device in option.devices for one in numbered(device, device.counts[-1])}
+        every = {
+            device_of_kind.name: device_of_kind
+            for device in option.devices
+            for device_of_kind in numbered(device, device.counts[-1])
+        }
         return [(tuple(every[name] for name in layout.devices()), layout) for layout in option.layouts]
-    found = []
+    storages = []
     for counts in itertools.product(*(device.counts for device in option.devices)):
-        own = [(one, count) for one, count in zip(option.devices, counts, strict=True) if count]
-        devices = tuple(device for one, count in own for device in numbered(one, count))
-        found += [(devices, layout) for layout in _layouts(own, devices)]
-    return found
+        chosen = [
+            (device_of_kind, count) for device_of_kind, count in zip(option.devices, counts, strict=True) if count
+        ]
+        devices = tuple(device for device_of_kind, count in chosen for device in numbered(device_of_kind, count))
+        storages += [(devices, layout) for layout in _layouts(chosen, devices)]
+    return storages
 
 
-def _layouts(own: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
+def _layouts(chosen: Sequence[tuple[DeviceOption, int]], devices: Sequence[Device]) -> list[Layout]:
     """Return all on all devices, and beside that, where there are both, HDFS on hard disks and the rest on flash."""
     if not devices:
         return []
     every = tuple(Directories(device.name) for device in devices)
     hard = tuple(Directories(device.name) for device in devices if device.kind is DeviceKind.HDD)
     flash = tuple(Directories(device.name) for device in devices if device.kind is not DeviceKind.HDD)
-    shared = Layout(_name(own, "HY"), every, every)
-    return [shared, Layout(_name(own, "HS"), hard, flash)] if hard and flash else [shared]
+    shared = Layout(_name(chosen, "HY"), every, every)
+    return [shared, Layout(_name(chosen, "HS"), hard, flash)] if hard and flash else [shared]
 
 
-def _name(own: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
+def _name(chosen: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
     """Return ALOJA's code where it says exactly this; else the devices, and ``shared`` where all hold everything."""
-    kinds = [one.device.kind for one, _ in own]
-    counts = {one.device.kind: count for one, count in own}
+    kinds = [option.device.kind for option, _ in chosen]
+    counts = {option.device.kind: count for option, count in chosen}
     hdd, ssd, nvme = (counts.get(kind, 0) for kind in (DeviceKind.HDD, DeviceKind.SSD, DeviceKind.NVME))
     if len(set(kinds)) == len(kinds):
         if not ssd and not nvme:
@@ -209,14 +217,14 @@ def _name(own: Sequence[tuple[DeviceOption, int]], mixed: str) -> str:
             return f"{mixed}{hdd}"
         if kinds == [DeviceKind.NVME] and nvme == 1:
             return "NVE"
-    listed = "-".join(f"{count}{one.group}" for one, count in own)
+    listed = "-".join(f"{count}{option.group}" for option, count in chosen)
     both = DeviceKind.HDD in kinds and len(set(kinds)) > 1
     return f"{listed}-shared" if both and mixed == "HY" else listed
 
 
-def cluster_of(found: Candidates, row: int) -> Cluster:
+def cluster_of(candidates: Candidates, row: int) -> Cluster:
     """Return the cluster of a row. Its hosts have no addresses: nothing is ever run there."""
-    machine = found.machines[found.machine[row]]
+    machine = candidates.machines[candidates.machine[row]]
     option = machine.option
     nic = Nic(option.networks[machine.network])
     kind = NodeType(
@@ -224,28 +232,28 @@ def cluster_of(found: Candidates, row: int) -> Cluster:
     )
     head = NodeType("master", option.cores, machine.memory_bytes, (), nic)
     masters = tuple(
-        Node(f"master{number}", head, frozenset({Role.MASTER})) for number in range(1, found.catalogue.masters + 1)
+        Node(f"master{number}", head, frozenset({Role.MASTER})) for number in range(1, candidates.catalogue.masters + 1)
     )
-    names = (f"{option.name}{number}" for number in range(1, int(found.workers[row]) + 1))
+    names = (f"{option.name}{number}" for number in range(1, int(candidates.workers[row]) + 1))
     workers = tuple(Node(name, kind, frozenset({Role.WORKER})) for name in names)
-    return Cluster(found.catalogue.name, Placement.SSH, (*masters, *workers))
+    return Cluster(candidates.catalogue.name, Placement.SSH, (*masters, *workers))
 
 
-def plan_for(found: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
+def plan_for(candidates: Candidates, row: int, workload: Mapping[str, Mapping[str, str]]) -> Plan:
     """Return the plan of one workload (``{name: options}``) on the cluster of a row.
 
     Raises SpecificationError, in words, for what can't be.
     """
-    layout = found.machines[found.machine[row]].layout
+    layout = candidates.machines[candidates.machine[row]].layout
     content: dict[str, Value] = {
-        "plan": found.catalogue.name,
+        "plan": candidates.catalogue.name,
         "cluster": "catalogue",
         "layout": layout.name,
-        "parameters": {**HADOOP, **found.catalogue.parameters, CONTAINERS: str(found.containers[row])},
+        "parameters": {**HADOOP, **candidates.catalogue.parameters, CONTAINERS: str(candidates.containers[row])},
         "workloads": [{name: dict(options) for name, options in workload.items()}],
         "repetitions": "1",
     }
-    codec = found.codecs[found.codec[row]]
+    codec = candidates.codecs[candidates.codec[row]]
     parameters = content["parameters"]
     assert isinstance(parameters, dict)
     if codec:
@@ -258,4 +266,4 @@ def plan_for(found: Candidates, row: int, workload: Mapping[str, Mapping[str, st
                 **({"policy": str(layout.policy)} if layout.policy else {}),
             }
         }
-    return made_plan(content, cluster_of(found, row), "", {"hadoop": all_rules()["hadoop"]})
+    return made_plan(content, cluster_of(candidates, row), "", {"hadoop": all_rules()["hadoop"]})

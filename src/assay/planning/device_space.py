@@ -85,7 +85,7 @@ class Claims:
 
 def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
     """Return how full the devices of a worker get that is in use by all of ``claims``, as the first one is."""
-    found: list[Filled] = []
+    devices_filled: list[Filled] = []
     for device, capacity_bytes in capacities.items():
         kept: dict[str, float] = {}
         for claim in claims.kept:
@@ -94,8 +94,8 @@ def filled(claims: Claims, capacities: Mapping[str, float]) -> list[Filled]:
         most = max(claims.passing, key=lambda claim: claim.on(device), default=None)
         passing_bytes = most.on(device) if most else 0.0
         what = f"{most.what} on {most.file_system}" if most and passing_bytes else ""
-        found.append(Filled(device, capacity_bytes, kept, passing_bytes, what))
-    return found
+        devices_filled.append(Filled(device, capacity_bytes, kept, passing_bytes, what))
+    return devices_filled
 
 
 def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None:
@@ -105,10 +105,10 @@ def shortage(claims: Claims, capacities: Mapping[str, float]) -> Shortage | None
     condition). What does not fit even alone is left out: that shows in its first run, not after hours.
     """
     parts = [(claim, part) for claim in (*claims.kept, *claims.passing) for part in claim.hdfs if part.bytes > 0]
-    places = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
-    if places:
-        places[frozenset().union(*(devices for devices, _ in places)), max(count for _, count in places)] = None
-    for devices, workers in sorted(places, key=lambda place: (len(place[0]), place[1])):
+    targets = dict.fromkeys((frozenset(part.directories), claim.workers) for claim, part in parts)
+    if targets:
+        targets[frozenset().union(*(devices for devices, _ in targets)), max(count for _, count in targets)] = None
+    for devices, workers in sorted(targets, key=lambda target: (len(target[0]), target[1])):
         kept = [_inside(claim, devices, workers) for claim in claims.kept]
         passing = max((_inside(claim, devices, workers) for claim in claims.passing), default=0.0)
         needed_bytes = sum(kept) + passing
@@ -144,9 +144,9 @@ def _total(claim: Claim) -> float:
 
 def _kept_claims(run: PlannedRun, plan: Plan) -> Iterator[tuple[tuple[str, str], Claim]]:
     layout, workers = run.configuration.layout, _workers(run, plan)
-    for one in kept_by(run, plan):
-        hdfs = _hdfs(layout, plan, one.data_bytes, one.copies)
-        yield one.key, Claim(f"{one.name}'s data", one.key[0], workers, hdfs)
+    for stored in kept_by(run, plan):
+        hdfs = _hdfs(layout, plan, stored.data_bytes, stored.copies)
+        yield stored.key, Claim(f"{stored.name}'s data", stored.key[0], workers, hdfs)
 
 
 def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
@@ -165,11 +165,11 @@ def _passing_claims(run: PlannedRun, plan: Plan) -> Iterator[Claim]:
     shuffled_bytes = rules.intermediate_bytes(data_bytes * flow.shuffled, data_bytes * moved.shuffled)
     if output or shuffled_bytes:
         yield Claim(run.workload.key, where, workers, hdfs, Part(_counts(layout.intermediate), shuffled_bytes))
-    for one in stays:
-        if one.is_sorted:
+    for kept_output in stays:
+        if kept_output.is_sorted:
             what = f"making the input of {run.workload.key}"
             # Hadoop sorts it, or whichever engine is provided.
-            sorting = plan.rules.intermediate_bytes(one.data_bytes, one.data_bytes)
+            sorting = plan.rules.intermediate_bytes(kept_output.data_bytes, kept_output.data_bytes)
             yield Claim(what, where, workers, (), Part(_counts(layout.intermediate), sorting))
 
 
@@ -183,8 +183,8 @@ def _counts(directories: Iterable[Directories]) -> dict[str, int]:
 
 def _hdfs(layout: Layout, plan: Plan, data_bytes: float, copies: int) -> tuple[Part, ...]:
     """Return where storage puts the copies."""
-    found = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
-    return tuple(Part(_counts(directories), data_bytes * count) for directories, count in found)
+    shares = plan.rules.spread(layout, plan.cluster.workers[0].type, copies)
+    return tuple(Part(_counts(directories), data_bytes * count) for directories, count in shares)
 
 
 def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
@@ -199,23 +199,23 @@ def refusal(plan: Plan, left: Iterable[PlannedRun]) -> str | None:
     claims = claims_of(plan, runs)
     if len({run.repetition for run in runs}) < 2:
         claims = Claims(claims.kept, ())
-    found = shortage(claims, _capacities(plan.cluster, largest=True))
-    if found is None:
+    missing = shortage(claims, _capacities(plan.cluster, largest=True))
+    if missing is None:
         return None
     return (
-        f"the plan does not fit on its devices: there are {format_bytes(found.capacity_bytes)} on "
-        f"{_listed(found.devices)} of {found.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
-        f"layouts keep there take {format_bytes(found.needed_bytes)}, all copies and the largest output included"
+        f"the plan does not fit on its devices: there are {format_bytes(missing.capacity_bytes)} on "
+        f"{_listed(missing.devices)} of {missing.workers} workers{_at_scale(plan.cluster)}, and the inputs that its "
+        f"layouts keep there take {format_bytes(missing.needed_bytes)}, all copies and the largest output included"
     )
 
 
 def warnings(plan: Plan, runs: Iterable[PlannedRun]) -> list[str]:
     """Return for each device that gets full, in words, by how much and from what."""
-    found = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
+    nearly_full = filled(claims_of(plan, runs), _capacities(plan.cluster, largest=False))
     alike: dict[str, list[str]] = {}
-    for one in found:
-        if one.needed_bytes > one.capacity_bytes * FULL_SHARE:
-            alike.setdefault(_needs(one, plan.cluster), []).append(one.device)
+    for device in nearly_full:
+        if device.needed_bytes > device.capacity_bytes * FULL_SHARE:
+            alike.setdefault(_needs(device, plan.cluster), []).append(device.device)
     lines = [f"no room: {_listed(devices)} of a worker {words}" for words, devices in alike.items()]
     return [*lines, f"what helps: {remedy(plan.cluster)}"] if lines else []
 
@@ -233,14 +233,16 @@ def remedy(cluster: Cluster) -> str:
     )
 
 
-def _needs(one: Filled, cluster: Cluster) -> str:
-    kept = sum(one.kept_bytes.values())
-    largest = sorted(one.kept_bytes.items(), key=lambda item: -item[1])
-    each = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
+def _needs(device: Filled, cluster: Cluster) -> str:
+    kept = sum(device.kept_bytes.values())
+    largest = sorted(device.kept_bytes.items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in largest[:_LISTED_MAX])
     more = f", {len(largest) - _LISTED_MAX} more" if len(largest) > _LISTED_MAX else ""
-    stay = f"inputs that stay take {format_bytes(kept)} ({each}{more})" if kept else "no inputs stay"
-    passing = f", {one.passing} up to {format_bytes(one.passing_bytes)} more while it runs" if one.passing else ""
-    needed, has = format_bytes(one.needed_bytes), format_bytes(one.capacity_bytes)
+    stay = f"inputs that stay take {format_bytes(kept)} ({parts}{more})" if kept else "no inputs stay"
+    passing = (
+        f", {device.passing} up to {format_bytes(device.passing_bytes)} more while it runs" if device.passing else ""
+    )
+    needed, has = format_bytes(device.needed_bytes), format_bytes(device.capacity_bytes)
     return f"would have to hold {needed} and has {has}{_at_scale(cluster)}: {stay}{passing}"
 
 
@@ -255,10 +257,10 @@ def _listed(devices: Sequence[str]) -> str:
 
 def _capacities(cluster: Cluster, *, largest: bool) -> dict[str, float]:
     """Return device name to capacity after the lab's scale: the smallest, or largest, of any worker."""
-    found: dict[str, float] = {}
+    capacities: dict[str, float] = {}
     for node in cluster.workers:
         for device in node.type.devices:
             here = device.capacity_bytes * cluster.scale
-            other = found.get(device.name, here)
-            found[device.name] = max(here, other) if largest else min(here, other)
-    return found
+            other = capacities.get(device.name, here)
+            capacities[device.name] = max(here, other) if largest else min(here, other)
+    return capacities

@@ -49,7 +49,7 @@ class Overheads:
     begin_s: float | None = None
     """From connecting to the first run; None where no campaign on the cluster has told it."""
 
-    def beside_job_s(self, planned: PlannedRun) -> float:
+    def around_job_s(self, planned: PlannedRun) -> float:
         """Return what a run of this workload takes in addition to the job: caches, checks, record."""
         workload = workloads()[planned.workload.name]
         check_s = JOB_START_S if workload.check_program(None) else 0.0
@@ -162,7 +162,7 @@ def inputs_s(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> 
     """Return for each run, in order, how long the making of the inputs should take that are not there by then."""
     listed = list(runs)
     made = newly_made(listed, plan, there)
-    return [sum(_making_s(one, run, plan) for one in new) for run, new in zip(listed, made, strict=True)]
+    return [sum(_making_s(input_, run, plan) for input_ in new) for run, new in zip(listed, made, strict=True)]
 
 
 def _making_s(kept: Kept, planned: PlannedRun, plan: Plan) -> float:
@@ -184,7 +184,7 @@ def expected_s(
     planned: PlannedRun, plan: Plan, history: Sequence[Run], overheads: Overheads = MEASURED_NOWHERE
 ) -> float:
     """Return the expected wall time of one run, its overhead included, in seconds; a restart is not."""
-    return expected(planned, plan, history).duration_s + overheads.beside_job_s(planned)
+    return expected(planned, plan, history).duration_s + overheads.around_job_s(planned)
 
 
 def remaining_s(
@@ -211,9 +211,9 @@ def time_limit(planned: PlannedRun, plan: Plan, history: Sequence[Run]) -> TimeL
     """Return how long a run may take: what the plan says, else a generous multiple of what like runs took; less where
     it would be hopeless by then.
     """
-    found = _time_limit(planned, plan, history)
-    if planned.at_most_s is None or planned.at_most_s >= found.seconds:
-        return found
+    limit = _time_limit(planned, plan, history)
+    if planned.at_most_s is None or planned.at_most_s >= limit.seconds:
+        return limit
     return TimeLimit(planned.at_most_s, "hopeless beside the fastest run so far")
 
 

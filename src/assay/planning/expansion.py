@@ -40,23 +40,25 @@ def expand(plan: Plan) -> list[Configuration]:
 def _combinations(plan: Plan) -> Iterator[dict[str, str]]:
     """Yield a level for each factor; with ``only`` those that it names."""
     names = [factor.name for factor in plan.factors]
-    if plan.only and all(set(names) <= one.keys() for one in plan.only):
-        named = dict.fromkeys(tuple(one[name] for name in names) for one in plan.only)
-        yield from (dict(zip(names, one, strict=True)) for one in named)
+    if plan.only and all(set(names) <= chosen.keys() for chosen in plan.only):
+        named = dict.fromkeys(tuple(chosen[name] for name in names) for chosen in plan.only)
+        yield from (dict(zip(names, chosen, strict=True)) for chosen in named)
         return
-    asked = [{name: level for name, level in one.items() if name in names} for one in plan.only]
+    asked = [{name: level for name, level in chosen.items() if name in names} for chosen in plan.only]
     for combination in itertools.product(*(factor.levels for factor in plan.factors)):
         levels = dict(zip(names, combination, strict=True))
-        if not asked or any(one.items() <= levels.items() for one in asked):
+        if not asked or any(chosen.items() <= levels.items() for chosen in asked):
             yield levels
 
 
 def configured(levels: Mapping[str, str], layout: Layout, settings: Mapping[str, str], rules: Rules) -> Configuration:
     """Return the configuration in which ``settings`` hold, with the engine's words resolved into its parameters."""
-    own = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
+    parameters = {name: value for name, value in settings.items() if name not in (NETWORK_FACTOR, WORKERS_FACTOR)}
     workers = int(settings[WORKERS_FACTOR]) if WORKERS_FACTOR in settings else None
     engine = levels.get(ENGINE_FACTOR, "")
-    return Configuration(dict(levels), layout, rules.parameters(own), settings.get(NETWORK_FACTOR), workers, engine)
+    return Configuration(
+        dict(levels), layout, rules.parameters(parameters), settings.get(NETWORK_FACTOR), workers, engine
+    )
 
 
 def _settings(factor: Factor, level: str, plan: Plan) -> dict[str, str]:
@@ -76,8 +78,10 @@ def workload_option(factor: str, planned: Iterable[WorkloadSpec]) -> tuple[Workl
     begins with the same word stays an engine parameter, because the option has to be one of that workload's.
     """
     key, _, option = factor.partition(".")
-    return next(((one, option) for one in planned if one.key == key and _takes(one.name, option)), None)
+    return next(
+        ((workload, option) for workload in planned if workload.key == key and _takes(workload.name, option)), None
+    )
 
 
 def _takes(workload: str, option: str) -> bool:
-    return option in _OF_ALL or any(own.name == option for own in workloads()[workload].options)
+    return option in _OF_ALL or any(declared.name == option for declared in workloads()[workload].options)

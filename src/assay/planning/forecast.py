@@ -89,8 +89,8 @@ def with_warnings(plan: Plan, todo: S, history: Sequence[Run], *, refuse: bool) 
 
     With ``refuse``, raises :class:`SpecificationError` where a call that makes all that is left can't but fail.
     """
-    told = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
-    lines = list(dict.fromkeys(line for lines in told for line in lines))
+    texts = [plan.rules_of(run.configuration).warnings(run.configuration.parameters, plan.cluster) for run in todo.runs]
+    lines = list(dict.fromkeys(line for lines in texts for line in lines))
     left = [planned for planned, _ in todo.left]
     if left:
         why = device_space.refusal(plan, left)
@@ -113,21 +113,21 @@ def _done(todo: Schedule, history: Sequence[Run]) -> set[tuple[str, str, int]]:
 
 def rows(plan: Plan, todo: Schedule, history: Sequence[Run], now_unix_s: float) -> list[Row]:
     """Return the runs that this call should make, in order: up to where it is to stop, as far as one can tell."""
-    found: list[Row] = []
+    rows_: list[Row] = []
     after_s = around_s(plan, todo.overheads)
     known: dict[tuple[str, str], tuple[float, str, TimeLimit]] = {}
     left = [run for run, _ in todo.left]
     before = zip(restarts(left, plan), inputs_s(left, plan, todo.inputs_there), strict=True)
     for (planned, number), (restart, input_s) in zip(todo.left, before, strict=True):
-        if todo.stop and todo.stop.reached(len(found), now_unix_s + after_s):
+        if todo.stop and todo.stop.reached(len(rows_), now_unix_s + after_s):
             break
         if planned.key[:2] not in known:
             job = expected(planned, plan, history)
             known[planned.key[:2]] = (job.duration_s, job.basis, time_limit(planned, plan, history))
         job_s, basis, limit = known[planned.key[:2]]
-        beside_s = todo.overheads.beside_job_s(planned)
-        took_s = input_s + job_s + beside_s + (todo.overheads.restart_s if restart else 0.0)
+        overhead_s = todo.overheads.around_job_s(planned)
+        took_s = input_s + job_s + overhead_s + (todo.overheads.restart_s if restart else 0.0)
         if_needed = plan.until is not None and planned.repetition > plan.repetitions
-        found.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed, input_s))
+        rows_.append(Row(planned, number, restart, after_s, took_s, basis, limit, if_needed, input_s))
         after_s += took_s
-    return found
+    return rows_

@@ -33,14 +33,14 @@ _LONGEST = 40
 _RANGE = re.compile(r"([0-9]{1,5})\s*(?:-|to)\s*([0-9]{1,5})(?:\s+by\s+([1-9][0-9]{0,4}))?")
 
 
-def _several(value: object, one: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
+def _several(value: object, parse: Callable[[str], list[int]], what: str) -> tuple[int, ...]:
     texts = [text_of(item) for item in value] if isinstance(value, list) else [text_of(value)]
-    found = [number for text in texts for number in one(text.strip())]
-    if len(set(found)) != len(found):
+    numbers = [number for text in texts for number in parse(text.strip())]
+    if len(set(numbers)) != len(numbers):
         raise ValueError(f"{what} is given twice")
-    if not found:
+    if not numbers:
         raise ValueError(f"at least one {what} is needed")
-    return tuple(sorted(found))
+    return tuple(sorted(numbers))
 
 
 def _counts(text: str) -> list[int]:
@@ -57,17 +57,17 @@ def _counts(text: str) -> list[int]:
 
 
 def _sizes(text: str) -> list[int]:
-    found = parse_bytes(text) if len(text) <= _LONGEST else 0
-    if not 0 < found < 2**60:
+    size = parse_bytes(text) if len(text) <= _LONGEST else 0
+    if not 0 < size < 2**60:
         raise ValueError(f"{text[:20]!r} is not a size that a machine has")
-    return [found]
+    return [size]
 
 
 def _positive_counts(value: object) -> tuple[int, ...]:
-    found = _several(value, _counts, "count")
-    if found[0] < 1:
+    counts = _several(value, _counts, "count")
+    if counts[0] < 1:
         raise ValueError("it must be 1 at least")
-    return found
+    return counts
 
 
 _COUNT_SCHEMA: dict[str, Any] = {
@@ -196,15 +196,15 @@ def _catalogue(document: Document) -> HardwareCatalogue:
         problems.add(("parameters", COMPRESSION), "compression is chosen from a list here; remove this or that list")
     workers = tuple(_worker(name, section, problems) for name, section in file.workers.items())
     problems.raise_if_any()
-    found = HardwareCatalogue(
+    catalogue = HardwareCatalogue(
         file.catalogue, file.source, workers, file.masters, dict(file.parameters), tuple(file.compression)
     )
-    count = choices_of(found)
+    count = choices_of(catalogue)
     if not 0 < count <= CANDIDATES_MAX:
         words = f"its choices combine to {count:,} clusters; 1 to {CANDIDATES_MAX:,} can be searched"
         problems.add(("workers",), words)
     problems.raise_if_any()
-    return found
+    return catalogue
 
 
 def _codec_mistake(codec: str) -> str | None:
@@ -244,16 +244,16 @@ def _fields(option: WorkerOption) -> dict[str, Any]:
 
 def _layouts(option: WorkerOption, section: WorkerChoice, problems: Problems) -> list[Layout]:
     """Return the layouts that are written out, each on as many devices as there can be at most."""
-    every = [one for device in option.devices for one in numbered(device, device.counts[-1])]
+    every = [numbered_device for device in option.devices for numbered_device in numbered(device, device.counts[-1])]
     most = NodeType(option.name, option.cores, option.memories_bytes[0], tuple(every), Nic(1.0))
-    found = []
+    layouts = []
     for name, layout in section.layouts.items():
         at = ("workers", option.name, "layouts", name)
         if is_layout_code(name):
             problems.add(at, f"{name!r} is a layout code; choose another name")
         try:
             parts = layout.model_dump(exclude={"policy"})
-            found.append(resolve_layout(parts, most, name=name, policy=layout.policy))
+            layouts.append(resolve_layout(parts, most, name=name, policy=layout.policy))
         except SpecificationError as error:
             problems.add(at, error.message)
-    return found
+    return layouts

@@ -49,12 +49,14 @@ def kept_by(planned: PlannedRun, plan: Plan) -> list[Kept]:
     needed = workload.input(size)
     if needed is not None:
         return [
-            Kept((where, _folder(one.place)), one.name, one.data_bytes, one.replication, True, one.needs is not None)
-            for one in _chain(needed)
+            Kept(
+                (where, _folder(step.place)), step.name, step.data_bytes, step.replication, True, step.needs is not None
+            )
+            for step in _chain(needed)
         ]
     return [
-        Kept((where, _folder(place)), planned.workload.name, workload.data_bytes(size), size.replication, False)
-        for place in workload.leaves(size)
+        Kept((where, _folder(folder)), planned.workload.name, workload.data_bytes(size), size.replication, False)
+        for folder in workload.leaves(size)
     ]
 
 
@@ -64,8 +66,8 @@ def _chain(needed: Input) -> Iterator[Input]:
     yield needed
 
 
-def _folder(place: str) -> str:
-    return place.removeprefix(f"{INPUT}/").split("/")[0]
+def _folder(path: str) -> str:
+    return path.removeprefix(f"{INPUT}/").split("/")[0]
 
 
 def newly_made(runs: Iterable[PlannedRun], plan: Plan, there: Collection[Key]) -> list[list[Kept]]:

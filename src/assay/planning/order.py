@@ -93,16 +93,16 @@ def _why_restart(before: Configuration | None, after: Configuration, plan: Plan)
     rules = plan.rules
     if rules.deployment_key(before, plan.cluster) == rules.deployment_key(after, plan.cluster):
         return None
-    place = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
+    changes = [f"layout {before.layout.name} → {after.layout.name}"] if before.layout != after.layout else []
     if before.workers != after.workers:
-        place.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
+        changes.append(f"workers {before.workers or 'all'} → {after.workers or 'all'}")
     if before.network != after.network:
-        place.append(f"network {before.network or 'default'} → {after.network or 'default'}")
+        changes.append(f"network {before.network or 'default'} → {after.network or 'default'}")
     old, new = before.parameters, after.parameters
     differing = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
     changed = [name for name in differing if not rules.carried_by_job(name)]
     parameters = [f"{name} {old.get(name, 'default')} → {new.get(name, 'default')}" for name in changed]
-    return ", ".join([*place, *parameters])
+    return ", ".join([*changes, *parameters])
 
 
 def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
@@ -117,23 +117,27 @@ def _concerned(plan: Plan, workload: WorkloadSpec, configuration: Configuration)
 def _asked_for(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> bool:
     """Say whether ``only`` names the combination, or the plan runs all of them."""
     levels = {**configuration.levels, WORKLOAD: workload.key}
-    return not plan.only or any(one.items() <= levels.items() for one in plan.only)
+    return not plan.only or any(chosen.items() <= levels.items() for chosen in plan.only)
 
 
 def with_levels(plan: Plan, workload: WorkloadSpec, configuration: Configuration) -> WorkloadSpec:
     """Return ``workload`` as it runs in ``configuration``: the factors that are options of it (``terasort.reduces``) at
     their levels, its data for the workers in use, and its waves counted in tasks.
     """
-    own: dict[str, str] = {}
+    option_levels: dict[str, str] = {}
     for name, level in configuration.levels.items():
         varied = workload_option(name, plan.workloads)
         if varied and varied[0] is workload:
-            own[varied[1]] = level
+            option_levels[varied[1]] = level
     workers = configuration.workers or len(plan.cluster.workers)
-    whole = parse_bytes(own.pop("data")) if "data" in own else None
-    each = parse_bytes(own.pop("data_per_node")) if "data_per_node" in own else workload.data_per_node_bytes
-    data_bytes = whole or (each * workers if each else workload.data_bytes)
-    options = {**workload.parameters, **own}
+    whole = parse_bytes(option_levels.pop("data")) if "data" in option_levels else None
+    per_node_bytes = (
+        parse_bytes(option_levels.pop("data_per_node"))
+        if "data_per_node" in option_levels
+        else workload.data_per_node_bytes
+    )
+    data_bytes = whole or (per_node_bytes * workers if per_node_bytes else workload.data_bytes)
+    options = {**workload.parameters, **option_levels}
     if "waves" in options:
         options |= _in_waves(plan, workload.name, int(options["waves"]), configuration)
     return replace(workload, data_bytes=data_bytes, parameters=options)

@@ -40,7 +40,7 @@ from assay.spec.section import parse
 from assay.workloads.catalogue import workloads as declared
 
 CONFIGURATIONS_MAX = 10_000
-_OWN = (LAYOUT_FACTOR, ENGINE_FACTOR)
+_RESERVED_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
 """Factors that choose something else than a setting."""
 _ENGINES: Location = ("factors", ENGINE_FACTOR)
 
@@ -150,14 +150,17 @@ def _only(
     file: PlanFile, workloads: Sequence[WorkloadSpec], factors: Sequence[Factor], problems: Problems
 ) -> tuple[dict[str, str], ...]:
     """Return the combinations that are run; note those that there are none of."""
-    known = {WORKLOAD: [one.key for one in workloads], **{factor.name: list(factor.levels) for factor in factors}}
-    for index, one in enumerate(file.only):
-        for name, level in one.items():
+    known = {
+        WORKLOAD: [workload.key for workload in workloads],
+        **{factor.name: list(factor.levels) for factor in factors},
+    }
+    for index, workload in enumerate(file.only):
+        for name, level in workload.items():
             if name not in known:
                 problems.add(("only", index), unknown("factor", name, known))
             elif level not in known[name]:
                 problems.add(("only", index), unknown(f"level of {name}", level, known[name]))
-    return tuple(dict(one) for one in file.only)
+    return tuple(dict(workload) for workload in file.only)
 
 
 def _until(file: PlanFile, problems: Problems) -> Until | None:
@@ -223,7 +226,7 @@ def _factors(
         _check_levels(factor, workloads, rules, problems)
     if file.layout is not None and LAYOUT_FACTOR not in file.factors:
         factors = (Factor(LAYOUT_FACTOR, (file.layout,)), *factors)
-    named = bool(file.only) and all({factor.name for factor in factors} <= one.keys() for one in file.only)
+    named = bool(file.only) and all({factor.name for factor in factors} <= chosen.keys() for chosen in file.only)
     configurations = len(file.only) if named else math.prod(len(factor.levels) for factor in factors)
     if configurations > CONFIGURATIONS_MAX:
         message = (
@@ -239,13 +242,13 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
         if level in factor.levels[:index]:
             problems.add((*at, index), f"{factor.name}: level {level!r} is given twice")
     if factor.settings:
-        if "." in factor.name or factor.name in _OWN:
+        if "." in factor.name or factor.name in _RESERVED_FACTORS:
             problems.add(at, f"{factor.name}: levels that set several things need a name of your own, without a dot")
         return
-    if "." not in factor.name and factor.name not in (*_OWN, *words_of(rules)):
+    if "." not in factor.name and factor.name not in (*_RESERVED_FACTORS, *words_of(rules)):
         problems.add(
             at,
-            f"{unknown('factor', factor.name, (*_OWN, *words_of(rules)))}, an engine parameter such as "
+            f"{unknown('factor', factor.name, (*_RESERVED_FACTORS, *words_of(rules)))}, an engine parameter such as "
             "dfs.blocksize, WORKLOAD.option such as terasort.reduces, or a name of your own with levels "
             "that set several of these",
         )
@@ -267,23 +270,23 @@ def _check_levels(factor: Factor, workloads: tuple[WorkloadSpec, ...], rules: Ru
 def _layouts(file: PlanFile, cluster: Cluster, rules: Rules, problems: Problems) -> dict[str, Layout]:
     """Return the layouts that the plan's runs use; check also those that it only defines."""
     node_type = cluster.workers[0].type
-    own: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     for name, section in file.layouts.items():
         if is_layout_code(name):
             problems.add(("layouts", name), f"{name!r} is a layout code; choose another name")
         try:
             parts = section.model_dump(exclude={"policy"})
-            own[name] = resolve_layout(parts, node_type, name=name, policy=section.policy)
+            layouts[name] = resolve_layout(parts, node_type, name=name, policy=section.policy)
         except SpecificationError as error:
             problems.add(("layouts", name), error.message)
             continue
-        if mistake := rules.layout_mistake(own[name], node_type):
+        if mistake := rules.layout_mistake(layouts[name], node_type):
             problems.add(("layouts", name), mistake)
     used: dict[str, Layout] = {}
     choices = [*file.layouts, *fitting_codes(node_type)]
     for name, at in _layout_names(file, choices, problems).items():
         if name in file.layouts:
-            used |= {name: own[name]} if name in own else {}
+            used |= {name: layouts[name]} if name in layouts else {}
         elif is_layout_code(name):
             try:
                 used[name] = resolve_layout(name, node_type)

@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/%+-]*")
 
 def content_of(plan: Plan) -> dict[str, Value]:
     """Return the keys and values of a file that is this plan; everything that has a default is stated."""
-    own = {name: _layout(layout) for name, layout in plan.layouts.items() if not is_layout_code(name)}
+    layouts = {name: _layout(layout) for name, layout in plan.layouts.items() if not is_layout_code(name)}
     content: dict[str, Value] = {
         "plan": plan.name,
         "cluster": plan.cluster_file or CLUSTER_FILE,
@@ -28,7 +28,7 @@ def content_of(plan: Plan) -> dict[str, Value]:
         "parameters": dict(plan.parameters),
         "workloads": [_workload(workload) for workload in plan.workloads],
         "factors": {factor.name: _levels(factor) for factor in plan.factors},
-        "layouts": own,
+        "layouts": layouts,
         "repetitions": str(plan.repetitions),
         "seed": str(plan.seed),
         "attempts": str(plan.attempts),
@@ -37,15 +37,15 @@ def content_of(plan: Plan) -> dict[str, Value]:
     if plan.until is not None:
         content["until"] = {"half_width": f"{plan.until.half_width * 100:.10g}%", "at_most": str(plan.until.at_most)}
     if plan.only:
-        content["only"] = [dict(one) for one in plan.only]
+        content["only"] = [dict(chosen) for chosen in plan.only]
     if plan.timeout_s is not None:
         content["timeout"] = f"{plan.timeout_s:.10g}s"
     return {key: value for key, value in content.items() if value}
 
 
 def _workload(workload: WorkloadSpec) -> Value:
-    each = workload.data_per_node_bytes
-    data = {"data_per_node": f"{each}B"} if each else {"data": f"{workload.data_bytes}B"}
+    per_node_bytes = workload.data_per_node_bytes
+    data = {"data_per_node": f"{per_node_bytes}B"} if per_node_bytes else {"data": f"{workload.data_bytes}B"}
     return {workload.name: {**data, **workload.parameters, **({"label": workload.label} if workload.label else {})}}
 
 

@@ -14,7 +14,7 @@ from assay.spec.document import Location, Problems
 from assay.spec.fields import DOTTED, unknown
 from assay.units import parse_bit_rate
 
-Place = tuple[Location, str, str]
+ValueLocation = tuple[Location, str, str]
 """Where something is set, its name, and its value as text."""
 
 
@@ -23,22 +23,24 @@ def words_of(rules: Rules) -> tuple[str, ...]:
     return (NETWORK_FACTOR, WORKERS_FACTOR, *rules.words)
 
 
-def places(parameters: Mapping[str, str], factors: Sequence[Factor]) -> list[Place]:
+def value_locations(parameters: Mapping[str, str], factors: Sequence[Factor]) -> list[ValueLocation]:
     """Return everything that a plan sets, in the file's order, with its place; layouts and workloads' options too."""
-    found: list[Place] = [(("parameters", name), name, value) for name, value in parameters.items()]
+    locations: list[ValueLocation] = [(("parameters", name), name, value) for name, value in parameters.items()]
     for factor in factors:
         at: Location = ("factors", factor.name)
         if not factor.settings:
-            found += [((*at, index), factor.name, level) for index, level in enumerate(factor.levels)]
+            locations += [((*at, index), factor.name, level) for index, level in enumerate(factor.levels)]
         for level, settings in factor.settings.items():
-            found += [((*at, level, name), name, value) for name, value in settings.items()]
-    return found
+            locations += [((*at, level, name), name, value) for name, value in settings.items()]
+    return locations
 
 
 def completed(given: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules) -> dict[str, str]:
     """Return the parameters of all runs, with what the engine adds to them by the fewest workers that any run uses."""
-    numbers = [value for _, name, value in places(given, factors) if name == WORKERS_FACTOR]
-    workers = min([len(cluster.workers), *(int(one) for one in numbers if re.fullmatch("[1-9][0-9]{0,8}", one))])
+    numbers = [value for _, name, value in value_locations(given, factors) if name == WORKERS_FACTOR]
+    workers = min(
+        [len(cluster.workers), *(int(number) for number in numbers if re.fullmatch("[1-9][0-9]{0,8}", number))]
+    )
     return rules.completed(given, workers)
 
 
@@ -46,7 +48,7 @@ def check_settings(
     parameters: Mapping[str, str], factors: Sequence[Factor], cluster: Cluster, rules: Rules, problems: Problems
 ) -> None:
     """Note unknown names, values that can't be, and what is set twice."""
-    given = places(parameters, factors)
+    given = value_locations(parameters, factors)
     names = {name for _, name, _ in given}
     for at, name, value in given:
         joined = at[0] == "factors" and isinstance(at[-1], str)
@@ -101,13 +103,13 @@ def _network_mistake(value: str, cluster: Cluster) -> str | None:
 
 def check_configurations(plan: Plan, configurations: Sequence[Configuration], problems: Problems) -> None:
     """Note what would fail, or wait for ever, once the engine has all of a configuration's parameters."""
-    given = places(plan.parameters, plan.factors)
+    given = value_locations(plan.parameters, plan.factors)
     written = [name for _, name, _ in given]
     _check_restarts(plan, configurations, problems)
     for configuration in configurations:
         workers = configuration.workers or len(plan.cluster.workers)
         for mistake in plan.rules_of(configuration).mistakes(configuration.parameters, plan.cluster, workers, written):
-            at = _place(mistake.names, configuration, given, plan.rules)
+            at = _location_of(mistake.names, configuration, given, plan.rules)
             problems.add(at, f"{mistake.words} ({configuration.key})")
             return
 
@@ -117,9 +119,11 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
     if plan.cluster.attached is None:
         return
     keys: dict[str, dict[str, Configuration]] = {}
-    for one in configurations:
-        plain = replace(one, layout=replace(one.layout, name="", policy=None))
-        keys.setdefault(one.engine, {})[plan.rules_of(one).deployment_key(plain, plan.cluster)] = one
+    for configuration in configurations:
+        plain = replace(configuration, layout=replace(configuration.layout, name="", policy=None))
+        keys.setdefault(configuration.engine, {})[plan.rules_of(configuration).deployment_key(plain, plan.cluster)] = (
+            configuration
+        )
     for different in keys.values():
         if len(different) > 1:
             first, second = list(different.values())[:2]
@@ -129,18 +133,20 @@ def _check_restarts(plan: Plan, configurations: Sequence[Configuration], problem
             return
 
 
-def _place(names: Sequence[str], configuration: Configuration, given: Sequence[Place], rules: Rules) -> Location:
+def _location_of(
+    names: Sequence[str], configuration: Configuration, given: Sequence[ValueLocation], rules: Rules
+) -> Location:
     """Return where the first of ``names`` is set for this configuration; what a word sets is where the word is."""
     for name in names:
         asked = [name, *(word for word, targets in rules.words.items() if name in targets)]
-        here = [place for place in given if place[1] in asked and _holds(place, configuration)]
+        here = [location for location in given if location[1] in asked and _holds(location, configuration)]
         if here:
             return here[-1][0]
     return ("factors",)
 
 
-def _holds(place: Place, configuration: Configuration) -> bool:
-    at, _, value = place
+def _holds(location: ValueLocation, configuration: Configuration) -> bool:
+    at, _, value = location
     if at[0] == "parameters":
         return True
     level = configuration.levels.get(str(at[1]))

@@ -46,7 +46,7 @@ class Moved:
     """What is left of map output."""
 
 
-def powers(found: Candidates) -> Powers:
+def powers(candidates: Candidates) -> Powers:
     """Return what the clusters have."""
     per_machine = np.array(
         [
@@ -54,26 +54,38 @@ def powers(found: Candidates) -> Powers:
                 machine.option.cores * machine.option.cpu_speed,
                 float(machine.memory_bytes),
                 machine.option.networks[machine.network] / 8,
-                sum(one.read_bytes_per_s for one in machine.hdfs),
-                sum(one.write_bytes_per_s for one in machine.hdfs),
-                sum(one.read_bytes_per_s for one in machine.intermediate),
-                sum(one.write_bytes_per_s for one in machine.intermediate),
-                float(sum(one.capacity_bytes for one in machine.hdfs)),
-                float(sum(one.capacity_bytes for one in machine.intermediate)),
+                sum(device.read_bytes_per_s for device in machine.hdfs),
+                sum(device.write_bytes_per_s for device in machine.hdfs),
+                sum(device.read_bytes_per_s for device in machine.intermediate),
+                sum(device.write_bytes_per_s for device in machine.intermediate),
+                float(sum(device.capacity_bytes for device in machine.hdfs)),
+                float(sum(device.capacity_bytes for device in machine.intermediate)),
             )
-            for machine in found.machines
+            for machine in candidates.machines
         ]
     )
-    shared = np.array([bool(set(one.hdfs) & set(one.intermediate)) for one in found.machines], dtype=np.bool_)
-    workers = found.workers.astype(np.float64)
-    columns = (per_machine[found.machine] * workers[:, None]).T
+    shared = np.array(
+        [bool(set(device.hdfs) & set(device.intermediate)) for device in candidates.machines], dtype=np.bool_
+    )
+    workers = candidates.workers.astype(np.float64)
+    columns = (per_machine[candidates.machine] * workers[:, None]).T
     cores, memory, links, read, write, spill_read, spill_write, room, spill_room = columns
     return Powers(
-        workers, cores, memory, links, read, write, spill_read, spill_write, shared[found.machine], room, spill_room
+        workers,
+        cores,
+        memory,
+        links,
+        read,
+        write,
+        spill_read,
+        spill_write,
+        shared[candidates.machine],
+        room,
+        spill_room,
     )
 
 
-def least_s(own: Powers, costs: CostProfile, workload: WorkloadProfile, moved: Moved) -> Floats:
+def least_s(powers: Powers, costs: CostProfile, workload: WorkloadProfile, moved: Moved) -> Floats:
     """Return the bound for each cluster."""
     data = moved.data_bytes
     passes = float(max(1, moved.iterations))
@@ -82,25 +94,25 @@ def least_s(own: Powers, costs: CostProfile, workload: WorkloadProfile, moved: M
     left = moved.compressed * put_out
     written = data * workload.written * moved.output_copies
     # What caches hold need not have reached a disk when the run is over.
-    to_disk = np.maximum(0.0, written - own.memory_bytes)
-    spilled = np.maximum(0.0, left - own.memory_bytes)
-    hdfs_s = data * workload.read / own.hdfs_read + to_disk / own.hdfs_write
-    spill_s = spilled / own.intermediate_read + spilled / own.intermediate_write
+    to_disk = np.maximum(0.0, written - powers.memory_bytes)
+    spilled = np.maximum(0.0, left - powers.memory_bytes)
+    hdfs_s = data * workload.read / powers.hdfs_read + to_disk / powers.hdfs_write
+    spill_s = spilled / powers.intermediate_read + spilled / powers.intermediate_write
     # Where both share devices, they take turns: but which devices, the sums do not say, so the longer one alone counts.
     disk_s = np.maximum(hdfs_s, spill_s)
-    remote = left * (1 - 1 / own.workers) + data * workload.written * max(0, moved.output_copies - 1)
-    work_s = np.maximum(np.maximum(cpu_s / own.cores, disk_s), remote / own.links)
+    remote = left * (1 - 1 / powers.workers) + data * workload.written * max(0, moved.output_copies - 1)
+    work_s = np.maximum(np.maximum(cpu_s / powers.cores, disk_s), remote / powers.links)
     fixed = costs.costs
     jobs = workload.jobs * passes
     fixed_s = fixed.client_start_s.value + fixed.client_end_s.value
     fixed_s += jobs * (fixed.job_start_s.value + fixed.job_end_s.value)
-    found: Floats = fixed_s + passes * work_s
-    return found
+    bound_s: Floats = fixed_s + passes * work_s
+    return bound_s
 
 
-def fits(own: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
+def fits(powers: Powers, kept_bytes: float, spilled_bytes: float, share: float) -> Mask:
     """Tell which clusters hold so much in HDFS, all copies counted, and so much intermediate data beside it."""
-    together = kept_bytes + np.where(own.shared, spilled_bytes, 0.0) <= share * own.hdfs_bytes
-    apart = own.shared | (spilled_bytes <= share * own.intermediate_bytes)
-    found: Mask = together & apart
-    return found
+    together = kept_bytes + np.where(powers.shared, spilled_bytes, 0.0) <= share * powers.hdfs_bytes
+    apart = powers.shared | (spilled_bytes <= share * powers.intermediate_bytes)
+    fitting: Mask = together & apart
+    return fitting

@@ -48,13 +48,13 @@ class Dimension:
     def numbers(self) -> tuple[float, ...] | None:
         """The levels as numbers between 0 and 1; None where they are words."""
         try:
-            found = [_number(level) for level in (*self.levels, *([self.default] if self.default else []))]
+            values = [_number(level) for level in (*self.levels, *([self.default] if self.default else []))]
         except ValueError:
             return None
-        low, high = min(found), max(found)
+        low, high = min(values), max(values)
         if low > 0 and high / low > _RATIO_OF_LOGARITHMS:
-            found, low, high = [math.log(one) for one in found], math.log(low), math.log(high)
-        return tuple((one - low) / (high - low) if high > low else 0.5 for one in found)
+            values, low, high = [math.log(value) for value in values], math.log(low), math.log(high)
+        return tuple((value - low) / (high - low) if high > low else 0.5 for value in values)
 
 
 @dataclass(slots=True)
@@ -84,8 +84,8 @@ class Space:
 
     def levels(self, candidate: int) -> dict[str, str]:
         """Return a candidate's levels as its runs record them; what is left to the engine is not among them."""
-        told = zip(self.dimensions, self.points[candidate], strict=True)
-        return {dimension.name: level for dimension, level in told if level is not None}
+        pairs = zip(self.dimensions, self.points[candidate], strict=True)
+        return {dimension.name: level for dimension, level in pairs if level is not None}
 
     def candidate_of(self, levels: dict[str, str]) -> int | None:
         """Return the number of the candidate that a run's levels are; None when they are none of these."""
@@ -132,14 +132,16 @@ def space_of(plan: Plan, workload: str, at: dict[str, str], over: Sequence[str],
     ``at``: levels of the plan's own factors, the first where it says nothing; ``runs``: how many will be made.
     """
     for name, level in at.items():
-        factor = next((one for one in plan.factors if one.name == name), None)
-        names = [one.name for one in plan.factors]
+        factor = next((factor_ for factor_ in plan.factors if factor_.name == name), None)
+        names = [factor_.name for factor_ in plan.factors]
         if factor is None:
             raise SpecificationError(unknown("factor of the plan", name, names), where="--at")
         if level not in factor.levels:
             raise SpecificationError(unknown(f"level of {name}", level, factor.levels), where="--at")
-    if workload not in [one.key for one in plan.workloads]:
-        raise SpecificationError(unknown("workload", workload, [one.key for one in plan.workloads]), where="--for")
+    if workload not in [factor_.key for factor_ in plan.workloads]:
+        raise SpecificationError(
+            unknown("workload", workload, [factor_.key for factor_ in plan.workloads]), where="--for"
+        )
     if not over:
         raise SpecificationError("nothing is varied", where="--over", hint="name it: --over containers=2..16")
     fixed = altered(plan, at, workload)
@@ -161,10 +163,10 @@ def _points(dimensions: Sequence[Dimension], combinations: int, seed: int) -> li
     if combinations <= CANDIDATES_MAX:
         return list(itertools.product(*(dimension.levels for dimension in dimensions)))
     drawn = random.Random(seed)  # noqa: S311 - a sample, not a secret
-    found: dict[tuple[str | None, ...], None] = {}
-    while len(found) < CANDIDATES_MAX:
-        found[tuple(drawn.choice(dimension.levels) for dimension in dimensions)] = None
-    return list(found)
+    points: dict[tuple[str | None, ...], None] = {}
+    while len(points) < CANDIDATES_MAX:
+        points[tuple(drawn.choice(dimension.levels) for dimension in dimensions)] = None
+    return list(points)
 
 
 def _dimension(text: str, plan: Plan) -> Dimension:
@@ -180,7 +182,11 @@ def _dimension(text: str, plan: Plan) -> Dimension:
         raise SpecificationError(words, where="--over", hint="`assay whatif` asks what another cluster would do")
     if option in _NOT_TUNED:
         raise SpecificationError(f"{name} changes what is to be done, not how", where="--over")
-    known = (LAYOUT_FACTOR, *words_of(plan.rules), *(one for one in options if one not in _NOT_TUNED))
+    known = (
+        LAYOUT_FACTOR,
+        *words_of(plan.rules),
+        *(option_name for option_name in options if option_name not in _NOT_TUNED),
+    )
     if name not in known and not re.fullmatch(DOTTED, name):
         words = f"{unknown('setting', name, known)}, or an engine parameter such as dfs.blocksize"
         raise SpecificationError(words, where="--over")

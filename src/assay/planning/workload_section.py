@@ -73,8 +73,8 @@ def workload_of(entry: Section, workers: int) -> WorkloadSpec:
 
 def varied_options(workload: str) -> dict[str, Form]:
     """Return the options of ``workload`` that a factor can vary, with the forms of their values."""
-    own = {option.name: _form(option) for option in workloads()[workload].options}
-    return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **own}
+    declared = {option.name: _form(option) for option in workloads()[workload].options}
+    return {"data": SIZE, "data_per_node": SIZE, "waves": POSITIVE, **declared}
 
 
 def _form(option: Option) -> Form:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.statistics import LEVEL, Floats, Ints, RunTable, groups_by, usable, warm_beside_cold
+from assay.statistics import LEVEL, Floats, Ints, RunTable, groups_by, usable, warm_among_cold
 
 NEEDED_MAX = 1000
 """More repetitions than this are told as "more than"."""
@@ -82,7 +82,7 @@ def precision(table: RunTable, wanted: float, most: int = 100) -> Precision:
         raise ValueError("a precision is a positive half-width")
     groups = groups_by(table, list(table.factors))
     counted = usable(table)
-    counted &= ~warm_beside_cold(table, groups, counted)
+    counted &= ~warm_among_cold(table, groups, counted)
     rows = np.flatnonzero(counted)
     if not len(rows):
         return Precision(wanted, 0, 0, 0, 0, 0, ())

@@ -12,7 +12,7 @@ from assay.engines.spark.datasets import picked, store_at
 from assay.errors import RepositoryError
 from assay.questions.runs import as_recorded
 from assay.repository.dataset import DESCRIPTION, described, picked_table
-from assay.statistics import OWN_VALUES, Column, RunTable, conditions_of, matching
+from assay.statistics import BASE_VALUES, Column, RunTable, conditions_of, matching
 
 
 def dataset_table(address: str, on: str, where: Sequence[str], progress: Callable[[str], None]) -> RunTable:
@@ -26,5 +26,5 @@ def dataset_table(address: str, on: str, where: Sequence[str], progress: Callabl
     empty = RunTable(np.empty(0, dtype=np.int64), columns, {})
     conditions = conditions_of(as_recorded(where, empty), "--where")
     matching(empty, conditions)
-    with picked(address, on, conditions, OWN_VALUES, progress) as folder:
-        return picked_table(folder, levels, OWN_VALUES)
+    with picked(address, on, conditions, BASE_VALUES, progress) as folder:
+        return picked_table(folder, levels, BASE_VALUES)

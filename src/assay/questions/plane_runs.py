@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.cost.run_cost import scatter_by, times_of
 from assay.quality.flagging import odd_times
-from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, usable, warm_beside_cold
+from assay.statistics import Floats, Groups, Ints, Mask, RunTable, first_rows, groups_by, usable, warm_among_cold
 
 Take = Literal["best", "all", "fastest"]
 
@@ -43,7 +43,7 @@ class ChosenRuns:
 def counted_runs(table: RunTable, jobs: Groups, *, exclude_flagged: bool) -> CountedRuns:
     """Return the runs that count: valid, with a time, and not warm where others are cold."""
     counts = usable(table)
-    counts &= ~warm_beside_cold(table, jobs, counts)
+    counts &= ~warm_among_cold(table, jobs, counts)
     flagged = odd_times(table) & counts
     return CountedRuns(counts & ~flagged if exclude_flagged else counts, flagged)
 

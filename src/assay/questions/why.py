@@ -14,7 +14,7 @@ from assay.compare.speedups import Speedup
 from assay.questions.decisions.values import Decision, WorkloadResult
 from assay.questions.runs import selected
 from assay.repository import Repository
-from assay.statistics import OWN_VALUES, Mask, RunTable
+from assay.statistics import BASE_VALUES, Mask, RunTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _observed(table: RunTable) -> Mask:
     """Return which runs tell more than their time: some metric that the table was read with."""
     found: Mask = np.zeros(len(table), dtype=np.bool_)
     for name, value in table.values.items():
-        if name not in OWN_VALUES:
+        if name not in BASE_VALUES:
             found |= np.isfinite(value)
     return found
 

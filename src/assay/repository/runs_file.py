@@ -26,7 +26,7 @@ from assay.errors import RepositoryError
 from assay.model import Run
 from assay.repository import queries
 from assay.repository.bundle import run_of_json
-from assay.statistics import ABSENT, OWN_VALUES, Column, RunTable, described, started_unix_s
+from assay.statistics import ABSENT, BASE_VALUES, Column, RunTable, described, started_unix_s
 from assay.workloads.catalogue import known_name
 
 if TYPE_CHECKING:
@@ -260,7 +260,8 @@ def load_table(opened: DuckDBPyConnection, files: Sequence[Path], coding: Coding
     if (workload := columns.get("workload")) is not None:
         columns["workload"] = _under_known_names(workload)
     values = {
-        name: np.concatenate([found[name] for _, _, found in loaded]) for name in dict.fromkeys((*OWN_VALUES, *metrics))
+        name: np.concatenate([found[name] for _, _, found in loaded])
+        for name in dict.fromkeys((*BASE_VALUES, *metrics))
     }
     table = RunTable(rows, columns, values, files[-1].name)
     started = values["started_unix_s"]
@@ -283,7 +284,7 @@ def _load(
     """Return a file's row numbers, its codes of all columns, and its values; absent where the file has no column."""
     there = {name for (name,) in opened.execute(queries.COLUMNS_OF, [str(path.absolute())]).fetchall()}
     numbers = [number for number in range(len(coding.columns)) if f"c{number}" in there]
-    wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*OWN_VALUES, *metrics))}
+    wanted = {name: coding.values.get(name, -1) for name in dict.fromkeys((*BASE_VALUES, *metrics))}
     values = [number for number in wanted.values() if f"v{number}" in there]
     query = queries.table_of_codes(numbers, values)
     arrays: dict[str, Any] = opened.execute(query, [str(path.absolute())]).fetchnumpy()

@@ -134,11 +134,11 @@ def _node_type(name: str, section: NodeTypeSection, device_home: str | None) -> 
 def _devices(group_name: str, group: DeviceGroup, device_home: str | None) -> list[Device]:
     """Return the group's devices; without directories of their own they lie under ``device_home``, if there is one."""
     names = device_names(group_name, group)
-    own: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
-    directories = own or [f"{device_home}/{name}" if device_home else None for name in names]
-    one = device_of(group_name, group)
+    group_directories: list[str | None] = [directory.rstrip("/") for directory in group.directories or ()]
+    directories = group_directories or [f"{device_home}/{name}" if device_home else None for name in names]
+    device = device_of(group_name, group)
     return [
-        replace(one, name=name, price=group.price, directory=directory)
+        replace(device, name=name, price=group.price, directory=directory)
         for name, directory in zip(names, directories, strict=True)
     ]
 

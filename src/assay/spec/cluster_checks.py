@@ -204,17 +204,17 @@ def _check_networks(file: ClusterFile, placement: Placement, problems: Problems)
             elif len(addresses) != len(node_names(group, file.nodes[group])):
                 count = len(node_names(group, file.nodes[group]))
                 problems.add((*at, group), f"{len(addresses)} addresses for {count} nodes; write one for each")
-        every = [((*at, group), one) for group, addresses in network.addresses.items() for one in addresses]
+        every = [((*at, group), address) for group, addresses in network.addresses.items() for address in addresses]
         _check_distinct(every, "address", problems)
 
 
 def check_device(group: DeviceKeys, at: Location, problems: Problems) -> None:
     """Note numbers of the other kind of device, and those that contradict each other."""
     is_hdd = group.kind == DeviceKind.HDD
-    own, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
+    keys, others = (HDD_KEYS, FLASH_KEYS) if is_hdd else (FLASH_KEYS, HDD_KEYS)
     for key in others:
         if getattr(group, key) is not None:
-            words = f"{key} is not for kind {group.kind}, which has {', '.join(own)} and queue_depth"
+            words = f"{key} is not for kind {group.kind}, which has {', '.join(keys)} and queue_depth"
             problems.add((*at, key), words)
     seek_track_s = group.seek_track or usual_hdd().seek_track_s
     if is_hdd and group.seek_full is not None and group.seek_full < seek_track_s:

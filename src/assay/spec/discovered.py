@@ -130,7 +130,7 @@ def _scalar(text: str) -> str:
 def _roles(hosts: Sequence[Survey], master: str | None) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return each host's roles, and why the master is the master: empty where a daemon says so."""
     runs = {host.host: {daemon.role for daemon in host.daemons} for host in hosts}
-    workers = {name for name, found in runs.items() if found & set(WORKER_DAEMONS)}
+    workers = {name for name, daemons in runs.items() if daemons & set(WORKER_DAEMONS)}
     chosen, why = master, "as you said"
     if chosen is None:
         leading = [(rank, host.host) for host in hosts for rank in _ranks(host.daemons)]
@@ -154,12 +154,12 @@ def _ranks(daemons: Sequence[Daemon]) -> Iterator[int]:
 
 def _alike(workers: Sequence[_Machine], below: str) -> tuple[dict[str, tuple[_Group, ...]], list[str]]:
     """Return each worker's device groups, cut down to what all workers have, and what that left out."""
-    found = {m.survey.host: _device_groups(m.survey, below) for m in workers}
-    counts = [{group.name: len(group.directories) for group in groups} for groups in found.values()]
+    groups_by_host = {m.survey.host: _device_groups(m.survey, below) for m in workers}
+    counts = [{group.name: len(group.directories) for group in groups} for groups in groups_by_host.values()]
     shared = {name: min(c.get(name, 0) for c in counts) for name in counts[0]} if counts else {}
     notes = []
     kept: dict[str, tuple[_Group, ...]] = {}
-    for host, groups in found.items():
+    for host, groups in groups_by_host.items():
         left = [d for g in groups for d in g.directories[shared.get(g.name, 0) :]]
         if left:
             notes.append(f"{host}: {', '.join(left)} left out: workers' devices must be alike, and others have fewer")
@@ -292,8 +292,8 @@ def _node_lines(types: Mapping[str, Sequence[_Machine]], reach: Reach, why: str)
 
 def _left_out(hosts: Sequence[Survey]) -> Iterator[str]:
     for host in hosts:
-        found = ", ".join(daemon.role for daemon in host.daemons) or "no daemon"
-        yield f"# {host.host} has no part in it: {found} runs there"
+        roles = ", ".join(daemon.role for daemon in host.daemons) or "no daemon"
+        yield f"# {host.host} has no part in it: {roles} runs there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +306,8 @@ class _Theirs:
 
 def _theirs(hosts: Sequence[Survey]) -> _Theirs | None:
     """Return the Hadoop that runs there; None where none does, or assay's own."""
-    found = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
-    leading = next(((host, daemon) for host, daemon in found if daemon.active is not False), None)
+    daemons = [(host, d) for host in hosts for d in host.daemons if not d.by_assay and d.role == "resourcemanager"]
+    leading = next(((host, daemon) for host, daemon in daemons if daemon.active is not False), None)
     if leading is None:
         return None
     host, daemon = leading

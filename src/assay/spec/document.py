@@ -62,17 +62,17 @@ class Problems:
     """What is wrong with one file, collected so that the user sees all of it at once."""
 
     document: Document
-    found: list[tuple[int, str]] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
 
     def add(self, at: Location, message: str) -> None:
         """Note ``message`` about the value at ``at``; of what a key is called, nothing may break the line."""
-        self.found.append((self.document.line(at), _on_one_line(message)))
+        self.problems.append((self.document.line(at), _on_one_line(message)))
 
     def raise_if_any(self) -> None:
         """Raise one :class:`SpecificationError` for all problems: ``where`` is the first one's, a line for each."""
-        if not self.found:
+        if not self.problems:
             return
-        (first_line, first), *others = sorted(dict.fromkeys(self.found), key=lambda problem: problem[0])
+        (first_line, first), *others = sorted(dict.fromkeys(self.problems), key=lambda problem: problem[0])
         rest = [f"{self.document.path}:{line}: {message}" for line, message in others]
         raise SpecificationError("\n".join([first, *rest]), where=f"{self.document.path}:{first_line}")
 
@@ -103,7 +103,7 @@ def document_of(raw: bytes, path: str) -> Document:
     builder = _Builder()
     content = builder.mapping(root, ())
     document = Document(path, text, content, builder.lines)
-    Problems(document, builder.found).raise_if_any()
+    Problems(document, builder.problems).raise_if_any()
     return document
 
 
@@ -222,7 +222,7 @@ class _Builder:
     """Turns YAML nodes into Python values; problems are noted and the value at fault is left out."""
 
     lines: dict[Location, int] = field(default_factory=dict)
-    found: list[tuple[int, str]] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
     values: int = 0
 
     def value(self, node: Node, at: Location, line: int) -> Value | None:
@@ -231,8 +231,8 @@ class _Builder:
         if len(at) > DEPTH_MAX or self.values > VALUES_MAX:
             what = f"nested deeper than {DEPTH_MAX} levels" if len(at) > DEPTH_MAX else "too large after its aliases"
             message = f"the file is {what}"
-            if all(said != message for _, said in self.found):
-                self.found.append((line, message))
+            if all(text != message for _, text in self.problems):
+                self.problems.append((line, message))
             return None
         self.lines[at] = line
         if isinstance(node, MappingNode):
@@ -248,11 +248,11 @@ class _Builder:
         text = str(node.value)
         odd = next((c for c in text if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"), None)
         if node.tag not in _SCALAR_TAGS:
-            self.found.append((line, f"{owner}: tags such as {node.tag!r} are not supported"))
+            self.problems.append((line, f"{owner}: tags such as {node.tag!r} are not supported"))
         elif odd is not None:
-            self.found.append((line, f"{owner}: character U+{ord(odd):04X} is not text"))
+            self.problems.append((line, f"{owner}: character U+{ord(odd):04X} is not text"))
         elif node.tag == _TAG + "null" and not node.style:
-            self.found.append(
+            self.problems.append(
                 (line, f"{owner} has no value; write one ({{}} where everything has a default) or remove it")
             )
         else:
@@ -266,13 +266,13 @@ class _Builder:
         for key_node, value_node in node.value:
             line = key_node.start_mark.line + 1
             if not isinstance(key_node, ScalarNode):
-                self.found.append((line, f"a key must be plain text, not {_shape(key_node)}"))
+                self.problems.append((line, f"a key must be plain text, not {_shape(key_node)}"))
                 continue
             key = self.scalar(key_node, line, "this key")
             if key is None:
                 continue
             if key in seen:
-                self.found.append((line, f"key {key!r} is given twice; it is already on line {seen[key]}"))
+                self.problems.append((line, f"key {key!r} is given twice; it is already on line {seen[key]}"))
                 continue
             seen[key] = line
             has_text = (

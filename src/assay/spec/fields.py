@@ -58,8 +58,8 @@ def unknown(what: str, word: str, choices: Iterable[str]) -> str:
 def text_of(value: object) -> str:
     """Return ``value`` when it is text of a sensible length; otherwise raise :class:`ValueError`."""
     if not isinstance(value, str):
-        found = "a list" if isinstance(value, list) else "keys with values"
-        raise ValueError(f"one value is expected here, not {found}")
+        shape = "a list" if isinstance(value, list) else "keys with values"
+        raise ValueError(f"one value is expected here, not {shape}")
     if not value.strip():
         raise ValueError("the text is empty")
     if len(value) > _TEXT_LENGTH_MAX:

@@ -226,7 +226,7 @@ class _Reader:
             high,
             section.device_name,
             section.node_type,
-            {name: tuple(found) for name, found in section.when.items()},
+            {name: tuple(amounts) for name, amounts in section.when.items()},
             None if section.covers is None else tuple(section.covers),
             section.power,
             _amortisation(section.amortisation),
@@ -240,18 +240,18 @@ class _Reader:
 
     def refuse_doubles(self, items: list[LineItem]) -> None:
         """Note items of one name and unit that would be paid at once by the same configurations."""
-        for (_, one), (second, other) in itertools.combinations(enumerate(items), 2):
+        for (_, first_item), (second, other) in itertools.combinations(enumerate(items), 2):
             same = all(
-                getattr(one, name) == getattr(other, name)
+                getattr(first_item, name) == getattr(other, name)
                 for name in ("name", "per", "device", "device_name", "node_type", "layouts", "when")
             )
-            apart = _ends_before(one, other) or _ends_before(other, one)
+            apart = _ends_before(first_item, other) or _ends_before(other, first_item)
             if same and not apart:
                 self.problems.add(("items", second), f"{other.name!r} is there already, for the same days")
 
 
-def _ends_before(one: LineItem, other: LineItem) -> bool:
-    return one.valid_to is not None and other.valid_from is not None and one.valid_to < other.valid_from
+def _ends_before(first: LineItem, other: LineItem) -> bool:
+    return first.valid_to is not None and other.valid_from is not None and first.valid_to < other.valid_from
 
 
 def load_prices(path: str | Path) -> PriceBook:
@@ -284,7 +284,7 @@ def _book_of(document: Document) -> PriceBook:
         file.date,
         file.source,
         tuple(items),
-        {code: Exchange(found.rate, found.date, found.source) for code, found in file.exchange.items()},
+        {code: Exchange(exchange.rate, exchange.date, exchange.source) for code, exchange in file.exchange.items()},
         since,
         until,
         _amortisation(file.amortisation),

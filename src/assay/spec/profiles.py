@@ -21,7 +21,7 @@ from assay.spec.fields import WHOLE_MAX, Count, Form, Label, Name, Text, text_of
 from assay.spec.section import Section, parse
 
 _AMOUNT_MAX = 1e9
-_BESIDE = ("lab-spark.yaml",)
+_OTHER_SHIPPED = ("lab-spark.yaml",)
 """What comes with assay of other engines than Hadoop."""
 
 
@@ -154,9 +154,9 @@ class WorkloadSection(Section):
 
     @model_validator(mode="after")
     def _parents_before(self) -> WorkloadSection:
-        for place, stage in enumerate(self.stages):
-            if any(parent >= place or not self.stages[parent].shuffled for parent in stage.parents):
-                raise ValueError(f"stage {place} can only read what a stage before it has shuffled")
+        for number, stage in enumerate(self.stages):
+            if any(parent >= number or not self.stages[parent].shuffled for parent in stage.parents):
+                raise ValueError(f"stage {number} can only read what a stage before it has shuffled")
         return self
 
 
@@ -257,7 +257,7 @@ def _workload(name: str, section: WorkloadSection) -> WorkloadProfile:
         located=section.located,
         map_cpu_s_per_byte=_uncertain(section.map_cpu_s_per_byte),
         reduce_cpu_s_per_byte=_uncertain(section.reduce_cpu_s_per_byte),
-        compression={codec: _uncertain(one) for codec, one in section.compression.items()},
+        compression={codec: _uncertain(share) for codec, share in section.compression.items()},
         stages=tuple(map(_stage, section.stages)),
     )
 
@@ -295,33 +295,38 @@ def profile_text(profile: CostProfile) -> str:
     return "\n".join([*lines, ""])
 
 
-def _workload_lines(one: WorkloadProfile) -> list[str]:
+def _workload_lines(profile: WorkloadProfile) -> list[str]:
     plain: dict[str, Any] = {
-        "runs": one.n,
-        "data_bytes_min": one.data_bytes_min,
-        "data_bytes_max": one.data_bytes_max,
-        "maps": one.maps,
-        "reduces": one.reduces,
-        "jobs": one.jobs,
-        **{name: f"{getattr(one, name):.6g}" for name in ("read", "map_output", "combined", "written")},
-        "written_by_maps": str(one.written_by_maps).lower(),
-        "located": str(one.located).lower(),
-        "map_cpu_s_per_byte": _inline(one.map_cpu_s_per_byte),
-        "reduce_cpu_s_per_byte": _inline(one.reduce_cpu_s_per_byte),
+        "runs": profile.n,
+        "data_bytes_min": profile.data_bytes_min,
+        "data_bytes_max": profile.data_bytes_max,
+        "maps": profile.maps,
+        "reduces": profile.reduces,
+        "jobs": profile.jobs,
+        **{name: f"{getattr(profile, name):.6g}" for name in ("read", "map_output", "combined", "written")},
+        "written_by_maps": str(profile.written_by_maps).lower(),
+        "located": str(profile.located).lower(),
+        "map_cpu_s_per_byte": _inline(profile.map_cpu_s_per_byte),
+        "reduce_cpu_s_per_byte": _inline(profile.reduce_cpu_s_per_byte),
     }
-    lines = [f"  {one.workload}:", *(f"    {name}: {value}" for name, value in plain.items())]
-    if one.compression:
-        lines += ["    compression:", *(f"      {name}: {_inline(value)}" for name, value in one.compression.items())]
-    return lines + (["    stages:", *map(_stage_line, one.stages)] if one.stages else [])
+    lines = [f"  {profile.workload}:", *(f"    {name}: {value}" for name, value in plain.items())]
+    if profile.compression:
+        lines += [
+            "    compression:",
+            *(f"      {name}: {_inline(value)}" for name, value in profile.compression.items()),
+        ]
+    return lines + (["    stages:", *map(_stage_line, profile.stages)] if profile.stages else [])
 
 
-def _stage_line(one: StageProfile) -> str:
+def _stage_line(stage: StageProfile) -> str:
     amounts = "".join(
-        f", {name}: {value:.6g}" for name in ("read", "shuffled", "written", "memory") if (value := getattr(one, name))
+        f", {name}: {value:.6g}"
+        for name in ("read", "shuffled", "written", "memory")
+        if (value := getattr(stage, name))
     )
-    parents = f", parents: [{', '.join(map(str, one.parents))}]" if one.parents else ""
-    cpu = _inline(one.cpu_s_per_byte)
-    return f"      - {{tasks: {one.tasks}, job: {one.job}{parents}{amounts}, cpu_s_per_byte: {cpu}}}"
+    parents = f", parents: [{', '.join(map(str, stage.parents))}]" if stage.parents else ""
+    cpu = _inline(stage.cpu_s_per_byte)
+    return f"      - {{tasks: {stage.tasks}, job: {stage.job}{parents}{amounts}, cpu_s_per_byte: {cpu}}}"
 
 
 def _inline(value: Uncertain) -> str:
@@ -339,12 +344,12 @@ def shipped_profile() -> CostProfile:
 
     Raises HostError where this installation has none.
     """
-    found = installation().profiles
-    path = found / "lab.yaml" if found else None
+    shipped = installation().profiles
+    path = shipped / "lab.yaml" if shipped else None
     if path is None or not path.is_file():
         raise HostError(
             "no profile came with this installation",
             hint="name one with --profile FILE, or a repository of measured runs with --learn-from",
         )
-    others = [one for name in _BESIDE if (one := path.with_name(name)).is_file()]
-    return load_profile(path).together_with([load_profile(one) for one in others])
+    others = [other for name in _OTHER_SHIPPED if (other := path.with_name(name)).is_file()]
+    return load_profile(path).together_with([load_profile(other) for other in others])

@@ -55,15 +55,15 @@ from assay.statistics.keys import (
     same_work,
     sorted_within,
     usable,
-    warm_beside_cold,
+    warm_among_cold,
 )
 from assay.statistics.ranks import EXACT_ARRANGEMENTS_MAX, holm, rank_test_p, smallest_reachable_p
 from assay.statistics.run_table import (
     ABSENT,
     ANOMALY,
+    BASE_VALUES,
     DESCRIPTIVE,
     NOT_ODD,
-    OWN_VALUES,
     Column,
     RunTable,
     coded,

@@ -66,15 +66,15 @@ class BlockFit:
             rows = slice(at, at + _CHUNK)
             errors[rows], degrees[rows] = self._errors(first[rows], second[rows])
         apart = self.part[first] != self.part[second]
-        for found in (mean, errors, degrees):
-            found[apart] = np.nan
+        for array in (mean, errors, degrees):
+            array[apart] = np.nan
         return Contrasts(mean, errors, degrees)
 
     def _errors(self, first: Ints, second: Ints) -> tuple[Floats, Floats]:
         weights = self._inverse[first] - self._inverse[second]
         variance = np.einsum("ci,ij,cj->c", weights, self._scatter, weights)
         trace = np.zeros(len(first))
-        own = np.zeros(len(first))
+        variances = np.zeros(len(first))
         product = np.zeros((len(first), *self._inverse.shape))
         alone = np.zeros(len(first), dtype=np.bool_)
         for kind in self._kinds:
@@ -83,14 +83,14 @@ class BlockFit:
             adjusted = np.einsum("cpk,pkl->cpl", pulled, kind.adjust)
             squares = np.einsum("cpk,cpk->cp", adjusted, adjusted)
             spread = np.zeros((len(first), len(kind.members), len(self.effect)))
-            place = np.broadcast_to(kind.members, adjusted.shape)
-            np.put_along_axis(spread, place, _within(adjusted), axis=2)
+            position = np.broadcast_to(kind.members, adjusted.shape)
+            np.put_along_axis(spread, position, _within(adjusted), axis=2)
             through = np.einsum("cpi,ij->cpj", spread, self._inverse)
             taken = np.einsum("cpi,cpi->cp", through, spread)
             trace += ((squares - taken) * kind.blocks).sum(axis=1)
-            own += (((squares - taken) ** 2 - taken**2) * kind.blocks).sum(axis=1)
+            variances += (((squares - taken) ** 2 - taken**2) * kind.blocks).sum(axis=1)
             product += np.einsum("cpi,p,cpj->cij", through, kind.blocks.astype(np.float64), spread)
-        total = own + np.einsum("cij,cji->c", product, product)
+        total = variances + np.einsum("cij,cji->c", product, product)
         with np.errstate(invalid="ignore", divide="ignore"):
             degrees = np.where(total > 0, trace**2 / total, np.nan)
         error = np.sqrt(np.maximum(variance, 0.0))
@@ -154,13 +154,13 @@ def _parts(members: Sequence[Ints], treatments: int) -> Ints:
     """Return a number for each treatment: the same for those that blocks connect."""
     root = list(range(treatments))
 
-    def top(one: int) -> int:
-        while root[one] != one:
-            root[one] = root[root[one]]
-            one = root[one]
-        return one
+    def top(treatment: int) -> int:
+        while root[treatment] != treatment:
+            root[treatment] = root[root[treatment]]
+            treatment = root[treatment]
+        return treatment
 
     for row in members:
         for a, b in pairwise(row.tolist()):
             root[top(a)] = top(b)
-    return np.array([top(one) for one in range(treatments)], dtype=np.int64)
+    return np.array([top(treatment) for treatment in range(treatments)], dtype=np.int64)

@@ -17,7 +17,7 @@ from assay.statistics.run_table import ABSENT, Column, RunTable
 
 Conditions = Mapping[str, Sequence[str]]
 _SHOWN = 40
-_TOLD_MAX = 100
+_LISTED_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,62 +49,62 @@ class Page:
     """Rows of the table, in the order asked for."""
 
 
-def conditions_of(where: Sequence[str], place: str = "--where") -> dict[str, list[str]]:
+def conditions_of(where: Sequence[str], option: str = "--where") -> dict[str, list[str]]:
     """Return the conditions in ``COLUMN=LEVEL`` texts; several of one column mean any of them.
 
     Raises :class:`SpecificationError` for a text of another form, naming ``place``.
     """
-    found: dict[str, list[str]] = {}
+    conditions: dict[str, list[str]] = {}
     for condition in filter(None, where):  # a form sends an empty one where nothing is chosen
         name, equals, level = condition.partition("=")
         if not equals or not name:
-            raise SpecificationError(f"{condition!r} has no form COLUMN=LEVEL", where=place)
-        found.setdefault(name, []).append(level)
-    return found
+            raise SpecificationError(f"{condition!r} has no form COLUMN=LEVEL", where=option)
+        conditions.setdefault(name, []).append(level)
+    return conditions
 
 
-def matching(table: RunTable, conditions: Conditions, place: str = "--where") -> Mask:
+def matching(table: RunTable, conditions: Conditions, option: str = "--where") -> Mask:
     """Return which runs have, in every column named, one of its levels.
 
     Raises :class:`SpecificationError`, with the choices, for a column or level that no run has.
     """
     keep = np.ones(len(table), dtype=np.bool_)
     for name, levels in conditions.items():
-        keep &= _having(table, name, levels, place)
+        keep &= _having(table, name, levels, option)
     return keep
 
 
-def _having(table: RunTable, name: str, levels: Sequence[str], place: str) -> Mask:
+def _having(table: RunTable, name: str, levels: Sequence[str], option: str) -> Mask:
     column = table.columns.get(name)
     if column is None:
         raise SpecificationError(
-            f"no run has a column {name[:_TOLD_MAX]!r}",
-            where=f"{place} {name[:_TOLD_MAX]}",
+            f"no run has a column {name[:_LISTED_MAX]!r}",
+            where=f"{option} {name[:_LISTED_MAX]}",
             hint=f"{did_you_mean(name, table.columns, FACTOR_SYNONYMS)}columns: {', '.join(sorted(table.columns))}",
         )
-    found = np.zeros(len(table), dtype=np.bool_)
+    matching_rows = np.zeros(len(table), dtype=np.bool_)
     for level in levels:
         if level not in column.levels:
             raise SpecificationError(
-                f"no run has {name} {level[:_TOLD_MAX]!r}",
-                where=f"{place} {name}={level[:_TOLD_MAX]}",
+                f"no run has {name} {level[:_LISTED_MAX]!r}",
+                where=f"{option} {name}={level[:_LISTED_MAX]}",
                 hint=f"{did_you_mean(level, column.levels)}its levels: {', '.join(column.levels[:_SHOWN])}",
             )
-        found |= column.codes == column.code(level)
-    return found
+        matching_rows |= column.codes == column.code(level)
+    return matching_rows
 
 
 def facets(table: RunTable, conditions: Conditions, names: Sequence[str], most: int = _SHOWN) -> list[Facet]:
     """Return the facets of the columns ``names``; conditions must be known to :func:`matching`."""
     single = {name: _having(table, name, levels, "") for name, levels in conditions.items()}
     every = _having_all(list(single.values()))
-    found = []
+    facets_ = []
     for name in names:
         column, rows = table.columns[name], every
         if name in single:
             rows = _having_all([mask for other, mask in single.items() if other != name])
-        found.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))
-    return found
+        facets_.append(_facet(column, name, _counted(column, rows), set(conditions.get(name, ())), most))
+    return facets_
 
 
 def _having_all(masks: Sequence[Mask]) -> Ints | None:
@@ -141,9 +141,9 @@ def _counted(column: Column, rows: Ints | None) -> Ints:
 def counts_by(table: RunTable, name: str) -> dict[str, int]:
     """Return how many runs have each level of a column that some run has; the empty text stands for none."""
     column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
-    found = dict(zip(column.levels, level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist(), strict=True))
-    found[""] = len(table) - sum(found.values())
-    return {level: number for level, number in found.items() if number}
+    counts = dict(zip(column.levels, level_counts(column, np.ones(len(table), dtype=np.bool_)).tolist(), strict=True))
+    counts[""] = len(table) - sum(counts.values())
+    return {level: number for level, number in counts.items() if number}
 
 
 def is_number(text: str) -> bool:
@@ -185,11 +185,11 @@ def _sort_key(table: RunTable, name: str) -> Floats:
     column = table.columns.get(name)
     if column is None:
         known = ", ".join(sorted([*table.columns, *table.values]))
-        raise SpecificationError(f"runs can't be sorted by {name[:_TOLD_MAX]!r}", where="sort", hint=f"by: {known}")
+        raise SpecificationError(f"runs can't be sorted by {name[:_LISTED_MAX]!r}", where="sort", hint=f"by: {known}")
     if all(is_number(level) for level in column.levels):
         ranks = np.array([*(float(level) for level in column.levels), np.nan])
     else:
         ranks = np.full(len(column.levels) + 1, np.nan)
         ranks[np.argsort(np.array(column.levels))] = np.arange(len(column.levels), dtype=np.float64)
-    found: Floats = ranks[column.codes]  # an absent code, -1, is the last
-    return found
+    sort_key: Floats = ranks[column.codes]  # an absent code, -1, is the last
+    return sort_key

@@ -56,7 +56,7 @@ RESERVED = frozenset(
 """Properties of every run: a factor of the same name does not take their place."""
 
 
-_OWN_FIELDS = (LAYOUT_FACTOR, ENGINE_FACTOR)
+_FIELD_FACTORS = (LAYOUT_FACTOR, ENGINE_FACTOR)
 """Factors whose levels every run has as fields, varied by its plan or not."""
 FOLLOWING = {ENGINE_FACTOR: ("engine_version",)}
 """Factor to the properties that differ whenever it does, and so do not set runs apart."""
@@ -69,7 +69,7 @@ def in_order(run: Run) -> tuple[object, ...]:
 
 def level_of(run: Run, factor: str) -> str | None:
     """Return the run's level of ``factor``, or None when the factor does not apply to it."""
-    if factor in _OWN_FIELDS:
+    if factor in _FIELD_FACTORS:
         return run.layout if factor == LAYOUT_FACTOR else run.engine
     if factor in run.parameters:
         return run.parameters[factor]
@@ -86,8 +86,8 @@ def _program(run: Run) -> str:
 
 def levels_of(runs: Sequence[Run], factor: str) -> list[str]:
     """Return the levels of ``factor`` in the order in which runs first had them."""
-    found = (level_of(run, factor) for run in sorted(runs, key=in_order))
-    return list(dict.fromkeys(level for level in found if level is not None))
+    levels = (level_of(run, factor) for run in sorted(runs, key=in_order))
+    return list(dict.fromkeys(level for level in levels if level is not None))
 
 
 def layout_devices(run: Run) -> str | None:
@@ -107,7 +107,7 @@ def on_hard_disks(devices: Iterable[tuple[str | None, str | None]]) -> frozenset
     for layout, text in devices:
         if layout is not None and text is not None:
             kinds.setdefault(layout, set()).update(devices_of_text(text))
-    return frozenset(layout for layout, found in kinds.items() if found == {layout_code.HDD})
+    return frozenset(layout for layout, device_kinds in kinds.items() if device_kinds == {layout_code.HDD})
 
 
 def default_baseline(factor: str, levels: Sequence[str], hard_disks: Collection[str]) -> str:
@@ -128,20 +128,20 @@ def factors_of(runs: Sequence[Run]) -> dict[str, list[str]]:
     names: dict[str, None] = {LAYOUT_FACTOR: None}
     for run in runs:
         names.update(dict.fromkeys(name for name in run.levels if level_of(run, name) is not None))
-        own = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
-        names.update(dict.fromkeys(name for name in own if name not in LAYOUT_PARAMETERS | following(run)))
-    found = {name: levels_of(runs, name) for name in names}
-    return {name: levels for name, levels in found.items() if len(levels) > 1}
+        names_of_run = [*run.parameters, *(f"{_program(run)}.{option}" for option in run.workload_parameters)]
+        names.update(dict.fromkeys(name for name in names_of_run if name not in LAYOUT_PARAMETERS | following(run)))
+    levels_by_name = {name: levels_of(runs, name) for name in names}
+    return {name: levels for name, levels in levels_by_name.items() if len(levels) > 1}
 
 
 def following(run: Run) -> set[str]:
     """Return the parameters and options that the run's levels and waves decide, which differ whenever these do."""
-    found = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
+    names = {name for word, targets in TARGETS.items() if word in run.levels for name in targets}
     if "waves" in run.workload_parameters:
         program = workloads().get(_program(run))
         waved = program.waved if program else waved_of(run.workload_parameters)
-        found |= {f"{_program(run)}.{option}" for option in waved}
-    return found
+        names |= {f"{_program(run)}.{option}" for option in waved}
+    return names
 
 
 def circumstances(run: Run, factor: str) -> dict[str, str]:
@@ -151,7 +151,7 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
     out: word and waves say it.
     """
     derived = (LAYOUT_PARAMETERS if factor == LAYOUT_FACTOR else frozenset()) | following(run)
-    found = {
+    texts = {
         "workload": run.workload,
         "cluster": run.cluster,
         "engine": run.engine,
@@ -161,10 +161,10 @@ def circumstances(run: Run, factor: str) -> dict[str, str]:
         "data_bytes": str(run.data_bytes),
         "lab_scale": str(run.lab_scale),
     }
-    levels = {name: level for name, level in run.levels.items() if name not in _OWN_FIELDS and "." not in name}
-    found |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
-    found |= {name: value for name, value in run.parameters.items() if name not in derived}
+    levels = {name: level for name, level in run.levels.items() if name not in _FIELD_FACTORS and "." not in name}
+    texts |= {f"level:{name}" if name in RESERVED else name: level for name, level in levels.items()}
+    texts |= {name: value for name, value in run.parameters.items() if name not in derived}
     options = {f"{_program(run)}.{option}": value for option, value in run.workload_parameters.items()}
-    found |= {name: value for name, value in options.items() if name not in derived}
-    found.pop(factor, None)
-    return {name: text for name, text in found.items() if name not in FOLLOWING.get(factor, ())}
+    texts |= {name: value for name, value in options.items() if name not in derived}
+    texts.pop(factor, None)
+    return {name: text for name, text in texts.items() if name not in FOLLOWING.get(factor, ())}

@@ -18,7 +18,7 @@ from assay.model import ImportedRun, Run, SkippedItem
 from assay.model.imported import like
 from assay.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES, following
-from assay.statistics.run_table import ABSENT, OWN_VALUES, Column, RunTable, described, unix_s
+from assay.statistics.run_table import ABSENT, BASE_VALUES, Column, RunTable, described, unix_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +305,7 @@ def _coded(texts: Sequence[Mapping[str, str]], firsts: Ints, group: Ints) -> dic
 
 def table_of_rows(rows: ImportedRows) -> RunTable:
     """Return the runs as a table, in their order, as ``table_of`` does. Raises :class:`ColumnsClashError`."""
-    values = {name: column for name, column in rows.metrics.items() if name not in OWN_VALUES}
+    values = {name: column for name, column in rows.metrics.items() if name not in BASE_VALUES}
     values |= {"duration_s": rows.duration_s, "started_unix_s": started_of(rows)}
     return RunTable(np.arange(len(rows)), columns_of(rows), values)
 

@@ -181,6 +181,6 @@ def welch_ratio(baseline: Sequence[float], candidate: Sequence[float]) -> Estima
     """Return the ratio of geometric means, baseline / candidate, with Welch's interval; none with one run on a side."""
     sides = ((np.array(_logs(side)), np.asarray(side, dtype=np.float64)) for side in (baseline, candidate))
     means = (means_by(logs, np.zeros(len(logs), dtype=np.int64), 1, rounding_of(times)) for logs, times in sides)
-    found = difference(*means)
-    error, degrees = float(np.sqrt(found.error[0])), float(found.degrees[0])
-    return estimate(float(found.mean[0]), error, degrees, float(found.rounding[0]))
+    log_difference = difference(*means)
+    error, degrees = float(np.sqrt(log_difference.error[0])), float(log_difference.degrees[0])
+    return estimate(float(log_difference.mean[0]), error, degrees, float(log_difference.rounding[0]))

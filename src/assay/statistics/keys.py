@@ -80,15 +80,15 @@ def coarser(table: RunTable, groups: Groups, names: Sequence[str], first: Ints |
     """
     first = first_rows(groups) if first is None else first
     columns = {name: Column(table.columns[name].codes[first], table.columns[name].levels) for name in names}
-    found = groups_by(RunTable(table.rows[first], columns, {}), names)
-    return Groups(found.of_row[groups.of_row], found.count)
+    level_groups = groups_by(RunTable(table.rows[first], columns, {}), names)
+    return Groups(level_groups.of_row[groups.of_row], level_groups.count)
 
 
 def level_of_group(column: Column, groups: Groups) -> Ints:
     """Return each group's code in ``column``, which must be one that the groups were made by."""
-    found = np.full(groups.count, ABSENT, dtype=np.int64)
-    found[groups.of_row] = column.codes
-    return found
+    levels = np.full(groups.count, ABSENT, dtype=np.int64)
+    levels[groups.of_row] = column.codes
+    return levels
 
 
 def _packed(logs: Floats, groups: Groups) -> tuple[Ints, int]:
@@ -150,11 +150,11 @@ def has_level(table: RunTable, name: str, level: str) -> Mask:
     code = ABSENT if column is None else column.code(level)
     if column is None or code == ABSENT:
         return np.zeros(len(table), dtype=np.bool_)
-    found: Mask = column.codes == code
-    return found
+    matching: Mask = column.codes == code
+    return matching
 
 
-def warm_beside_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
+def warm_among_cold(table: RunTable, groups: Groups, counted: Mask) -> Mask:
     """Return which counted rows are warm while their group has counted rows with caches proven cold."""
     warm = has_level(table, "cold", "warm") & counted
     if not warm.any():

@@ -18,7 +18,7 @@ from assay.statistics.arrays import Codes, Floats, Ints, Mask
 from assay.statistics.factors import LAYOUT_DEVICES, LAYOUT_PARAMETERS, circumstances, layout_devices
 
 ABSENT = -1
-OWN_VALUES = ("duration_s", "started_unix_s")
+BASE_VALUES = ("duration_s", "started_unix_s")
 """Quantities that every run has; a metric of the same name does not take their place."""
 ANOMALY = "anomaly"
 """The column that tells what is odd about a run; made from the others, for questions that look at it."""
@@ -86,13 +86,13 @@ def coded(texts: Sequence[str | None]) -> Column:
 
 def described(run: Run) -> dict[str, str]:
     """Return the texts of all columns of ``run`` by name, without what does not apply or follows from the layout."""
-    found = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
-    found["cold"] = run.cache_state
-    found[LAYOUT_DEVICES] = layout_devices(run) or ""
+    texts = circumstances(run, "") | {"status": str(run.status), "plan": run.plan, "campaign_id": run.campaign_id}
+    texts["cold"] = run.cache_state
+    texts[LAYOUT_DEVICES] = layout_devices(run) or ""
     for name in ("data_bytes", "lab_scale"):
         if getattr(run, name) is None:
-            del found[name]
-    return {name: text for name, text in found.items() if text and name not in LAYOUT_PARAMETERS}
+            del texts[name]
+    return {name: text for name, text in texts.items() if text and name not in LAYOUT_PARAMETERS}
 
 
 def started_unix_s(run: Run) -> float:
@@ -111,14 +111,14 @@ def unix_s(started_at: str) -> float:
 def table_of(runs: Sequence[Run]) -> RunTable:
     """Return ``runs`` as a table, in their order."""
     texts = [described(run) for run in runs]
-    names = dict.fromkeys(name for found in texts for name in found)
+    names = dict.fromkeys(name for row in texts for name in row)
     metrics = dict.fromkeys(name for run in runs for name in run.metrics)
-    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in OWN_VALUES}
+    values = {name: [run.metrics.get(name, np.nan) for run in runs] for name in metrics if name not in BASE_VALUES}
     values["duration_s"] = [run.duration_s for run in runs]
     values["started_unix_s"] = [started_unix_s(run) for run in runs]
     return RunTable(
         np.arange(len(runs)),
-        {name: coded([found.get(name) for found in texts]) for name in names},
+        {name: coded([row.get(name) for row in texts]) for name in names},
         {name: np.asarray(column, dtype=np.float64) for name, column in values.items()},
     )
 
@@ -133,8 +133,10 @@ def stacked(tables: Sequence[RunTable]) -> RunTable:
         codes = []
         for table in tables:
             column = table.columns.get(name, Column(np.full(len(table), ABSENT, dtype=np.int32), ()))
-            own = np.array([*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32)
-            codes.append(own[column.codes])  # ABSENT is -1: the last
+            new_codes = np.array(
+                [*(levels.setdefault(text, len(levels)) for text in column.levels), ABSENT], dtype=np.int32
+            )
+            codes.append(new_codes[column.codes])  # ABSENT is -1: the last
         columns[name] = Column(np.concatenate(codes), tuple(levels))
     names = dict.fromkeys(name for table in tables for name in table.values)
     values = {
