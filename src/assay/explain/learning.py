@@ -150,7 +150,7 @@ def learned_profile(watched: Sequence[ObservedRun], name: str, machine_cores: in
         io_cpu_s_per_byte=io_cpu,
     )
     runs = [observed.run for observed in usable]
-    models = sorted({node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu})
+    models = {node.cpu for run in runs for node in run.recorded.nodes.values() if node.cpu}
     counts = [
         len(cluster_facts.worker_names or ()) or cluster_facts.workers or 0
         for run in runs
@@ -159,14 +159,11 @@ def learned_profile(watched: Sequence[ObservedRun], name: str, machine_cores: in
     return CostProfile(
         name=name,
         engine=engines[0],
-        cpu_model=", ".join(models),
+        cpu_model=", ".join(sorted(models)),
         machine_cores=cores if runs[0].lab_scale is not None else None,
         background_cores=_constant_background(facts),
         costs=costs,
-        workloads={
-            program: _workload(program, facts_of_program, idle_s)
-            for program, facts_of_program in sorted(by_program.items())
-        },
+        workloads={program: _workload(program, group, idle_s) for program, group in sorted(by_program.items())},
         learned=Learned(
             source=f"learned from {len(runs)} measured runs of {', '.join(sorted({run.cluster for run in runs}))}"
             + (f"; {excluded}" if excluded else ""),
